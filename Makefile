@@ -1,0 +1,45 @@
+# What a newcomer needs: `make demo` and `make test`. Each does all its set-up.
+# A machine needs Python 3.11 or later, and a package index that pip reaches.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.PHONY: demo test check bench docs clean setup
+.DEFAULT_GOAL := help
+
+help: ## Say what can be made
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/'
+
+setup: $(READY) ## Make the virtual environment with all that the other targets need
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt uv
+	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --constraint constraints.txt --editable '.[dev]' \
+	  || $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $(READY)
+
+demo: setup ## Show the main job at work
+	$(BIN)/ipmicra settings
+
+test: setup check ## Check and test everything
+	$(BIN)/python -m pytest --numprocesses 2
+
+check: setup ## ruff, mypy --strict, import-linter
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: setup ## Run the benchmarks and print their tables
+	$(BIN)/python -m pip install --quiet --requirement benchmarks/requirements.txt
+	$(BIN)/python -m benchmarks
+
+docs: setup ## Build the documentation into site/, links checked
+	$(BIN)/mkdocs build --strict --quiet
+
+clean: ## Remove all that make has made
+	rm -rf $(VENV) site build dist .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,5 @@
+"""`python -m ipmicra` is the `ipmicra` command."""
+
+from ipmicra.cli.main import main
+
+main()

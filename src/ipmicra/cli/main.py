@@ -1,0 +1,80 @@
+"""Arguments -> a command run, and its outcome -> an exit code.
+
+Exit codes: 0 done; 1 our defect; 2 wrong usage; 3 the operator's input or settings are wrong; 4 a remote
+server failed; 5 this machine lacks or forbids something; 130 interrupted by Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from ipmicra import __version__
+from ipmicra.cli import terminal
+from ipmicra.cli.folder_group import FolderGroup
+from ipmicra.errors import Fault
+from ipmicra.settings import load_settings
+
+INTERRUPTED = 130
+
+
+class Program(FolderGroup):
+    """The whole `ipmicra` command: global options first, then the command's own."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "ipmicra.cli.commands",
+            name="ipmicra",
+            context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+            params=[
+                click.Option(
+                    ["--settings", "settings_file"],
+                    type=click.Path(path_type=Path, dir_okay=False),
+                    help="Settings file (default: $IPMICRA_SETTINGS, ./ipmicra.toml, ~/.config/...).",
+                ),
+                click.Option(
+                    ["--set", "overrides"],
+                    multiple=True,
+                    metavar="TABLE.KEY=VALUE",
+                    help="Override one setting; may be repeated.",
+                ),
+            ],
+        )
+        click.version_option(__version__, "-V", "--version")(self)
+
+    def invoke(self, context: click.Context) -> object:
+        file: Path | None = context.params.pop("settings_file")
+        overrides: tuple[str, ...] = context.params.pop("overrides")
+        if file is not None and not file.is_file():
+            raise click.BadParameter(f"no such file: {file}", param_hint="--settings")
+        context.obj = load_settings(file=file, overrides=overrides)
+        return super().invoke(context)
+
+
+program = Program()
+
+
+def main() -> None:
+    """The entry point of the `ipmicra` script."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command line; faults become a message on stderr and an exit code."""
+    try:
+        outcome = program.main(arguments, prog_name="ipmicra", standalone_mode=False)
+    except click.ClickException as wrong_usage:
+        wrong_usage.show()
+        return wrong_usage.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        terminal.complain("interrupted")
+        return INTERRUPTED
+    except Fault as fault:
+        terminal.complain(str(fault))
+        return fault.exit_code
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 0
+    return outcome if isinstance(outcome, int) else 0

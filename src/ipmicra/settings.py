@@ -1,0 +1,172 @@
+"""One TOML file, then the environment, then flags -> one typed, frozen Settings object.
+
+Each room that has knobs declares a Struct of its own, with a unit in every name and a description on
+every field; `Settings` joins them, one table of the file each. Later sources win field by field. An
+unknown key, a wrong type or an unreadable file is the operator's fault and names its source.
+
+    [registry]            IPMICRA_REGISTRY_MALFORMED_SHARE_MAX=0.05
+    malformed_share_max = 0.01              ipmicra --set registry.malformed_share_max=0.02 ...
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
+
+from ipmicra.errors import OperatorFault
+
+ENVIRONMENT_PREFIX = "IPMICRA_"
+FILE_VARIABLE = "IPMICRA_SETTINGS"
+
+
+def described(text: str) -> msgspec.Meta:
+    """The one-line description that a field carries into `ipmicra settings` and the docs."""
+    return msgspec.Meta(description=text)
+
+
+def default_data_folder() -> str:
+    base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
+    return f"{base}/ipmicra"
+
+
+class GeneralSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What every command shares."""
+
+    data_folder: Annotated[
+        str,
+        described("Where everything lives that ipmicra keeps: tree, frontier, packages, index."),
+    ] = msgspec.field(default_factory=default_data_folder)
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All settings. A field is a table of the TOML file."""
+
+    general: GeneralSettings = GeneralSettings()
+
+    @property
+    def data_folder(self) -> Path:
+        return Path(self.general.data_folder).expanduser()
+
+
+class Knob(NamedTuple):
+    """One setting as people see it."""
+
+    name: str  # "registry.malformed_share_max"
+    value: object
+    default: object
+    source: str  # "default", the file's path, the variable's name, or "--set"
+    description: str
+
+
+def load_settings(
+    file: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    overrides: Sequence[str] = (),
+) -> tuple[Settings, list[Knob]]:
+    """Settings from all sources, and where each of them came from.
+
+    `overrides` are "table.key=value" texts from the command line.
+    """
+    environment = os.environ if environment is None else environment
+    layers = [
+        *_layer_from_file(file or _file_to_read(environment)),
+        *_layer_from_environment(environment),
+        *(_assignment(text, "--set") for text in overrides),
+    ]
+    tables: dict[str, dict[str, object]] = {}
+    sources: dict[str, str] = {}
+    for table, key, value, source in layers:
+        tables.setdefault(table, {})[key] = _checked(table, key, value, source)
+        sources[f"{table}.{key}"] = source
+    settings = msgspec.convert(tables, Settings)
+    return settings, list(_knobs(settings, sources))
+
+
+def _file_to_read(environment: Mapping[str, str]) -> Path | None:
+    named = environment.get(FILE_VARIABLE)
+    if named:
+        return Path(named).expanduser()
+    candidates = [Path("ipmicra.toml"), Path("~/.config/ipmicra/ipmicra.toml").expanduser()]
+    return next((path for path in candidates if path.is_file()), None)
+
+
+_Assignment = tuple[str, str, object, str]
+
+
+def _layer_from_file(path: Path | None) -> Iterator[_Assignment]:
+    if path is None:
+        return
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise OperatorFault(f"cannot read the settings file {path}: {error}") from error
+    for table, entries in document.items():
+        if not isinstance(entries, dict):
+            raise OperatorFault(f"{path}: {table!r} stands outside of a table such as [general]")
+        for key, value in entries.items():
+            yield table, key, value, str(path)
+
+
+def _layer_from_environment(environment: Mapping[str, str]) -> Iterator[_Assignment]:
+    for variable in sorted(environment):
+        if not variable.startswith(ENVIRONMENT_PREFIX) or variable == FILE_VARIABLE:
+            continue
+        name = variable.removeprefix(ENVIRONMENT_PREFIX).lower()
+        table, _, key = name.partition("_")
+        yield table, key, _parsed(environment[variable]), variable
+
+
+def _assignment(text: str, source: str) -> _Assignment:
+    name, equals, value = text.partition("=")
+    table, dot, key = name.strip().partition(".")
+    if not equals or not dot:
+        raise OperatorFault(f"{source} {text!r}: write table.key=value")
+    return table, key, _parsed(value.strip()), source
+
+
+def _parsed(text: str) -> object:
+    """A value as TOML would read it; what is not TOML is plain text."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _checked(table: str, key: str, value: object, source: str) -> object:
+    sections = {field.name: field.type for field in msgspec.structs.fields(Settings)}
+    if table not in sections:
+        raise OperatorFault(f"{source}: no settings table {table!r}; there are {', '.join(sections)}")
+    fields = {field.name: field for field in msgspec.structs.fields(sections[table])}
+    if key not in fields:
+        raise OperatorFault(f"{source}: no setting {table}.{key}; there are {', '.join(fields)}")
+    try:
+        return msgspec.convert(value, fields[key].type)
+    except msgspec.ValidationError as error:
+        raise OperatorFault(f"{source}: {table}.{key} = {value!r}: {error}") from error
+
+
+def _knobs(settings: Settings, sources: Mapping[str, str]) -> Iterator[Knob]:
+    for section in msgspec.structs.fields(Settings):
+        values = getattr(settings, section.name)
+        defaults = type(values)()
+        for field in msgspec.structs.fields(values):
+            name = f"{section.name}.{field.name}"
+            yield Knob(
+                name=name,
+                value=getattr(values, field.name),
+                default=getattr(defaults, field.name),
+                source=sources.get(name, "default"),
+                description=_description(field.type),
+            )
+
+
+def _description(annotation: Any) -> str:
+    for extra in getattr(annotation, "__metadata__", ()):
+        if isinstance(extra, msgspec.Meta) and extra.description:
+            return extra.description
+    return ""
