@@ -80,7 +80,7 @@ class AddressRange(NamedTuple):
     def blocks(self) -> Iterator[ipaddress.IPv4Network | ipaddress.IPv6Network]:
         """The fewest CIDR blocks that make up the range, lowest first."""
         first, last = self.first_address(), self.last_address()
-        yield from ipaddress.summarize_address_range(first, last)  # type: ignore[type-var]
+        yield from ipaddress.summarize_address_range(first, last)
 
     def __str__(self) -> str:
         """CIDR where the range is one block, else "first - last"."""
