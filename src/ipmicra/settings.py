@@ -18,15 +18,12 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
+from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.errors import OperatorFault
+from ipmicra.knobs import described
 
 ENVIRONMENT_PREFIX = "IPMICRA_"
 FILE_VARIABLE = "IPMICRA_SETTINGS"
-
-
-def described(text: str) -> msgspec.Meta:
-    """The one-line description that a field carries into `ipmicra settings` and the docs."""
-    return msgspec.Meta(description=text)
 
 
 def default_data_folder() -> str:
@@ -47,6 +44,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """All settings. A field is a table of the TOML file."""
 
     general: GeneralSettings = GeneralSettings()
+    fetching: FetchingSettings = FetchingSettings()
 
     @property
     def data_folder(self) -> Path:

@@ -1,0 +1,189 @@
+"""What is asked of a site -> what came of it: the boundary between the crawl engine and the network.
+
+Law: a `Fetcher` makes ONE hop and answers with an ordinary value. A status, even 500, is a `Fetched`;
+everything that kept a whole answer from arriving is a `FetchFailed` with its kind. Redirects, robots,
+retries and politeness are the caller's decisions (`redirects.follow` walks hops with his consent).
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Literal, Protocol, Self, TypeAlias
+
+import msgspec
+
+from ipmicra.addresses import IPAddress
+
+Fault: TypeAlias = Literal["site", "host", "operator", "ours"]
+
+
+class FailureKind(enum.Enum):
+    """Why there is no answer. The value is the word that is recorded."""
+
+    BAD_URL = "bad_url"  # not http(s), or no URL at all
+    REFUSED_PORT = "refused_port"  # a port that speaks something else, such as mail
+    REFUSED_ADDRESS = "refused_address"  # not public, and not opened by the settings
+    DNS_NO_NAME = "dns_no_name"  # the name does not exist or has no address
+    DNS_FAILED = "dns_failed"  # no usable answer from the name servers
+    NO_NETWORK = "no_network"  # this machine has no route, or no sockets left
+    CONNECT = "connect"  # refused or unreachable
+    CONNECT_TIMEOUT = "connect_timeout"
+    TLS = "tls"  # certificate or handshake
+    SILENT = "silent"  # connected, but no first byte in time
+    TOO_SLOW = "too_slow"  # below the minimum rate
+    TOO_LONG = "too_long"  # not finished in the total time
+    HEADERS_TOO_LARGE = "headers_too_large"
+    BAD_HTTP = "bad_http"  # not HTTP, or against its rules
+    RESET = "reset"  # closed or reset before the answer was complete
+    BAD_ENCODING = "bad_encoding"  # the body does not inflate, or is in an unknown encoding
+    INFLATE_BOMB = "inflate_bomb"  # inflates past the cap, and absurdly so
+    REDIRECT_LOOP = "redirect_loop"
+    REDIRECTS_TOO_MANY = "redirects_too_many"
+    REDIRECT_REFUSED = "redirect_refused"  # the caller did not consent to a hop
+    CLOSED = "closed"  # the fetcher was closed meanwhile
+
+
+_FAULTS: dict[FailureKind, Fault] = {FailureKind.NO_NETWORK: "host", FailureKind.CLOSED: "ours"}
+
+WORTH_A_RETRY = frozenset(
+    {
+        FailureKind.DNS_FAILED,
+        FailureKind.NO_NETWORK,
+        FailureKind.CONNECT,
+        FailureKind.CONNECT_TIMEOUT,
+        FailureKind.SILENT,
+        FailureKind.TOO_SLOW,
+        FailureKind.TOO_LONG,
+        FailureKind.RESET,
+        FailureKind.CLOSED,
+    }
+)
+
+
+class FetchRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """One hop to be made."""
+
+    url: str
+    method: Literal["GET", "HEAD"] = "GET"
+    etag: str | None = None  # sent as If-None-Match
+    last_modified: str | None = None  # sent as If-Modified-Since, verbatim as the site gave it
+    accept: str = "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.1"
+    wanted_types: tuple[str, ...] | None = None  # other media types: head only, the body is not read
+    body_bytes_max: int | None = None  # None: the settings' cap
+    connections_max: int = 1  # to this site, and to its address; more only for granted sites
+    keep_raw: bool = False  # also the bytes as they crossed the wire, for WARC
+
+
+class Headers:
+    """Header fields as received, names in lower case. Values are read as Latin-1, as HTTP has it."""
+
+    __slots__ = ("pairs",)
+
+    def __init__(self, pairs: list[tuple[bytes, bytes]]) -> None:
+        self.pairs = pairs
+
+    def get(self, name: str) -> str | None:
+        """The first field of that (lower-case) name."""
+        wanted = name.encode("ascii")
+        for key, value in self.pairs:
+            if key == wanted:
+                return value.decode("latin-1")
+        return None
+
+    def all(self, name: str) -> list[str]:
+        """Every field of that (lower-case) name, in order."""
+        wanted = name.encode("ascii")
+        return [value.decode("latin-1") for key, value in self.pairs if key == wanted]
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return ((key.decode("latin-1"), value.decode("latin-1")) for key, value in self.pairs)
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def __repr__(self) -> str:
+        return f"Headers({dict(self)!r})"
+
+
+class Timings(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the time of one fetch went. What a reused connection did not need is None."""
+
+    round_trip_ms: float | None  # the kernel's least round trip of the connection, else the connect time
+    round_trip_is_kernel: bool  # whether TCP_INFO gave it
+    dns_ms: float | None
+    connect_ms: float | None
+    tls_ms: float | None
+    first_byte_ms: float  # request written -> first byte of the answer
+    download_ms: float  # first byte -> last byte
+
+
+class RawExchange(msgspec.Struct, frozen=True, kw_only=True):
+    """The bytes of one hop as they crossed the wire (of HTTP/2: written down as HTTP/1.1)."""
+
+    request: bytes
+    response: bytes
+
+
+class Fetched(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer of the site."""
+
+    url: str
+    status: int
+    headers: Headers
+    body: bytes  # inflated, at most the cap
+    truncated: bool  # the body is longer than the cap; what is here is its beginning
+    body_skipped: bool  # the media type was not among the wanted ones, so the body was not read
+    address: IPAddress  # the one that was connected to
+    http_version: str  # "1.0", "1.1" or "2"
+    reused: bool  # on a kept-alive connection
+    bytes_on_wire: int  # of the answer, head and body, before inflating
+    timings: Timings
+    raw: RawExchange | None = None
+
+    @property
+    def media_type(self) -> str:
+        """ "text/html" of "Text/HTML; charset=utf-8"; empty where the site names none."""
+        return (self.headers.get("content-type") or "").partition(";")[0].strip().lower()
+
+
+class FetchFailed(msgspec.Struct, frozen=True, kw_only=True):
+    """No whole answer, and why."""
+
+    url: str
+    kind: FailureKind
+    detail: str  # for people: what was being done and what was wrong
+    address: IPAddress | None = None  # where known
+    round_trip_ms: float | None = None  # where a connection was made
+    bytes_on_wire: int = 0  # what was received all the same
+
+    @property
+    def fault(self) -> Fault:
+        return _FAULTS.get(self.kind, "site")
+
+    @property
+    def worth_a_retry(self) -> bool:
+        """Whether the same request may well succeed later."""
+        return self.kind in WORTH_A_RETRY
+
+
+Outcome: TypeAlias = Fetched | FetchFailed
+
+
+class Fetcher(Protocol):
+    """One hop of the web. The contract is executable: tests/crawler/fetching/fetcher_contract.py."""
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    async def fetch(self, request: FetchRequest) -> Outcome:
+        """Make one hop. Waits while the site or its address has `connections_max` requests running."""
+        ...
+
+    async def locate(self, url: str) -> IPAddress | FetchFailed:
+        """The address that a fetch of this URL would connect to now: politeness per address needs it."""
+        ...

@@ -1,0 +1,64 @@
+"""Hops are made with consent, never twice, never without end."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from tests.crawler.fetching.scripted_fetcher import Answer, Script, ScriptedFetcher
+
+from ipmicra.crawler.fetching.exchange import FailureKind, Fetched, FetchFailed, FetchRequest
+from ipmicra.crawler.fetching.redirects import Followed, follow
+
+
+def to(location: str, status: int = 301) -> Answer:
+    return Answer(status=status, headers=(("location", location),))
+
+
+def followed(script: dict[str, Script], refused: frozenset[str] = frozenset()) -> Followed:
+    async def consents(url: str) -> bool:
+        return url not in refused
+
+    async def run() -> Followed:
+        async with ScriptedFetcher(script) as fetcher:
+            return await follow(fetcher, FetchRequest(url="http://a.org/"), 3, consents)
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize("location", ["http://a.org/b", "/b", "b#fragment", "//a.org/b"])
+def test_a_location_is_joined_and_loses_its_fragment(location: str) -> None:
+    end = followed({"http://a.org/": to(location), "http://a.org/b": Answer(b"here")})
+    assert isinstance(end.outcome, Fetched)
+    assert (end.outcome.url, end.outcome.body) == ("http://a.org/b", b"here")
+    assert [hop.url for hop in end.redirects] == ["http://a.org/"]
+
+
+@pytest.mark.parametrize(
+    ("script", "refused", "kind", "hops"),
+    [
+        ({"http://a.org/": to("/")}, "", FailureKind.REDIRECT_LOOP, 1),
+        ({"http://a.org/": to("/b"), "http://a.org/b": to("/")}, "", FailureKind.REDIRECT_LOOP, 2),
+        ({"http://a.org/": to("/b")}, "http://a.org/b", FailureKind.REDIRECT_REFUSED, 1),
+        (
+            {"http://a.org/": to("/1"), **{f"http://a.org/{n}": to(f"/{n + 1}") for n in range(9)}},
+            "",
+            FailureKind.REDIRECTS_TOO_MANY,
+            4,
+        ),
+        ({"http://a.org/": to("/b"), "http://a.org/b": FailureKind.RESET}, "", FailureKind.RESET, 1),
+    ],
+)
+def test_hops_end_where_they_must(
+    script: dict[str, Script], refused: str, kind: FailureKind, hops: int
+) -> None:
+    end = followed(script, frozenset({refused}))
+    assert isinstance(end.outcome, FetchFailed)
+    assert (end.outcome.kind, len(end.redirects)) == (kind, hops)
+
+
+@pytest.mark.parametrize("location", ["", "http://[broken"])
+def test_a_redirect_to_nowhere_is_an_answer_like_any_other(location: str) -> None:
+    end = followed({"http://a.org/": to(location, 302)})
+    assert isinstance(end.outcome, Fetched)
+    assert end.outcome.status == 302
