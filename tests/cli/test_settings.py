@@ -1,0 +1,69 @@
+"""Settings: three sources, later ones winning, and every mistake named with its source."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ipmicra.errors import OperatorFault
+from ipmicra.settings import load_settings
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "my.toml"
+    path.write_text('[general]\ndata_folder = "/from/file"\n', encoding="utf-8")
+    return path
+
+
+def data_folder(file: Path | None, environment: dict[str, str], *overrides: str) -> str:
+    settings, _ = load_settings(file, environment, overrides)
+    return settings.general.data_folder
+
+
+def test_the_environment_wins_over_the_file_and_a_flag_over_both(file: Path) -> None:
+    variable = {"IPMICRA_GENERAL_DATA_FOLDER": "/from/environment"}
+    assert data_folder(file, {}) == "/from/file"
+    assert data_folder(file, variable) == "/from/environment"
+    assert data_folder(file, variable, "general.data_folder=/from/flag") == "/from/flag"
+
+
+def test_a_variable_names_the_file(file: Path) -> None:
+    assert data_folder(None, {"IPMICRA_SETTINGS": str(file)}) == "/from/file"
+
+
+def test_every_setting_tells_where_it_comes_from(file: Path) -> None:
+    _, knobs = load_settings(file, {})
+    sources = {knob.name: knob.source for knob in knobs}
+    assert sources["general.data_folder"] == str(file)
+    assert all(knob.description for knob in knobs), "a setting without a description"
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("[general]\nno_such = 1\n", "no setting general.no_such"),
+        ("[nowhere]\nx = 1\n", "no settings table 'nowhere'"),
+        ("x = 1\n", "outside of a table"),
+        ("[general]\ndata_folder = 7\n", "Expected `str`"),
+        ("[general\n", "cannot read the settings file"),
+    ],
+)
+def test_a_mistake_in_the_file_is_the_operators_fault(tmp_path: Path, text: str, complaint: str) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(OperatorFault, match=r"bad\.toml") as fault:
+        load_settings(path, {})
+    assert complaint in str(fault.value)
+
+
+def test_a_mistake_in_the_environment_names_the_variable() -> None:
+    with pytest.raises(OperatorFault, match="IPMICRA_GENERAL_NO_SUCH"):
+        load_settings(None, {"IPMICRA_GENERAL_NO_SUCH": "1"})
+
+
+@pytest.mark.parametrize("override", ["general.data_folder", "data_folder=1", "=1"])
+def test_an_override_without_its_form_is_refused(override: str) -> None:
+    with pytest.raises(OperatorFault, match=r"table\.key=value"):
+        load_settings(None, {}, [override])
