@@ -1,0 +1,162 @@
+"""Records -> the bytes of a package, and back; and the file that holds them.
+
+Law: a package is named by what it holds (SHA-256) and numbered by who sent it (crawler, sequence). What
+does not unpack to the last byte within the caps is refused whole, with a reason; nothing of it is used.
+The format is described in docs/reference/package-format.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import zstandard
+
+from ipmicra.carrier.record import Record
+from ipmicra.errors import HostFault
+
+MAGIC = b"ipmicra\x01"  # the last byte is the version of the format
+_HEADER_LENGTH = struct.Struct("<I")
+_HEADER_BYTES_MAX = 4096
+_COMPRESSION_LEVEL = 9
+_WINDOW_LOG_MAX = 27
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode_records = msgspec.msgpack.Decoder(list[Record]).decode
+
+
+class PackageRefused(HostFault):
+    """The bytes are no package, a damaged one, or one beyond the caps."""
+
+
+class Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What can be known of a package without inflating it."""
+
+    crawler: str
+    sequence: int
+    records: int
+    inflated_bytes: int
+
+
+class UnpackCaps(msgspec.Struct, frozen=True, kw_only=True):
+    """What an unpacked package may cost at most."""
+
+    package_bytes_max: int = 64 * 1024 * 1024
+    inflated_bytes_max: int = 256 * 1024 * 1024
+    records_max: int = 100_000
+
+
+class Package(NamedTuple):
+    header: Header
+    records: list[Record]
+
+
+class PackageFile(NamedTuple):
+    """A package on disk. Sorts by sequence."""
+
+    sequence: int
+    digest: str
+    path: Path
+
+    @classmethod
+    def at(cls, path: Path) -> PackageFile:
+        sequence, dash, digest = path.name.removesuffix(SUFFIX).partition("-")
+        if not dash or not sequence.isdigit() or path.suffix != SUFFIX:
+            raise ValueError(f"{path.name} is not a package's name")
+        return cls(int(sequence), digest, path)
+
+
+SUFFIX = ".package"
+
+
+def package_name(sequence: int, digest: str) -> str:
+    return f"{sequence:010d}-{digest}{SUFFIX}"
+
+
+def digest_of(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def packages_in(folder: Path) -> list[PackageFile]:
+    """The packages of one spool, oldest first."""
+    return sorted(PackageFile.at(path) for path in folder.glob(f"[0-9]*-*{SUFFIX}"))
+
+
+def pack(records: Sequence[Record], crawler: str, sequence: int) -> bytes:
+    """The bytes of a package; the same records give the same bytes."""
+    body = _encode(records)
+    header = Header(crawler=crawler, sequence=sequence, records=len(records), inflated_bytes=len(body))
+    head = _encode(header)
+    compressor = zstandard.ZstdCompressor(level=_COMPRESSION_LEVEL, write_checksum=True)
+    return b"".join((MAGIC, _HEADER_LENGTH.pack(len(head)), head, compressor.compress(body)))
+
+
+def unpack(data: bytes, caps: UnpackCaps = UnpackCaps()) -> Package:  # noqa: B008 - frozen
+    """All records of a package, or PackageRefused."""
+    header, body_at = read_header(data, caps)
+    body = _inflated(data[body_at:], header)
+    try:
+        records = _decode_records(body)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise PackageRefused(f"unpacking a package of {header.crawler!r}: {error}") from error
+    if len(records) != header.records:
+        raise PackageRefused(
+            f"a package of {header.crawler!r} promises {header.records} records, holds {len(records)}"
+        )
+    return Package(header, records)
+
+
+def read_header(data: bytes, caps: UnpackCaps = UnpackCaps()) -> tuple[Header, int]:  # noqa: B008
+    """The header and where the body begins; PackageRefused where either is beyond the caps."""
+    if len(data) > caps.package_bytes_max:
+        raise PackageRefused(
+            f"a package of {len(data)} bytes; at most {caps.package_bytes_max} are taken"
+        )
+    if data[: len(MAGIC) - 1] != MAGIC[:-1]:
+        raise PackageRefused("not a package: it does not begin like one")
+    if data[: len(MAGIC)] != MAGIC:
+        raise PackageRefused(
+            f"a package of format {data[len(MAGIC) - 1]}; this program reads {MAGIC[-1]}"
+        )
+    start = len(MAGIC) + _HEADER_LENGTH.size
+    if len(data) < start:
+        raise PackageRefused("a package that ends within its header")
+    (length,) = _HEADER_LENGTH.unpack_from(data, len(MAGIC))
+    if length > _HEADER_BYTES_MAX or start + length > len(data):
+        raise PackageRefused("a package whose header has an impossible length")
+    return _checked_header(data[start : start + length], caps), start + length
+
+
+def _checked_header(data: bytes, caps: UnpackCaps) -> Header:
+    try:
+        header = msgspec.msgpack.decode(data, type=Header)
+    except msgspec.MsgspecError as error:
+        raise PackageRefused(f"a package whose header cannot be read: {error}") from error
+    if (
+        not 0 <= header.records <= caps.records_max
+        or not 0 <= header.inflated_bytes <= caps.inflated_bytes_max
+    ):
+        raise PackageRefused(
+            f"a package of {header.crawler!r} with {header.records} records, "
+            f"{header.inflated_bytes} bytes; at most {caps.records_max} and {caps.inflated_bytes_max} are taken"
+        )
+    return header
+
+
+def _inflated(body: bytes, header: Header) -> bytes:
+    """The body, never inflated beyond what the header promised (and the caps allowed)."""
+    try:
+        inflater = zstandard.ZstdDecompressor(max_window_size=1 << _WINDOW_LOG_MAX)
+        with inflater.stream_reader(body, read_across_frames=False) as reader:
+            inflated = reader.read(header.inflated_bytes + 1)
+    except zstandard.ZstdError as error:
+        raise PackageRefused(f"a package of {header.crawler!r} is damaged: {error}") from error
+    if len(inflated) != header.inflated_bytes:
+        raise PackageRefused(
+            f"a package of {header.crawler!r} does not inflate to its {header.inflated_bytes} bytes"
+        )
+    return inflated

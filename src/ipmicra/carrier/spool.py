@@ -1,0 +1,154 @@
+"""Records -> a journal -> sealed packages that wait here until they are acknowledged.
+
+    position = spool.append(records, now_s)     written and synced, not yet promised to anybody
+    (the caller commits `position` in the transaction that marks those pages as done)
+    spool.seal_if_due(now_s)                    journal n becomes package n, the next journal is n + 1
+    for package in spool.waiting(): send it, then spool.acknowledge(package)
+
+Law: nothing is lost and nothing is there twice, whenever the process dies. The caller's transaction is
+the truth: at opening, what was appended behind the position that it committed is forgotten. Seal only
+when all that was appended is committed; so a package holds committed records only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from ipmicra.carrier.durable import sync_folder, write_durably
+from ipmicra.carrier.journal import Journal
+from ipmicra.carrier.package import PackageFile, digest_of, pack, package_name, packages_in
+from ipmicra.carrier.record import Record
+from ipmicra.errors import HostFault
+
+FOLDER = "spool"  # under the data folder; a folder a crawler in it
+
+
+class Position(NamedTuple):
+    """How far a spool is written: `journal_bytes` of the journal that becomes package `sequence`."""
+
+    sequence: int
+    journal_bytes: int
+
+
+class SealRules(msgspec.Struct, frozen=True, kw_only=True):
+    """When a journal is worth a package: larger ones compress better, smaller ones are home sooner."""
+
+    records_max: int = 2_000
+    journal_bytes_max: int = 16 * 1024 * 1024
+    age_s_max: float = 60.0
+
+
+class Spool:
+    """One crawler's spool in one folder. One process at a time; close it."""
+
+    def __init__(
+        self,
+        folder: Path,
+        crawler: str,
+        committed: Position | None = None,
+        rules: SealRules = SealRules(),  # noqa: B008 - frozen
+    ) -> None:
+        """`committed` is the last position that the caller made durable; None trusts the journal."""
+        self.folder, self.crawler, self.rules = folder, crawler, rules
+        self._first_append_s: float | None = None
+        folder.mkdir(parents=True, exist_ok=True)
+        self._sequence = self._sequence_at_opening(committed)
+        kept_bytes = committed and (
+            committed.journal_bytes if committed.sequence == self._sequence else 0
+        )
+        self._journal = Journal(self._journal_path(self._sequence), kept_bytes)
+        self._remove_older_journals()
+
+    @property
+    def position(self) -> Position:
+        return Position(self._sequence, self._journal.written_bytes)
+
+    @property
+    def unsealed(self) -> int:
+        """Records in the journal."""
+        return len(self._journal.records)
+
+    def append(self, records: Sequence[Record], now_s: float) -> Position:
+        """Journal `records` durably. They count once the caller has committed the returned position."""
+        if records:
+            self._journal.append(records)
+            if self._first_append_s is None:
+                self._first_append_s = now_s
+        return self.position
+
+    def seal_if_due(self, now_s: float) -> PackageFile | None:
+        """Seal when the journal is large or old enough."""
+        if self._first_append_s is None:
+            self._first_append_s = now_s if self.unsealed else None
+            return None
+        due = (
+            self.unsealed >= self.rules.records_max
+            or self._journal.written_bytes >= self.rules.journal_bytes_max
+            or now_s - self._first_append_s >= self.rules.age_s_max
+        )
+        return self.seal() if due else None
+
+    def seal(self) -> PackageFile | None:
+        """Turn the journal into a package. None when there is nothing to seal."""
+        if not self._journal.records:
+            return None
+        data = pack(self._journal.records, self.crawler, self._sequence)
+        path = self.folder / package_name(self._sequence, digest_of(data))
+        write_durably(path, data)
+        finished, self._sequence = self._journal, self._sequence + 1
+        self._journal = Journal(self._journal_path(self._sequence), None)
+        sync_folder(self.folder)
+        finished.remove()
+        self._first_append_s = None
+        return PackageFile.at(path)
+
+    def waiting(self) -> list[PackageFile]:
+        """Packages not yet acknowledged, oldest first."""
+        return packages_in(self.folder)
+
+    def acknowledge(self, package: PackageFile) -> None:
+        """The other side holds `package` durably: forget it."""
+        package.path.unlink(missing_ok=True)
+        sync_folder(self.folder)
+
+    def close(self) -> None:
+        self._journal.close()
+
+    def _sequence_at_opening(self, committed: Position | None) -> int:
+        """The newest journal's number; one more where its package was sealed before the journal went."""
+        journals = [_number(path) for path in self.folder.glob("journal-*")]
+        newest = max([*journals, *(package.sequence + 1 for package in self.waiting())], default=1)
+        if committed is not None and committed.sequence > newest:
+            raise HostFault(
+                f"opening the spool {self.folder}: journal {committed.sequence} is missing, the newest "
+                f"is {newest}; restore the folder together with the frontier it belongs to"
+            )
+        return newest
+
+    def _bytes_to_keep(self, committed: Position | None) -> int | None:
+        if committed is None:
+            return None
+        return committed.journal_bytes if committed.sequence == self._sequence else 0
+
+    def _remove_older_journals(self) -> None:
+        for path in self.folder.glob("journal-*"):
+            if _number(path) < self._sequence:
+                path.unlink()
+        for path in self.folder.glob(".*.unfinished"):
+            path.unlink()
+
+    def _journal_path(self, sequence: int) -> Path:
+        return self.folder / f"journal-{sequence}"
+
+
+def _number(journal: Path) -> int:
+    return int(journal.name.removeprefix("journal-"))
+
+
+def spools_in(data_folder: Path) -> list[Path]:
+    """The spool folders of all crawlers that keep their data in `data_folder`."""
+    return sorted(path for path in (data_folder / FOLDER).glob("*") if path.is_dir())
