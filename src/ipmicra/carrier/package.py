@@ -142,7 +142,8 @@ def _checked_header(data: bytes, caps: UnpackCaps) -> Header:
     ):
         raise PackageRefused(
             f"a package of {header.crawler!r} with {header.records} records, "
-            f"{header.inflated_bytes} bytes; at most {caps.records_max} and {caps.inflated_bytes_max} are taken"
+            f"{header.inflated_bytes} bytes; "
+            f"at most {caps.records_max} and {caps.inflated_bytes_max} are taken"
         )
     return header
 
