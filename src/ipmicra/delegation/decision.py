@@ -1,0 +1,83 @@
+"""What a strategy returns: who takes the target, what else is delegated with it, and why.
+
+Law: a decision names an awake crawler or none. `why` is for machines, `explained()` for people.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from ipmicra.delegation.probes import Answer, CrawlerId
+from ipmicra.delegation.subnets import SubnetId
+
+
+class Why(StrEnum):
+    """The rule that decided. The first group names a crawler, the second none."""
+
+    ALREADY_DELEGATED = "already-delegated"
+    SAME_ORGANISATION = "same-organisation"
+    BELOW_THRESHOLD = "below-threshold"
+    FASTEST_OF_ALL = "fastest-of-all"
+    SLOWEST_OF_ALL = "slowest-of-all"
+    DRAWN = "drawn"
+    HASHED = "hashed"
+    BELIEVED = "believed"
+    ANYCAST = "anycast"
+
+    UNREACHABLE = "unreachable"
+    OWNER_ASLEEP = "owner-asleep"
+    NO_CRAWLER_AWAKE = "no-crawler-awake"
+
+
+IN_WORDS = {
+    Why.ALREADY_DELEGATED: "its subnet is delegated already",
+    Why.SAME_ORGANISATION: "another subnet of its organisation is delegated there",
+    Why.BELOW_THRESHOLD: "a round trip below the threshold was found",
+    Why.FASTEST_OF_ALL: "the fastest of all that answered",
+    Why.SLOWEST_OF_ALL: "the slowest of all that answered, as was asked for",
+    Why.DRAWN: "drawn by lot",
+    Why.HASHED: "the site's name hashes there",
+    Why.BELIEVED: "believed the nearest, and no further probe is worth its cost",
+    Why.ANYCAST: "the address is in many places at once: near to everybody",
+    Why.UNREACHABLE: "nobody who was asked got an answer",
+    Why.OWNER_ASLEEP: "the owner of its subnet is asleep; it waits",
+    Why.NO_CRAWLER_AWAKE: "no crawler is awake",
+}
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One thing that was looked at on the way: `what` names the rule, `found` says what came of it."""
+
+    what: str
+    found: str
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """The end of a delegation.
+
+    `subnets` are delegated together, smallest first; empty where no subnet is known and the address
+    stands for itself. `round_trip_ms` is what the chosen crawler measured, or what is remembered.
+    """
+
+    crawler: CrawlerId | None
+    why: Why
+    subnets: tuple[SubnetId, ...] = ()
+    round_trip_ms: float | None = None
+    probes: tuple[tuple[CrawlerId, Answer], ...] = ()
+    steps: tuple[Step, ...] = ()
+    waits_for: CrawlerId | None = None  # the sleeping owner, with Why.OWNER_ASLEEP
+
+    def explained(self) -> str:
+        """The decision in a few lines of plain text."""
+        head = f"{self.crawler or self.waits_for or 'nobody'}: {IN_WORDS[self.why]}"
+        steps = [f"  {step.what}: {step.found}" for step in self.steps]
+        probes = [f"  probe from {crawler}: {_in_words(answer)}" for crawler, answer in self.probes]
+        return "\n".join([head, *steps, *probes])
+
+
+def _in_words(answer: Answer) -> str:
+    if answer.round_trip_ms is None:
+        return f"no answer ({answer.silence or 'unknown why'})"
+    return f"{answer.round_trip_ms:.1f} ms"

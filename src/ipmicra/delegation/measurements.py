@@ -1,0 +1,128 @@
+"""Round trips, asked for or met by the way -> what each crawler remembers of each place.
+
+A place is a range: a subnet's, or one address. Of every crawler and place one record stays: latest,
+least and smoothed round trip, how far it scatters, its age, and how often it came from where.
+
+Law: bounded. When full, the place that was longest not written or asked is forgotten, whole. Ranges,
+not subnet ids, so that a memory outlives the tree it was learnt with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from ipmicra.addresses import AddressRange, IPAddress
+from ipmicra.delegation.probes import CrawlerId, Measurement, Source
+
+# TCP's gains for its smoothed round trip and its scatter (RFC 6298, 2.3): about eight samples of memory.
+SMOOTHING_GAIN = 1 / 8
+SPREAD_GAIN = 1 / 4
+
+
+class Record(msgspec.Struct):
+    """What one crawler remembers of one place."""
+
+    place: tuple[int, str, str]  # family, start and end as text: an IPv6 bound does not fit 64 bits
+    crawler: CrawlerId
+    latest_ms: float | None = None
+    least_ms: float | None = None
+    smoothed_ms: float | None = None
+    spread_ms: float = 0.0  # mean absolute deviation from the smoothed value
+    latest_at_s: float = 0.0
+    active_count: int = 0
+    passive_count: int = 0
+    silences_in_row: int = 0
+
+    def learn(self, round_trip_ms: float | None, at_s: float, source: Source) -> None:
+        self.latest_at_s = max(self.latest_at_s, at_s)
+        self.active_count += source is Source.ACTIVE
+        self.passive_count += source is Source.PASSIVE
+        if round_trip_ms is None:
+            self.silences_in_row += 1
+            return
+        self.silences_in_row = 0
+        self.latest_ms = round_trip_ms
+        if self.smoothed_ms is None or self.least_ms is None:
+            self.smoothed_ms = self.least_ms = round_trip_ms
+            return
+        self.least_ms = min(self.least_ms, round_trip_ms)
+        self.spread_ms += SPREAD_GAIN * (abs(round_trip_ms - self.smoothed_ms) - self.spread_ms)
+        self.smoothed_ms += SMOOTHING_GAIN * (round_trip_ms - self.smoothed_ms)
+
+    def age_s(self, now_s: float) -> float:
+        return now_s - self.latest_at_s
+
+
+class Measurements:
+    """Place -> crawler -> record; at most `places_max` places."""
+
+    def __init__(self, places_max: int = 100_000) -> None:
+        self.places_max = places_max
+        self._places: dict[AddressRange, dict[CrawlerId, Record]] = {}
+
+    def learn(self, place: AddressRange, measurement: Measurement) -> None:
+        """Remember a measurement as one of the place."""
+        records = self._places.pop(place, None)
+        if records is None:
+            records = {}
+            while len(self._places) >= self.places_max:
+                del self._places[next(iter(self._places))]
+        self._places[place] = records
+        crawler = measurement.crawler
+        if crawler not in records:
+            records[crawler] = Record(_as_text(place), crawler)
+        records[crawler].learn(measurement.round_trip_ms, measurement.at_s, measurement.source)
+
+    def of(self, place: AddressRange) -> Mapping[CrawlerId, Record]:
+        """What is remembered of a place. Asking keeps it from being forgotten."""
+        records = self._places.pop(place, None)
+        if records is None:
+            return {}
+        self._places[place] = records
+        return records
+
+    def of_address(self, address: IPAddress) -> Mapping[CrawlerId, Record]:
+        return self.of(AddressRange.of_address(address))
+
+    def forget_crawler(self, crawler: CrawlerId) -> None:
+        """It is gone, or stands elsewhere now: its round trips mean nothing any more."""
+        for records in self._places.values():
+            records.pop(crawler, None)
+        self._places = {place: records for place, records in self._places.items() if records}
+
+    def forget_place(self, place: AddressRange) -> None:
+        self._places.pop(place, None)
+
+    def records(self) -> Iterator[Record]:
+        """Everything, longest untouched place first: `remember` of these makes an equal memory."""
+        for records in self._places.values():
+            yield from records.values()
+
+    def to_bytes(self) -> bytes:
+        return msgspec.msgpack.encode(list(self.records()))
+
+    @classmethod
+    def from_bytes(cls, data: bytes, places_max: int = 100_000) -> Measurements:
+        memory = cls(places_max)
+        memory.remember(msgspec.msgpack.decode(data, type=list[Record]))
+        return memory
+
+    def remember(self, records: Iterable[Record]) -> None:
+        for record in records:
+            self._places.setdefault(_as_range(record.place), {})[record.crawler] = record
+        while len(self._places) > self.places_max:
+            del self._places[next(iter(self._places))]
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+def _as_text(place: AddressRange) -> tuple[int, str, str]:
+    return place.family, str(place.start), str(place.end)
+
+
+def _as_range(text: tuple[int, str, str]) -> AddressRange:
+    family, start, end = text
+    return AddressRange(4 if family == 4 else 6, int(start), int(end))

@@ -1,0 +1,77 @@
+"""What a strategy asks and what it is told: targets, probes, answers, measurements.
+
+Law: plain values. A round trip is in milliseconds, a moment in seconds of whatever clock the driver
+keeps; this room only ever subtracts moments.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NewType
+
+import msgspec
+
+from ipmicra.addresses import IPAddress
+
+CrawlerId = NewType("CrawlerId", str)
+Site = NewType("Site", str)
+
+
+class Target(msgspec.Struct, frozen=True):
+    """A site to be delegated. `addresses` are in the order DNS gave them; the first one is probed."""
+
+    site: Site
+    addresses: tuple[IPAddress, ...]
+
+    @classmethod
+    def of(cls, site: str, *addresses: IPAddress) -> Target:
+        return cls(Site(site), addresses)
+
+    @property
+    def address(self) -> IPAddress:
+        """The address the site is located by."""
+        return self.addresses[0]
+
+
+class Probe(msgspec.Struct, frozen=True):
+    """A wish: let this crawler measure its round trip to that target."""
+
+    crawler: CrawlerId
+    target: Target
+
+
+class Silence(StrEnum):
+    """Why a probe brought no round trip."""
+
+    TIMED_OUT = "timed-out"  # nothing came back in time
+    REFUSED = "refused"  # somebody on the way said no, at once
+    UNBELIEVABLE = "unbelievable"  # what came back cannot be a round trip
+    CRAWLER_ASLEEP = "crawler-asleep"  # outside the host's hours: says nothing about the target
+    CRAWLER_GONE = "crawler-gone"  # says nothing about the target
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What a probe brought: a round trip, or none and why."""
+
+    round_trip_ms: float | None
+    silence: Silence | None = None
+
+    @property
+    def about_target(self) -> bool:
+        """False where the crawler could not even ask."""
+        return self.silence not in (Silence.CRAWLER_ASLEEP, Silence.CRAWLER_GONE)
+
+
+class Source(StrEnum):
+    ACTIVE = "active"  # a probe somebody asked for
+    PASSIVE = "passive"  # a round trip an ordinary fetch had anyway
+
+
+class Measurement(msgspec.Struct, frozen=True):
+    """One round trip of a crawler to an address, or the lack of one."""
+
+    crawler: CrawlerId
+    address: IPAddress
+    round_trip_ms: float | None
+    at_s: float
+    source: Source = Source.ACTIVE

@@ -1,0 +1,97 @@
+"""A target -> probes wanted -> a decision. The one interface of all strategies.
+
+    decision = yield from strategy.delegate(target, now_s)
+
+A strategy is a generator: it yields the probes it wants, is sent the answers, and returns its decision.
+Between delegations it is told what happened: crawlers join, leave, fall asleep, wake, measure each
+other, and fetches bring round trips. Several delegations may be under way at once.
+
+Law: never asks the same crawler twice for a target, never asks or names a sleeping crawler, holds no
+clock and no dice but the generator it was given.
+"""
+
+from __future__ import annotations
+
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Generator
+from typing import TypeAlias
+
+from ipmicra.addresses import AddressRange, IPAddress
+from ipmicra.delegation.crawlers import CrawlerProfile, Crawlers
+from ipmicra.delegation.decision import Decision, Why
+from ipmicra.delegation.delegations import Delegations, Ground
+from ipmicra.delegation.measurements import Measurements
+from ipmicra.delegation.probes import Answer, CrawlerId, Measurement, Probe, Target
+from ipmicra.delegation.subnets import SubnetId, Subnets
+
+Delegating: TypeAlias = Generator[Probe, Answer, Decision]
+
+
+class Strategy(ABC):
+    """What every strategy knows, and how it is told. A subclass decides.
+
+    A subclass that keeps more than this overrides the events and calls `super()` first.
+    """
+
+    def __init__(self, tree: Subnets, rng: random.Random) -> None:
+        self.tree = tree
+        self.rng = rng
+        self.crawlers = Crawlers()
+        self.delegations = Delegations()
+        self.measurements = Measurements()
+
+    @abstractmethod
+    def delegate(self, target: Target, now_s: float, *, afresh: bool = False) -> Delegating:
+        """Find the target's crawler. `afresh`: look again although it is delegated (calibration)."""
+
+    def delegated(self, target: Target) -> CrawlerId | None:
+        """Whose the target is now, without asking anybody. The owner may be asleep."""
+        return self.delegations.owner(self.ground_of(target))
+
+    def kept(self, owner: CrawlerId, *subnets: SubnetId) -> Decision:
+        """It stays with its owner, now or when the owner wakes."""
+        if self.crawlers.is_awake(owner):
+            return Decision(owner, Why.ALREADY_DELEGATED, subnets)
+        return Decision(None, Why.OWNER_ASLEEP, subnets, waits_for=owner)
+
+    def ground_of(self, target: Target) -> Ground:
+        """What is delegated when this target is: the smallest subnet, or the lone address."""
+        subnet = self.tree.smallest_not_unary(target.address)
+        return target.address if subnet is None else subnet
+
+    def place_of(self, address: IPAddress) -> AddressRange:
+        """The range whose measurements count for the address."""
+        return AddressRange.of_address(address)
+
+    # --- events -------------------------------------------------------------
+
+    def learn(self, measurement: Measurement) -> None:
+        """A round trip, asked for elsewhere or met by an ordinary fetch."""
+        self.measurements.learn(self.place_of(measurement.address), measurement)
+
+    def crawlers_measured(self, one: CrawlerId, other: CrawlerId, round_trip_ms: float) -> None:
+        self.crawlers.measure(one, other, round_trip_ms)
+
+    def crawler_loaded(self, crawler: CrawlerId, bytes_a_day: float) -> None:
+        """What its delegations bring it to fetch a day, by the latest count."""
+        self.crawlers.load(crawler, bytes_a_day)
+
+    def crawler_joined(self, profile: CrawlerProfile) -> None:
+        self.crawlers.join(profile)
+
+    def crawler_left(self, crawler: CrawlerId) -> tuple[Ground, ...]:
+        """Gone for good. Returns what was its own and is nobody's now, to be delegated again."""
+        self.crawlers.leave(crawler)
+        self.measurements.forget_crawler(crawler)
+        freed = self.delegations.held_by(crawler)
+        for ground in freed:
+            self.delegations.take(ground)
+        return freed
+
+    def crawler_slept(self, crawler: CrawlerId) -> None:
+        """Outside its host's hours. It keeps what it has and gets nothing new."""
+        self.crawlers.set_awake(crawler, awake=False)
+
+    def crawler_woke(self, crawler: CrawlerId) -> None:
+        self.crawlers.set_awake(crawler, awake=True)

@@ -1,0 +1,62 @@
+"""A script of round trips -> a strategy driven to its decision, as the simulator and the coordinator do.
+
+Small made-up worlds for the tests of this room: crawlers, sites, who is how far from whom.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import random
+from collections.abc import Callable, Mapping
+
+from ipmicra.addresses import IPAddress
+from ipmicra.delegation.crawlers import CrawlerProfile
+from ipmicra.delegation.decision import Decision
+from ipmicra.delegation.probes import Answer, CrawlerId, Probe, Silence, Target
+from ipmicra.delegation.strategy import Delegating, Strategy
+from ipmicra.delegation.subnets import NoSubnets, Subnets
+from ipmicra.delegation.table import strategy_named
+
+Teller = Callable[[Probe], Answer]
+
+
+def crawler(name: str) -> CrawlerId:
+    return CrawlerId(name)
+
+
+def address(text: str) -> IPAddress:
+    return ipaddress.ip_address(text)
+
+
+def target(text: str, site: str | None = None) -> Target:
+    return Target.of(site or f"site-{text}.example", address(text))
+
+
+def told(round_trips_ms: Mapping[str, float]) -> Teller:
+    """A world where each crawler has one round trip to whatever is probed; others hear nothing."""
+
+    def tell(probe: Probe) -> Answer:
+        value = round_trips_ms.get(probe.crawler)
+        return Answer(value, Silence.TIMED_OUT if value is None else None)
+
+    return tell
+
+
+def driven(delegating: Delegating, tell: Teller) -> Decision:
+    """Run a delegation to its end."""
+    try:
+        probe = next(delegating)
+        while True:
+            probe = delegating.send(tell(probe))
+    except StopIteration as end:
+        decision = end.value
+        assert isinstance(decision, Decision)
+        return decision
+
+
+def strategy_with(spec: str, crawlers: str, tree: Subnets | None = None, seed: int = 1) -> Strategy:
+    """A new strategy that knows crawlers of these names, all awake."""
+    strategy = strategy_named(spec, tree if tree is not None else NoSubnets(), random.Random(seed))
+    for name in crawlers.split():
+        strategy.crawler_joined(CrawlerProfile(CrawlerId(name)))
+    return strategy
