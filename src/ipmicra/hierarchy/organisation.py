@@ -1,0 +1,92 @@
+"""What the registries say about a holder -> which organisation it is.
+
+The one rule of who is the same:
+
+1. A record with a handle belongs to that handle of that registry (letters' case does not matter).
+   Handles of two registries are never joined, nor are two handles with the same name.
+2. A record without a handle belongs to its normalised name, whatever the registry.
+3. A record with neither belongs to nobody (`UNKNOWN`).
+
+A normalised name has no case, accents, punctuation or legal form (Ltd, GmbH, S.A. ...).
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import lru_cache
+
+UNKNOWN = -1
+
+# Written without dots and spaces: "S. p. A.", "S.p.A." and "SpA" are all "spa".
+_LEGAL_FORMS = """
+ab ag aps as asa bhd bv bvba co company corp corporation cv doo ead eg ehf eirl eood eurl ev fze
+gesmbh ggmbh gie gmbh hf inc incorporated jsc kft kg kgaa kk limited limitada llc llp lp ltd ltda
+mbh nv nyrt oao ohg ojsc ood ooo oy oyj pao pjsc plc pte pty pvt private sa sab sac sadecv sarl sas
+sasu sdn se sia sl slu snc spa spj spk spolsro spzoo srl sro sti uab ug vof zao zrt
+"""
+# Those that stand before the name: "OOO Romashka", "PT Telekomunikasi".
+_LEADING_FORMS = "ao cjsc cv jsc oao ojsc ooo pao pjsc pt sia uab zao"
+LEGAL_FORMS = frozenset(_LEGAL_FORMS.split())
+LEADING_FORMS = frozenset(_LEADING_FORMS.split())
+WORDS_OF_A_FORM_MAX = 4
+
+
+@lru_cache(maxsize=65536)
+def normalised_name(name: str) -> str:
+    """The name without case, accents, punctuation and legal forms; "" where no letter is left."""
+    words = _words(name)
+    while len(words) > 1 and (length := _form_length(words)):
+        words = words[:-length]
+    while len(words) > 1 and words[0] in LEADING_FORMS:
+        words = words[1:]
+    return " ".join(words)
+
+
+def _words(name: str) -> list[str]:
+    """Letters and digits, case and accents gone; dots and apostrophes join, all else divides."""
+    plain = unicodedata.normalize("NFKD", name.casefold())
+    kept = (
+        letter if letter.isalnum() else "" if letter in ".'’`" or unicodedata.combining(letter) else " "
+        for letter in plain
+    )
+    return "".join(kept).split()
+
+
+def _form_length(words: list[str]) -> int:
+    """How many of the last words make a legal form, the longest that leaves a word; 0 for none."""
+    for length in range(min(WORDS_OF_A_FORM_MAX, len(words) - 1), 0, -1):
+        if "".join(words[-length:]) in LEGAL_FORMS:
+            return length
+    return 0
+
+
+class Organisations:
+    """Organisations numbered in the order in which they were first seen, from 0."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self.handles: list[str] = []
+        self.names: list[str] = []
+
+    def number(self, registry: str, handle: str, name: str) -> int:
+        """Whose this record is. The first name that is not blank stays the organisation's name."""
+        key = _identity(registry, handle, name)
+        if not key:
+            return UNKNOWN
+        number = self._numbers.setdefault(key, len(self.names))
+        if number == len(self.names):
+            self.handles.append(handle)
+            self.names.append(name)
+        elif name and not self.names[number]:
+            self.names[number] = name
+        return number
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+def _identity(registry: str, handle: str, name: str) -> str:
+    if handle:
+        return f"handle:{registry.casefold()}:{handle.casefold()}"
+    normalised = normalised_name(name)
+    return f"name:{normalised}" if normalised else ""

@@ -1,0 +1,128 @@
+"""An address -> the smallest subnet that holds it, one at a time or as arrays.
+
+The subnets are sorted by start. The last one that starts at or before an address either holds it or
+lies wholly before it; then one of its ancestors does. One address at a time: bisect between the two
+bounds that the top 16 bits give, then climb. A batch: sort it, so that neighbours touch the same memory,
+search, and climb with those that have not arrived.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ipmicra.hierarchy.columns import TreeColumns
+
+LOW_64 = (1 << 64) - 1
+Answers = NDArray[np.int64]
+
+
+class V4Search:
+    """Over subnets 0 ... of IPv4."""
+
+    __slots__ = ("_columns", "_jumps", "_lasts", "_parents", "_starts")
+
+    def __init__(self, columns: TreeColumns) -> None:
+        self._columns = columns
+        self._starts = columns.v4_starts.data
+        self._lasts = columns.v4_lasts.data
+        self._jumps = columns.v4_jumps.data
+        self._parents = columns.parents.data
+
+    def smallest(self, address: int) -> int:
+        block = address >> 16
+        jumps = self._jumps
+        here: int = bisect_right(self._starts, address, jumps[block], jumps[block + 1]) - 1
+        lasts = self._lasts
+        while lasts[here] < address:
+            here = self._parents[here]
+        return here
+
+    def first_from(self, address: int) -> int:
+        """The first subnet that starts at the address or after it; one past the last if none does."""
+        return bisect_left(self._starts, address)
+
+    def smallest_batch(self, addresses: NDArray[np.uint32]) -> Answers:
+        keys = addresses.astype(np.uint64)
+        keys <<= np.uint64(32)
+        keys |= np.arange(len(keys), dtype=np.uint64)
+        keys.sort()
+        ordered = (keys >> np.uint64(32)).astype(np.uint32)
+        here = np.searchsorted(self._columns.v4_starts, ordered, "right") - 1
+        _climb(here, np.flatnonzero(self._columns.v4_lasts[here] < ordered), ordered, self._columns)
+        answers = np.empty_like(here)
+        answers[(keys & np.uint64(0xFFFFFFFF)).view(np.int64)] = here
+        return answers
+
+
+def _climb(here: Answers, lost: Answers, addresses: NDArray[np.uint32], columns: TreeColumns) -> None:
+    """Move the `lost` among the answers up until each holds its address."""
+    wanted = addresses[lost]
+    at = here[lost]
+    while len(lost):
+        at = columns.parents[at].astype(np.int64)
+        arrived = columns.v4_lasts[at] >= wanted
+        here[lost[arrived]] = at[arrived]
+        lost, wanted, at = lost[~arrived], wanted[~arrived], at[~arrived]
+
+
+class V6Search:
+    """Over subnets of IPv6, numbered on after those of IPv4."""
+
+    __slots__ = ("_columns", "_first", "_high", "_last_high", "_last_low", "_low", "_parents")
+
+    def __init__(self, columns: TreeColumns) -> None:
+        self._columns = columns
+        self._first = len(columns.v4_starts)
+        self._high = columns.v6_starts_high.data
+        self._low = columns.v6_starts_low.data
+        self._last_high = columns.v6_lasts_high.data
+        self._last_low = columns.v6_lasts_low.data
+        self._parents = columns.parents.data
+
+    def smallest(self, address: int) -> int:
+        high, low = address >> 64, address & LOW_64
+        begin = bisect_left(self._high, high)
+        end = bisect_right(self._high, high, begin)
+        here = bisect_right(self._low, low, begin, end) - 1
+        while (self._last_high[here], self._last_low[here]) < (high, low):
+            here = self._parents[here + self._first] - self._first
+        return here + self._first
+
+    def first_from(self, address: int) -> int:
+        """The first subnet that starts at the address or after it; one past the last if none does."""
+        high, low = address >> 64, address & LOW_64
+        begin = bisect_left(self._high, high)
+        return bisect_left(self._low, low, begin, bisect_right(self._high, high, begin)) + self._first
+
+    def smallest_batch(self, addresses: NDArray[np.uint64]) -> Answers:
+        """For rows of two: the high and the low 64 bits."""
+        high, low = addresses[:, 0], addresses[:, 1]
+        here = self._last_start(high, low)
+        lost = np.flatnonzero(self._ends_before(here, high, low))
+        while len(lost):
+            here[lost] = self._columns.parents[here[lost] + self._first] - self._first
+            lost = lost[self._ends_before(here[lost], high[lost], low[lost])]
+        return here + self._first
+
+    def _last_start(self, high: NDArray[np.uint64], low: NDArray[np.uint64]) -> Answers:
+        """The last subnet that starts at or before each address."""
+        begin = np.searchsorted(self._columns.v6_starts_high, high, "left")
+        end = np.searchsorted(self._columns.v6_starts_high, high, "right")
+        open_rows = np.flatnonzero(begin < end)
+        while len(open_rows):
+            middle = (begin[open_rows] + end[open_rows]) // 2
+            beyond = self._columns.v6_starts_low[middle] > low[open_rows]
+            end[open_rows[beyond]] = middle[beyond]
+            begin[open_rows[~beyond]] = middle[~beyond] + 1
+            open_rows = open_rows[begin[open_rows] < end[open_rows]]
+        return begin - 1
+
+    def _ends_before(
+        self, here: Answers, high: NDArray[np.uint64], low: NDArray[np.uint64]
+    ) -> NDArray[np.bool_]:
+        last_high, last_low = self._columns.v6_lasts_high[here], self._columns.v6_lasts_low[here]
+        is_before: NDArray[np.bool_] = (last_high < high) | ((last_high == high) & (last_low < low))
+        return is_before
