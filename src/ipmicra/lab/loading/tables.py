@@ -1,0 +1,86 @@
+"""A CSV file, plain or gzipped -> rows by column name, or the operator's fault with file and line.
+
+Law: needed columns are checked before the first row is used; further columns and their order are free.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import math
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from ipmicra.errors import OperatorFault
+
+
+class Row(NamedTuple):
+    """One row: cells by column name (missing columns are absent), and where it stands."""
+
+    cells: dict[str, str]
+    where: str
+
+    def text(self, column: str) -> str:
+        """The cell without surrounding blanks; empty where the column or the cell is missing."""
+        return (self.cells.get(column) or "").strip()
+
+    def number(self, column: str) -> float | None:
+        """The cell as a finite number; None where it is empty."""
+        text = self.text(column)
+        if not text:
+            return None
+        try:
+            value = float(text)
+        except ValueError:
+            raise OperatorFault(f"{self.where}: {column} {text!r} is not a number") from None
+        return value if math.isfinite(value) else None
+
+    def round_trip_ms(self, column: str) -> float | None:
+        """A measured round trip; None for an empty cell or a negative value (a failed measurement)."""
+        value = self.number(column)
+        return value if value is not None and value >= 0 else None
+
+
+def found(folder: Path, name: str) -> Path | None:
+    """`name` or `name.gz` in the folder."""
+    candidates = [folder / name, folder / f"{name}.gz"]
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def needed(folder: Path, name: str) -> Path:
+    path = found(folder, name)
+    if path is None:
+        raise OperatorFault(f"{folder} holds neither {name} nor {name}.gz")
+    return path
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[IO[str]]:
+    """The file as text; what cannot be read is the operator's fault."""
+    try:
+        if path.suffix == ".gz":
+            with gzip.open(path, "rt", encoding="utf-8-sig", newline="") as file:
+                yield file
+        else:
+            with path.open(encoding="utf-8-sig", newline="") as file:
+                yield file
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error, csv.Error) as error:
+        raise OperatorFault(f"cannot read {path}: {error}") from error
+
+
+def rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
+    """The rows of a CSV file that has at least these columns."""
+    with opened(path) as file:
+        reader = csv.reader(file)
+        header = [name.strip() for name in next(reader, [])]
+        missing = [column for column in columns if column not in header]
+        if missing:
+            raise OperatorFault(
+                f"{path}: no column {', '.join(missing)}; its first line reads {','.join(header)!r}"
+            )
+        for cells in reader:
+            if cells:
+                yield Row(dict(zip(header, cells, strict=False)), f"{path}:{reader.line_num}")
