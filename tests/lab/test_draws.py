@@ -57,7 +57,7 @@ def test_neither_crawlers_nor_sites_have_holes_between_them() -> None:
         draw = draw_from(world, 1, number, 4)
         assert np.isfinite(draw.mutual_ms).all()
         assert np.isfinite(draw.round_trips_ms).all()
-        assert len(draw.sites) > 5
+        assert len(draw.sites) >= 3
 
 
 def test_sites_are_drawn_inside_prefixes_where_homes_are_prefixes() -> None:

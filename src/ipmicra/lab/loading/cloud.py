@@ -4,7 +4,8 @@
     *_rtt_ms_p50.csv[.gz]       source, target, rtt_ms
 
 A region is a place; each of its prefixes is a home for sites. The round trip is per region: crawler and
-site in one region are WITHIN_REGION_MS apart. A region without prefixes or round trips is left out. A crawler in a region has the first address of the region's first prefix.
+site in one region are WITHIN_REGION_MS apart. A region without prefixes or round trips is left out. A
+crawler in a region has the first address of the region's first prefix.
 """
 
 from __future__ import annotations
