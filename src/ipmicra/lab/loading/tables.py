@@ -18,14 +18,21 @@ from ipmicra.errors import OperatorFault
 
 
 class Row(NamedTuple):
-    """One row: cells by column name (missing columns are absent), and where it stands."""
+    """One row: its cells, the columns' places in it, and where it stands."""
 
-    cells: dict[str, str]
-    where: str
+    columns: dict[str, int]
+    cells: list[str]
+    path: Path
+    line: int
+
+    @property
+    def where(self) -> str:
+        return f"{self.path}:{self.line}"
 
     def text(self, column: str) -> str:
         """The cell without surrounding blanks; empty where the column or the cell is missing."""
-        return (self.cells.get(column) or "").strip()
+        place = self.columns.get(column, len(self.cells))
+        return self.cells[place].strip() if place < len(self.cells) else ""
 
     def number(self, column: str) -> float | None:
         """The cell as a finite number; None where it is empty."""
@@ -81,6 +88,7 @@ def rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
             raise OperatorFault(
                 f"{path}: no column {', '.join(missing)}; its first line reads {','.join(header)!r}"
             )
+        places = {name: place for place, name in enumerate(header)}
         for cells in reader:
             if cells:
-                yield Row(dict(zip(header, cells, strict=False)), f"{path}:{reader.line_num}")
+                yield Row(places, cells, path, reader.line_num)

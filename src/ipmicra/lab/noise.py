@@ -1,0 +1,72 @@
+"""Round trips of the same pairs hour by hour -> how far one probe strays above the least round trip.
+
+    eu_rtt_hourly.csv.gz    hour_utc, source_id, target_id, rtt_ms      (any *_rtt_hourly.csv[.gz])
+
+A probe's answer is the true round trip plus a jitter drawn from what was seen: the hour's round trip less
+the pair's least of the day, all pairs and hours pooled. The pool is kept as QUANTILES equal steps of its
+distribution, so that drawing is one index. Truth, and so every judgement, stays free of jitter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ipmicra.errors import OperatorFault
+from ipmicra.lab.loading import tables
+from ipmicra.lab.world import Milliseconds
+
+QUANTILES = 10_000
+HOURS_SEEN_MIN = 6  # fewer hours of a pair tell nothing of its least
+
+ENDING = "rtt_hourly.csv"
+
+
+@dataclass(frozen=True)
+class Jitter:
+    """The distribution of what is added to a round trip, as equal steps of it, least first."""
+
+    steps_ms: Milliseconds
+
+    def drawn_ms(self, generator: np.random.Generator, shape: tuple[int, ...]) -> Milliseconds:
+        return self.steps_ms[generator.integers(len(self.steps_ms), size=shape)]
+
+
+def load_jitter(folder: Path) -> Jitter:
+    """The jitter of a folder in the form of anchors-hourly."""
+    found = [path for path in sorted(folder.glob(f"*{ENDING}*")) if path.suffix in (".csv", ".gz")]
+    if not found:
+        raise OperatorFault(f"{folder} holds no file *{ENDING} or *{ENDING}.gz to take the jitter from")
+    above_ms = _above_least(_hours_by_pair(found[0]))
+    if not len(above_ms):
+        raise OperatorFault(f"{found[0]}: no pair was measured in {HOURS_SEEN_MIN} hours or more")
+    return jitter_of(above_ms)
+
+
+def jitter_of(above_ms: Milliseconds) -> Jitter:
+    """The jitter that strays like these samples."""
+    return Jitter(np.asarray(np.quantile(above_ms, np.linspace(0, 1, QUANTILES)), dtype=np.float64))
+
+
+def made_up_jitter() -> Jitter:
+    """For worlds without data: half a ms on average, one probe in fifty 20 ms late (exponential both)."""
+    shares = (np.arange(QUANTILES) + 0.5) / QUANTILES
+    usual_ms = -0.5 * np.log1p(-shares)
+    late_ms = -20.0 * np.log1p(-shares[::50])
+    return jitter_of(np.concatenate([usual_ms, late_ms]))
+
+
+def _hours_by_pair(path: Path) -> dict[tuple[str, str], list[float]]:
+    hours: dict[tuple[str, str], list[float]] = {}
+    for row in tables.rows(path, ["source_id", "target_id", "rtt_ms"]):
+        value_ms = row.round_trip_ms("rtt_ms")
+        if value_ms is not None:
+            hours.setdefault((row.text("source_id"), row.text("target_id")), []).append(value_ms)
+    return hours
+
+
+def _above_least(hours: dict[tuple[str, str], list[float]]) -> Milliseconds:
+    seen = [np.array(values) for values in hours.values() if len(values) >= HOURS_SEEN_MIN]
+    return np.concatenate([values - values.min() for values in seen]) if seen else np.zeros(0)
