@@ -1,0 +1,83 @@
+"""A folder of registry data -> a tree that is made once and opened ever after."""
+
+from __future__ import annotations
+
+import gzip
+import ipaddress
+from pathlib import Path
+
+import pytest
+
+from ipmicra.delegation.registered import RegisteredSubnets
+from ipmicra.delegation.subnets import NoSubnets
+from ipmicra.errors import OperatorFault
+from ipmicra.lab.registry_tree import kept_tree, opened_tree
+
+DELEGATED = """2|ripencc|20181013|3|19830705|20181013|+0200
+ripencc|*|ipv4|*|2|summary
+ripencc|GR|ipv4|192.0.2.0|256|20000101|allocated|handle-1
+ripencc|CY|ipv6|2001:db8::|32|20000101|assigned|handle-2
+ripencc||ipv4|198.51.100.0|256||available|
+"""
+NETWORKS = "192.0.2.0/24\t64496\tDE\n192.0.2.128/25\t64497\tIT\n192.0.2.200/32\t\tIT\n"
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Path:
+    below = tmp_path / "data" / "rir"
+    below.mkdir(parents=True)
+    (below / "delegated-ripencc-extended-latest.gz").write_bytes(gzip.compress(DELEGATED.encode()))
+    (tmp_path / "data" / "networks.tsv").write_text(NETWORKS)
+    return tmp_path / "data"
+
+
+def test_the_registries_speak_first_and_routing_fills_the_gaps(registry: Path, tmp_path: Path) -> None:
+    subnets = opened_tree(kept_tree(registry, tmp_path / "kept"))
+    assert isinstance(subnets, RegisteredSubnets)
+    outer = subnets.smallest(ipaddress.ip_address("192.0.2.1"))
+    assert outer is not None
+    assert str(subnets.range_of(outer)) == "192.0.2.0/24"
+    assert (subnets.organisation_of(outer), subnets.country_of(outer)) == ("handle-1", "GR")
+    assert (subnets.registry_of(outer), subnets.asn_of(outer)) == ("ripencc", 64496)
+
+
+def test_nested_networks_climb_to_the_registry_s_and_no_further(registry: Path, tmp_path: Path) -> None:
+    subnets = opened_tree(kept_tree(registry, tmp_path / "kept"))
+    address = ipaddress.ip_address("192.0.2.200")
+    unary, inner = subnets.smallest(address), subnets.smallest_not_unary(address)
+    assert unary is not None
+    assert inner is not None
+    assert [str(subnets.range_of(subnet)) for subnet in (unary, inner)] == [
+        "192.0.2.200/32",
+        "192.0.2.128/25",
+    ]
+    outer = subnets.parent(inner)
+    assert outer is not None
+    assert (list(subnets.children(outer)), subnets.parent(outer)) == ([inner], None)
+
+
+def test_an_address_that_nobody_registered_lies_in_no_subnet(registry: Path, tmp_path: Path) -> None:
+    subnets = opened_tree(kept_tree(registry, tmp_path / "kept"))
+    for text in ("198.51.100.1", "2001:db9::1"):
+        assert subnets.smallest_not_unary(ipaddress.ip_address(text)) is None
+
+
+def test_a_tree_is_made_once_and_again_only_when_a_file_changed(registry: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "kept"
+    first = kept_tree(registry, cache)
+    made_at = first.stat().st_mtime_ns
+    assert kept_tree(registry, cache) == first
+    assert first.stat().st_mtime_ns == made_at
+    (registry / "networks.tsv").write_text(NETWORKS + "203.0.113.0/24\t64498\tFR\n")
+    assert kept_tree(registry, cache) != first
+
+
+def test_without_registry_data_every_address_is_unknown() -> None:
+    assert isinstance(opened_tree(None), NoSubnets)
+
+
+def test_a_folder_without_registry_data_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(OperatorFault, match="holds no registry data"):
+        kept_tree(tmp_path, tmp_path)
+    with pytest.raises(OperatorFault, match="no such folder of registry data"):
+        kept_tree(tmp_path / "absent", tmp_path)
