@@ -46,6 +46,10 @@ class FetchingSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     open_ports: Annotated[
         tuple[int, ...], described("Ports below 1024 to crawl beside 80 and 443.")
     ] = ()
+    closed_ranges: Annotated[
+        tuple[str, ...],
+        described("Address ranges never to be crawled, such as this network's own public addresses."),
+    ] = ()
     authorities_file: Annotated[
         str, described("A PEM file of certificate authorities to trust beside the system's.")
     ] = ""

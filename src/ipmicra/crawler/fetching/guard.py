@@ -1,0 +1,158 @@
+"""An address or a port -> why we must not connect to it, or None.
+
+Law: an own table, not `ipaddress.is_global` (which says True for multicast and for NAT64 and 6to4
+wrappings of private addresses). What wraps an IPv4 address is judged by the address inside, too. IPv6
+outside of 2000::/3 is not public, whatever it is. The verdict is asked for the very address that a
+socket is about to connect to, so a name that changes its answer (rebinding) gains nothing.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Iterable, Iterator
+
+from ipmicra.addresses import AddressRange, IPAddress
+from ipmicra.errors import OperatorFault
+
+# IANA's special-purpose registries (IPv4: RFC 6890 and successors), and what is meant for no site.
+SPECIAL_RANGES: dict[AddressRange, str] = {
+    AddressRange.parse(block): what
+    for block, what in {
+        "0.0.0.0/8": "this network",
+        "10.0.0.0/8": "private",
+        "100.64.0.0/10": "shared behind a carrier's NAT",
+        "127.0.0.0/8": "loopback",
+        "169.254.0.0/16": "link-local",
+        "172.16.0.0/12": "private",
+        "192.0.0.0/24": "protocol assignments",
+        "192.0.2.0/24": "documentation",
+        "192.31.196.0/24": "AS112 anycast",
+        "192.52.193.0/24": "multicast relays",
+        "192.88.99.0/24": "6to4 relays",
+        "192.168.0.0/16": "private",
+        "192.175.48.0/24": "AS112 anycast",
+        "198.18.0.0/15": "benchmarking",
+        "198.51.100.0/24": "documentation",
+        "203.0.113.0/24": "documentation",
+        "224.0.0.0/4": "multicast",
+        "240.0.0.0/4": "reserved",
+        "::/128": "unspecified",
+        "::1/128": "loopback",
+        "64:ff9b:1::/48": "local-use NAT64",
+        "100::/64": "discard-only",
+        "2001:2::/48": "benchmarking",
+        "2001:3::/32": "multicast relays",
+        "2001:4:112::/48": "AS112 anycast",
+        "2001:10::/28": "ORCHID",
+        "2001:20::/28": "ORCHIDv2",
+        "2001:30::/28": "drone identifiers",
+        "2001:db8::/32": "documentation",
+        "2620:4f:8000::/48": "AS112 anycast",
+        "3fff::/20": "documentation",
+        "5f00::/16": "segment routing",
+        "fc00::/7": "private",
+        "fe80::/10": "link-local",
+        "fec0::/10": "site-local",
+        "ff00::/8": "multicast",
+    }.items()
+}
+
+_GLOBAL_UNICAST = AddressRange.parse("2000::/3")
+_MAPPED = AddressRange.parse("::ffff:0:0/96")
+_COMPATIBLE = AddressRange.parse("::/96")
+_NAT64 = AddressRange.parse("64:ff9b::/96")
+_SIX_TO_FOUR = AddressRange.parse("2002::/16")
+_TEREDO = AddressRange.parse("2001::/32")
+_WRAPPERS_BY_LAST_BITS = (_MAPPED, _COMPATIBLE, _NAT64)
+_ISATAP_MARKS = frozenset({0x0000_5EFE, 0x0200_5EFE})
+
+WEB_PORTS = frozenset({80, 443})
+# Ports from 1024 up that speak something else: fetch's bad ports (WHATWG), and data stores.
+OTHER_PROTOCOLS_PORTS = frozenset(
+    {1719, 1720, 1723, 2049, 3306, 3659, 4045, 4190, 5060, 5061, 5432, 6000, 6379, 6566}
+    | {6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080, 11211, 27017}
+)
+
+
+class Guard:
+    """Where a fetch may go. `open_ranges` are allowed whatever they are, `closed_ranges` never."""
+
+    def __init__(
+        self,
+        open_ranges: Iterable[str] = (),
+        closed_ranges: Iterable[str] = (),
+        open_ports: Iterable[int] = (),
+    ) -> None:
+        self._open = _ranges(open_ranges, "fetching.open_ranges")
+        self._closed = _ranges(closed_ranges, "fetching.closed_ranges")
+        self._open_ports = WEB_PORTS | frozenset(open_ports)
+
+    def refusal(self, address: IPAddress) -> str | None:
+        """Why not to connect to this address. Reads this machine's routes; sends nothing."""
+        if any(block.holds(address) for block in self._closed):
+            return f"{address} is closed by the settings"
+        if any(block.holds(address) for block in self._open):
+            return None
+        inner = next((why for held in wrapped(address) if (why := self.refusal(held))), None)
+        if inner is not None:
+            return f"{address} wraps an address: {inner}"
+        kind = special_kind(address)
+        if kind is not None:
+            return f"{address} is not public ({kind})"
+        return f"{address} is this machine's own" if is_own(address) else None
+
+    def port_refusal(self, port: int) -> str | None:
+        if port in self._open_ports or (port >= 1024 and port not in OTHER_PROTOCOLS_PORTS):
+            return None
+        return f"port {port} is not a web server's"
+
+
+def special_kind(address: IPAddress) -> str | None:
+    """What a non-public address is for; None for a public one. Wrappings are not looked into."""
+    for block, what in SPECIAL_RANGES.items():
+        if block.holds(address):
+            return what
+    if address.version == 4 or _GLOBAL_UNICAST.holds(address):
+        return None
+    if any(block.holds(address) for block in _WRAPPERS_BY_LAST_BITS):
+        return None
+    return "not global unicast"
+
+
+def wrapped(address: IPAddress) -> Iterator[ipaddress.IPv4Address]:
+    """The IPv4 addresses that an IPv6 address carries inside: where its packets may end."""
+    if address.version == 4:
+        return
+    bits = int(address)
+    if any(block.holds(address) for block in _WRAPPERS_BY_LAST_BITS):
+        yield ipaddress.IPv4Address(bits & 0xFFFF_FFFF)
+    elif _SIX_TO_FOUR.holds(address):
+        yield ipaddress.IPv4Address(bits >> 80 & 0xFFFF_FFFF)
+    elif _TEREDO.holds(address):
+        yield ipaddress.IPv4Address(bits >> 64 & 0xFFFF_FFFF)
+        yield ipaddress.IPv4Address(bits & 0xFFFF_FFFF ^ 0xFFFF_FFFF)
+    if bits >> 32 & 0xFFFF_FFFF in _ISATAP_MARKS:
+        yield ipaddress.IPv4Address(bits & 0xFFFF_FFFF)
+
+
+def is_own(address: IPAddress) -> bool:
+    """Whether this machine would talk to itself: its source for that destination is the destination.
+
+    Connecting a datagram socket asks the routing table and sends no packet.
+    """
+    family = socket.AF_INET if address.version == 4 else socket.AF_INET6
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((str(address), 9))
+            source: str = probe.getsockname()[0]
+    except OSError:
+        return False  # no route to it, so it is not here
+    return ipaddress.ip_address(source.partition("%")[0]) == address
+
+
+def _ranges(texts: Iterable[str], setting: str) -> tuple[AddressRange, ...]:
+    try:
+        return tuple(AddressRange.parse(text) for text in texts)
+    except ValueError as error:
+        raise OperatorFault(f"{setting}: {error}; write ranges such as 10.1.0.0/16") from error

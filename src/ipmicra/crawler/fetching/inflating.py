@@ -1,0 +1,135 @@
+"""A body as it crossed the wire and its Content-Encoding -> the body, never longer than a cap.
+
+Law: no step ever makes more bytes than the cap, whatever the input claims; each layer of a nested
+encoding is held to it. What is cut is said to be cut; what was cut at an absurd ratio is a bomb.
+"""
+
+from __future__ import annotations
+
+import io
+import zlib
+from collections.abc import Callable
+from typing import NamedTuple, cast
+
+import brotli  # type: ignore[import-untyped]
+import zstandard
+from isal import isal_zlib
+
+LAYERS_MAX = 3
+PIECE_BYTES = 64 << 10
+ZSTD_WINDOW_BYTES_MAX = 8 << 20  # RFC 9659: what a content coding may ask of a client
+ACCEPT_ENCODING = "gzip, deflate, br, zstd"
+_INFLATE_ERROR = cast(type[Exception], isal_zlib.error)
+
+
+class BadEncoding(Exception):
+    """The body is not what its Content-Encoding says, or we do not know that encoding."""
+
+
+class InflateBomb(Exception):
+    """The body inflates past the cap, by a ratio that no page has."""
+
+
+class Inflated(NamedTuple):
+    body: bytes
+    cut: bool  # longer than the cap, or the compressed stream ended early
+
+
+class _Layer(NamedTuple):
+    body: bytes
+    cut: bool
+    consumed_bytes: int
+
+
+def inflate(body: bytes, content_encoding: str, bytes_max: int, ratio_max: int) -> Inflated:
+    """Undo the codings, last applied first. Raises BadEncoding or InflateBomb."""
+    codings = [name for part in content_encoding.lower().split(",") if (name := part.strip())]
+    codings = [name for name in codings if name != "identity"]
+    if len(codings) > LAYERS_MAX:
+        raise BadEncoding(f"{len(codings)} nested encodings")
+    cut, ratio = False, 1.0
+    for coding in reversed(codings):
+        if not body:
+            break
+        layer = _undone(coding, body, bytes_max)
+        ratio *= len(layer.body) / max(1, layer.consumed_bytes)
+        cut = cut or layer.cut
+        body = layer.body
+        if len(body) >= bytes_max and ratio > ratio_max:
+            raise InflateBomb(f"{coding} inflates {ratio:.0f} times past {bytes_max} bytes")
+    return Inflated(body, cut)
+
+
+def _undone(coding: str, body: bytes, bytes_max: int) -> _Layer:
+    undo = _UNDO.get(coding)
+    if undo is None:
+        raise BadEncoding(f"unknown encoding {coding[:40]!r}")
+    try:
+        return undo(body, bytes_max)
+    except (_INFLATE_ERROR, zlib.error, brotli.error, zstandard.ZstdError, EOFError) as error:
+        raise BadEncoding(f"not {coding}: {error}") from error
+
+
+def _gunzip(body: bytes, bytes_max: int) -> _Layer:
+    """All members of a gzip file, as one; what follows the last member is ignored."""
+    made = _inflate(body, bytes_max, wbits=31)
+    parts, length, rest = [made[0]], len(made[0]), made[1]
+    while rest.startswith(b"\x1f\x8b") and length < bytes_max:
+        made = _inflate(rest, bytes_max - length, wbits=31)
+        parts.append(made[0])
+        length += len(made[0])
+        rest = made[1]
+    return _Layer(b"".join(parts), made[2], len(body) - len(rest))
+
+
+def _undeflate(body: bytes, bytes_max: int) -> _Layer:
+    """zlib as the standard says, or the bare deflate that some servers send instead."""
+    try:
+        data, rest, cut = _inflate(body, bytes_max, wbits=15)
+    except _INFLATE_ERROR:
+        data, rest, cut = _inflate(body, bytes_max, wbits=-15)
+    return _Layer(data, cut, len(body) - len(rest))
+
+
+def _inflate(body: bytes, bytes_max: int, wbits: int) -> tuple[bytes, bytes, bool]:
+    """Inflated bytes, input left over, and whether something is missing."""
+    machine = isal_zlib.decompressobj(wbits=wbits)
+    data = machine.decompress(body, bytes_max)
+    return data, machine.unconsumed_tail or machine.unused_data, not machine.eof
+
+
+def _unbrotli(body: bytes, bytes_max: int) -> _Layer:
+    machine = brotli.Decompressor()
+    parts: list[bytes] = []
+    length = consumed = 0
+    while length < bytes_max and not machine.is_finished():
+        piece = b""
+        if machine.can_accept_more_data():
+            piece = body[consumed : consumed + PIECE_BYTES]
+            if not piece:
+                break
+            consumed += len(piece)
+        part = machine.process(piece, output_buffer_limit=bytes_max - length)
+        parts.append(part)
+        length += len(part)
+    data = b"".join(parts)
+    return _Layer(data[:bytes_max], not machine.is_finished() or length > bytes_max, consumed)
+
+
+def _unzstd(body: bytes, bytes_max: int) -> _Layer:
+    machine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_BYTES_MAX)
+    source = io.BytesIO(body)
+    with machine.stream_reader(source, read_size=PIECE_BYTES, read_across_frames=True) as reader:
+        data = reader.read(bytes_max)
+        cut = len(data) == bytes_max and bool(reader.read(1))
+        consumed = source.tell()
+    return _Layer(data, cut, consumed)
+
+
+_UNDO: dict[str, Callable[[bytes, int], _Layer]] = {
+    "gzip": _gunzip,
+    "x-gzip": _gunzip,
+    "deflate": _undeflate,
+    "br": _unbrotli,
+    "zstd": _unzstd,
+}

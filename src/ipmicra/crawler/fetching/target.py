@@ -1,0 +1,59 @@
+"""A URL -> what a connection and a request line need of it, or a refusal.
+
+Law: the URL is read the way browsers read it (WHATWG), so "http://0x7f000001/" is 127.0.0.1 here and not
+a name that some resolver reads otherwise. Credentials in a URL are never sent.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import NamedTuple
+
+import can_ada
+
+from ipmicra.addresses import IPAddress
+from ipmicra.crawler.fetching.exchange import FailureKind, FetchFailed
+
+_DEFAULT_PORTS = {"http:": 80, "https:": 443}
+URL_CHARACTERS_MAX = 16_384
+
+
+class Target(NamedTuple):
+    """Where a request goes."""
+
+    secure: bool
+    name: str  # as in the Host header, without a port; IPv6 in brackets
+    port: int
+    resource: str  # path and query
+    host_header: str
+
+    @property
+    def origin(self) -> tuple[bool, str, int]:
+        """Requests of one origin may share a connection."""
+        return self.secure, self.name, self.port
+
+
+def target_of(url: str) -> Target | FetchFailed:
+    if len(url) > URL_CHARACTERS_MAX:
+        return FetchFailed(url=url[:200], kind=FailureKind.BAD_URL, detail="the URL is too long")
+    try:
+        parsed = can_ada.parse(url)
+    except (ValueError, UnicodeEncodeError):
+        return FetchFailed(url=url, kind=FailureKind.BAD_URL, detail="not a URL")
+    scheme, name = parsed.protocol, parsed.hostname
+    default_port = _DEFAULT_PORTS.get(scheme)
+    if default_port is None or not name:
+        return FetchFailed(url=url, kind=FailureKind.BAD_URL, detail=f"{scheme} is not http or https")
+    port = int(parsed.port) if parsed.port else default_port
+    return Target(scheme == "https:", name, port, parsed.pathname + parsed.search, parsed.host)
+
+
+def literal_address(name: str) -> IPAddress | None:
+    """The address that a URL names outright; None where it names a site."""
+    text = name.strip("[]")
+    if not text or not (text[-1].isdigit() or ":" in text):
+        return None
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError:
+        return None

@@ -1,0 +1,67 @@
+"""Who wants in -> who may enter: at most so many at a time per key, in the order of arrival.
+
+Law: a key that nobody uses leaves nothing behind, so millions of sites cost nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+class Turnstile(Generic[Key]):
+    """Counts who is inside; whoever finds it full waits."""
+
+    def __init__(self) -> None:
+        self._inside: dict[Key, int] = {}
+        self._waiting: dict[Key, deque[tuple[int, asyncio.Future[None]]]] = {}
+
+    def inside(self, key: Key) -> int:
+        return self._inside.get(key, 0)
+
+    async def enter(self, key: Key, limit: int) -> None:
+        """Returns when fewer than `limit` were inside; `leave` must follow."""
+        inside = self._inside.get(key, 0)
+        if inside < limit and key not in self._waiting:
+            self._inside[key] = inside + 1
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(key, deque()).append((limit, turn))
+        try:
+            await turn
+        except asyncio.CancelledError:
+            self._give_up(key, limit, turn)
+            raise
+
+    def leave(self, key: Key) -> None:
+        inside = self._inside[key] - 1
+        if inside:
+            self._inside[key] = inside
+        else:
+            del self._inside[key]
+        if key in self._waiting:
+            self._let_in(key)
+
+    def _let_in(self, key: Key) -> None:
+        waiting = self._waiting[key]
+        while waiting and self._inside.get(key, 0) < waiting[0][0]:
+            _, turn = waiting.popleft()
+            if not turn.done():
+                self._inside[key] = self._inside.get(key, 0) + 1
+                turn.set_result(None)
+        if not waiting:
+            del self._waiting[key]
+
+    def _give_up(self, key: Key, limit: int, turn: asyncio.Future[None]) -> None:
+        if turn.done() and not turn.cancelled():
+            self.leave(key)  # let in and cancelled in the same breath
+            return
+        waiting = self._waiting.get(key)
+        if waiting is not None and (limit, turn) in waiting:
+            waiting.remove((limit, turn))
+            if not waiting:
+                del self._waiting[key]

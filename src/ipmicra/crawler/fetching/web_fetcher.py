@@ -1,0 +1,248 @@
+"""A request -> one hop on the real network, through cache, guard, pool and caps.
+
+Law: at most `connections_max` requests, and as many connections, per site and per address; whoever comes
+more often waits in order. What a site does never raises. A kept connection that turns out dead before
+its first byte costs one new connection, once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from time import monotonic
+from types import TracebackType
+from typing import Self
+
+from ipmicra.addresses import IPAddress
+from ipmicra.crawler.fetching.answers import failed, fetched
+from ipmicra.crawler.fetching.connection import Connection
+from ipmicra.crawler.fetching.deadlines import Deadlines
+from ipmicra.crawler.fetching.exchange import (
+    FailureKind,
+    Fetched,
+    FetchFailed,
+    FetchRequest,
+    Outcome,
+)
+from ipmicra.crawler.fetching.guard import Guard
+from ipmicra.crawler.fetching.idle import IdleConnections
+from ipmicra.crawler.fetching.incoming import Caps, Incoming
+from ipmicra.crawler.fetching.names import NameFailure, Names, Place
+from ipmicra.crawler.fetching.opening import Opener, OpeningFailed
+from ipmicra.crawler.fetching.resolving import DnsResolver, Resolver
+from ipmicra.crawler.fetching.settings import FetchingSettings
+from ipmicra.crawler.fetching.target import Target, target_of
+from ipmicra.crawler.fetching.turnstile import Turnstile
+from ipmicra.errors import OperatorFault
+
+ADDRESSES_TRIED_MAX = 4
+UNPROVEN_CONNECT_MS_MAX = 2_000  # before the name's next address is tried
+ANOTHER_ADDRESS_MAY_HELP = frozenset(
+    {
+        FailureKind.REFUSED_ADDRESS,
+        FailureKind.NO_NETWORK,
+        FailureKind.CONNECT,
+        FailureKind.CONNECT_TIMEOUT,
+    }
+)
+HTTP2_STATUSES = frozenset({421, 426, 505})
+HTTP2_ORIGINS_MAX = 10_000
+
+
+class WebFetcher:
+    """The fetcher of the live system. Made and used inside a running event loop."""
+
+    def __init__(
+        self, settings: FetchingSettings, user_agent: str, resolver: Resolver | None = None
+    ) -> None:
+        if not user_agent.isprintable() or not user_agent.isascii():
+            raise OperatorFault(f"the User-Agent {user_agent!r} must be printable ASCII text")
+        self._settings = settings
+        self._guard = Guard(settings.open_ranges, settings.closed_ranges, settings.open_ports)
+        self._names = Names(resolver or DnsResolver(settings.dns_servers), settings)
+        self._opener = Opener(settings, self._guard, user_agent)
+        self._idle = IdleConnections(settings.idle_connections_max, settings.idle_ms_max)
+        self._deadlines = Deadlines(settings, self._idle.close_old)
+        self._sites: Turnstile[str] = Turnstile()
+        self._addresses: Turnstile[IPAddress] = Turnstile()
+        self._http2_origins: dict[tuple[bool, str, int], None] = {}
+        self._closed = False
+
+    async def __aenter__(self) -> Self:
+        self._deadlines.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._closed = True
+        self._deadlines.stop()
+        self._deadlines.fail_all(FailureKind.CLOSED, "the fetcher was closed")
+        self._idle.close_all()
+        await self._names.close()
+        await asyncio.sleep(0)  # transports say good-bye in the loop's next turn
+
+    async def locate(self, url: str) -> IPAddress | FetchFailed:
+        """The address that a fetch of this URL would connect to now."""
+        target = self._target(url)
+        if isinstance(target, FetchFailed):
+            return target
+        try:
+            place = await self._names.place(target.name)
+        except NameFailure as failure:
+            return FetchFailed(url=url, kind=failure.kind, detail=str(failure))
+        refusals = {address: self._guard.refusal(address) for address in place.addresses}
+        allowed = next((address for address, why in refusals.items() if why is None), None)
+        if allowed is not None:
+            return allowed
+        address, why = next(iter(refusals.items()))
+        return FetchFailed(url=url, kind=FailureKind.REFUSED_ADDRESS, detail=why or "", address=address)
+
+    async def fetch(self, request: FetchRequest) -> Outcome:
+        """One hop."""
+        target = self._target(request.url)
+        if isinstance(target, FetchFailed):
+            return target
+        await self._sites.enter(target.name, request.connections_max)
+        try:
+            place, dns_ms = await self._place(target.name)
+            return await self._fetch_at(place, target, request, dns_ms)
+        except NameFailure as failure:
+            return FetchFailed(url=request.url, kind=failure.kind, detail=str(failure))
+        finally:
+            self._sites.leave(target.name)
+
+    def _target(self, url: str) -> Target | FetchFailed:
+        if self._closed:
+            return FetchFailed(url=url, kind=FailureKind.CLOSED, detail="the fetcher is closed")
+        target = target_of(url)
+        if isinstance(target, FetchFailed):
+            return target
+        refusal = self._guard.port_refusal(target.port)
+        if refusal is not None:
+            return FetchFailed(url=url, kind=FailureKind.REFUSED_PORT, detail=refusal)
+        return target
+
+    async def _place(self, name: str) -> tuple[Place, float | None]:
+        place = self._names.known(name)
+        if place is not None and place.failure is None:
+            return place, None
+        started_at = monotonic()
+        place = await self._names.place(name)
+        return place, (monotonic() - started_at) * 1000
+
+    async def _fetch_at(
+        self, place: Place, target: Target, request: FetchRequest, dns_ms: float | None
+    ) -> Outcome:
+        """Try the name's addresses in turn until one takes the connection."""
+        candidates = place.addresses[:ADDRESSES_TRIED_MAX]
+        outcome: Outcome | None = None
+        for position, address in enumerate(candidates):
+            hasty = not place.proven and position + 1 < len(candidates)
+            await self._addresses.enter(address, request.connections_max)
+            try:
+                outcome = await self._fetch_from(address, target, request, dns_ms, hasty)
+            except OpeningFailed as failure:
+                place.demote(address)
+                outcome = FetchFailed(
+                    url=request.url, kind=failure.kind, detail=str(failure), address=address
+                )
+                if failure.kind not in ANOTHER_ADDRESS_MAY_HELP:
+                    return outcome
+            else:
+                if not place.proven:
+                    place.prove(address)
+                return outcome
+            finally:
+                self._addresses.leave(address)
+        assert outcome is not None, "a place without a failure has an address"
+        return outcome
+
+    async def _fetch_from(
+        self,
+        address: IPAddress,
+        target: Target,
+        request: FetchRequest,
+        dns_ms: float | None,
+        hasty: bool,
+    ) -> Outcome:
+        """On a kept connection if there is one, else on a new one. Raises OpeningFailed."""
+        connection = self._idle.take(target.origin, address)
+        if connection is not None:
+            outcome, incoming = await self._exchange(connection, target, request, dns_ms)
+            if not _was_stale(outcome, incoming):
+                return outcome
+        http2 = target.origin in self._http2_origins
+        try:
+            connection = await self._open(target, address, request, hasty, http2)
+        except OpeningFailed as failure:
+            if http2 or not failure.http2_wanted:
+                raise
+            return await self._fetch_http2(address, target, request, dns_ms)
+        outcome, incoming = await self._exchange(connection, target, request, dns_ms)
+        if not http2 and target.secure and _wants_http2(outcome, incoming):
+            try:
+                return await self._fetch_http2(address, target, request, dns_ms)
+            except OpeningFailed:
+                return outcome
+        return outcome
+
+    async def _fetch_http2(
+        self, address: IPAddress, target: Target, request: FetchRequest, dns_ms: float | None
+    ) -> Outcome:
+        connection = await self._open(target, address, request, False, http2=True)
+        if len(self._http2_origins) < HTTP2_ORIGINS_MAX:
+            self._http2_origins[target.origin] = None
+        outcome, _ = await self._exchange(connection, target, request, dns_ms)
+        return outcome
+
+    async def _open(
+        self, target: Target, address: IPAddress, request: FetchRequest, hasty: bool, http2: bool
+    ) -> Connection:
+        kept_max = request.connections_max - self._addresses.inside(address)
+        self._idle.make_room(address, kept_max)
+        patience_ms = self._settings.connect_ms_max
+        if hasty:
+            patience_ms = min(patience_ms, UNPROVEN_CONNECT_MS_MAX)
+        connection = await self._opener.open(target, address, patience_ms, http2)
+        if self._closed:
+            connection.close()
+            raise OpeningFailed(FailureKind.CLOSED, "the fetcher was closed")
+        return connection
+
+    async def _exchange(
+        self, connection: Connection, target: Target, request: FetchRequest, dns_ms: float | None
+    ) -> tuple[Outcome, Incoming]:
+        """Ask, wait for the end of the answer, keep the connection if it is still good."""
+        settings = self._settings
+        body_bytes_max = request.body_bytes_max or settings.body_bytes_max
+        caps = Caps(body_bytes_max, settings.header_bytes_max, settings.header_count_max)
+        incoming = Incoming(request, caps, asyncio.get_running_loop().create_future())
+        self._deadlines.watch(incoming)
+        try:
+            written = connection.ask(incoming, target)
+            await incoming.done
+        except BaseException:
+            connection.close()
+            raise
+        finally:
+            self._deadlines.forget(incoming)
+        if not connection.closed:
+            self._idle.keep(connection)
+        if incoming.failure is not None:
+            return failed(incoming, connection), incoming
+        return fetched(incoming, connection, written, dns_ms, settings.inflate_ratio_max), incoming
+
+
+def _was_stale(outcome: Outcome, incoming: Incoming) -> bool:
+    """The site closed a kept connection before it saw the request: not an answer to it."""
+    return (
+        isinstance(outcome, FetchFailed)
+        and outcome.kind is FailureKind.RESET
+        and not incoming.wire_bytes
+    )
+
+
+def _wants_http2(outcome: Outcome, incoming: Incoming) -> bool:
+    if isinstance(outcome, Fetched):
+        return outcome.status in HTTP2_STATUSES
+    return incoming.http2_wanted
