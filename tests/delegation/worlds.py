@@ -9,13 +9,14 @@ import ipaddress
 import random
 from collections.abc import Callable, Mapping
 
-from ipmicra.addresses import IPAddress
+from ipmicra.addresses import AddressRange, IPAddress
 from ipmicra.delegation.crawlers import CrawlerProfile
 from ipmicra.delegation.decision import Decision
 from ipmicra.delegation.probes import Answer, CrawlerId, Probe, Silence, Target
 from ipmicra.delegation.strategy import Delegating, Strategy
 from ipmicra.delegation.subnets import NoSubnets, Subnets
 from ipmicra.delegation.table import strategy_named
+from ipmicra.hierarchy import Allocation, Allocations, SubnetTree, build_tree
 
 Teller = Callable[[Probe], Answer]
 
@@ -60,3 +61,18 @@ def strategy_with(spec: str, crawlers: str, tree: Subnets | None = None, seed: i
     for name in crawlers.split():
         strategy.crawler_joined(CrawlerProfile(CrawlerId(name)))
     return strategy
+
+
+def tree_of(*allocations: tuple[str, str] | tuple[str, str, str]) -> SubnetTree:
+    """A tree of ("10.0.0.0/8", "organisation", "country") records."""
+    records = Allocations()
+    for text, organisation, *country in allocations:
+        records.append(
+            Allocation(
+                AddressRange.parse(text),
+                handle=organisation,
+                name=organisation,
+                country="".join(country),
+            )
+        )
+    return build_tree(records).tree

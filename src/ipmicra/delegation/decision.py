@@ -10,7 +10,7 @@ from enum import StrEnum
 import msgspec
 
 from ipmicra.delegation.probes import Answer, CrawlerId
-from ipmicra.delegation.subnets import SubnetId
+from ipmicra.hierarchy import Subnet
 
 
 class Why(StrEnum):
@@ -63,7 +63,7 @@ class Decision(msgspec.Struct, frozen=True):
 
     crawler: CrawlerId | None
     why: Why
-    subnets: tuple[SubnetId, ...] = ()
+    subnets: tuple[Subnet, ...] = ()
     round_trip_ms: float | None = None
     probes: tuple[tuple[CrawlerId, Answer], ...] = ()
     steps: tuple[Step, ...] = ()

@@ -8,36 +8,58 @@ it was given.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TypeAlias, TypeVar
+from typing import Protocol, TypeAlias, TypeGuard, TypeVar
 
 from ipmicra.addresses import IPAddress
 from ipmicra.delegation.probes import CrawlerId, Site
-from ipmicra.delegation.subnets import SubnetId
+from ipmicra.delegation.subnets import UNKNOWN_ORGANISATION
+from ipmicra.hierarchy import Subnet
 
 # What can be held: a subnet of the tree; an address that lies in no subnet, or that a strategy without
 # a tree remembers; a site, for strategies that go by name.
-Ground: TypeAlias = SubnetId | IPAddress | Site
+Ground: TypeAlias = Subnet | IPAddress | Site
 
-Key = TypeVar("Key", bound=str)
+Key = TypeVar("Key")
+Entry = TypeVar("Entry")
+Kept = TypeVar("Kept")
+
+
+def is_subnet(ground: Ground) -> TypeGuard[Subnet]:
+    """A subnet is a number; an address and a site are not."""
+    return isinstance(ground, int)
+
+
+class Watcher(Protocol):
+    """Somebody who keeps an order of their own over what is delegated."""
+
+    def given(self, ground: Ground, crawler: CrawlerId) -> None: ...
+
+    def taken(self, ground: Ground, crawler: CrawlerId) -> None: ...
 
 
 class Delegations:
     """Ground -> crawler, with the way back and the organisations' holdings."""
 
-    def __init__(self) -> None:
+    def __init__(self, watcher: Watcher | None = None) -> None:
+        self._watcher = watcher
         self._owner: dict[Ground, CrawlerId] = {}
         self._held: dict[CrawlerId, dict[Ground, None]] = {}
-        self._organisation: dict[Ground, str] = {}
-        self._of_organisation: dict[str, dict[Ground, None]] = {}
+        self._organisation: dict[Ground, int] = {}
+        self._of_organisation: dict[int, dict[Ground, None]] = {}
+        self._holders: dict[int, dict[CrawlerId, int]] = {}
 
-    def give(self, ground: Ground, crawler: CrawlerId, organisation: str | None = None) -> None:
+    def give(self, ground: Ground, crawler: CrawlerId, organisation: int = UNKNOWN_ORGANISATION) -> None:
         """The ground is the crawler's from now on, whoever had it before."""
         self.take(ground)
         self._owner[ground] = crawler
         self._held.setdefault(crawler, {})[ground] = None
-        if organisation is not None:
+        if organisation != UNKNOWN_ORGANISATION:
             self._organisation[ground] = organisation
             self._of_organisation.setdefault(organisation, {})[ground] = None
+            holders = self._holders.setdefault(organisation, {})
+            holders[crawler] = holders.get(crawler, 0) + 1
+        if self._watcher is not None:
+            self._watcher.given(ground, crawler)
 
     def take(self, ground: Ground) -> CrawlerId | None:
         """The ground is nobody's from now on. Returns who had it."""
@@ -47,7 +69,16 @@ class Delegations:
         _drop(self._held, owner, ground)
         if (organisation := self._organisation.pop(ground, None)) is not None:
             _drop(self._of_organisation, organisation, ground)
+            self._one_less(organisation, owner)
+        if self._watcher is not None:
+            self._watcher.taken(ground, owner)
         return owner
+
+    def _one_less(self, organisation: int, holder: CrawlerId) -> None:
+        holders = self._holders[organisation]
+        holders[holder] -= 1
+        if not holders[holder]:
+            _drop(self._holders, organisation, holder)
 
     def owner(self, ground: Ground) -> CrawlerId | None:
         return self._owner.get(ground)
@@ -62,7 +93,14 @@ class Delegations:
     def held_by(self, crawler: CrawlerId) -> tuple[Ground, ...]:
         return tuple(self._held.get(crawler, ()))
 
-    def of_organisation(self, organisation: str) -> tuple[tuple[Ground, CrawlerId], ...]:
+    def count_held_by(self, crawler: CrawlerId) -> int:
+        return len(self._held.get(crawler, ()))
+
+    def holders_of_organisation(self, organisation: int) -> tuple[CrawlerId, ...]:
+        """Who holds something of an organisation's, each once, in the order they came to it."""
+        return tuple(self._holders.get(organisation, ()))
+
+    def of_organisation(self, organisation: int) -> tuple[tuple[Ground, CrawlerId], ...]:
         """What is delegated of an organisation's, and to whom."""
         grounds = self._of_organisation.get(organisation, ())
         return tuple((ground, self._owner[ground]) for ground in grounds)
@@ -74,7 +112,8 @@ class Delegations:
         return len(self._owner)
 
 
-def _drop(index: dict[Key, dict[Ground, None]], key: Key, ground: Ground) -> None:
-    del index[key][ground]
+def _drop(index: dict[Key, dict[Entry, Kept]], key: Key, entry: Entry) -> None:
+    """Leave no empty entry behind: an organisation without holdings is forgotten."""
+    del index[key][entry]
     if not index[key]:
         del index[key]

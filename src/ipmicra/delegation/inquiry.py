@@ -13,7 +13,7 @@ from ipmicra.delegation.decision import Decision, Step, Why
 from ipmicra.delegation.light import contradicting
 from ipmicra.delegation.probes import Answer, CrawlerId, Measurement, Probe, Silence, Target
 from ipmicra.delegation.strategy import Strategy
-from ipmicra.delegation.subnets import SubnetId
+from ipmicra.hierarchy import Subnet
 
 
 class Inquiry:
@@ -21,18 +21,23 @@ class Inquiry:
 
     def __init__(self, strategy: Strategy, target: Target, now_s: float) -> None:
         self._strategy = strategy
-        self._target = target
-        self._now_s = now_s
+        self.target = target
+        self.now_s = now_s
         self.answers: dict[CrawlerId, Answer] = {}
+        self.recalled_ms: dict[CrawlerId, float] = {}
         self.steps: list[Step] = []
-        self.near: tuple[CrawlerId, ...] = ()  # anycast: crawlers proven to be near to it
+        self.near: (
+            tuple[()] | tuple[CrawlerId, CrawlerId]
+        ) = ()  # anycast: crawlers proven to be near to it
 
     def ask(self, crawler: CrawlerId) -> Generator[Probe, Answer, float | None]:
         """Its round trip to the target; None where it cannot be asked or nothing came back."""
+        if crawler in self.recalled_ms:
+            return self.recalled_ms[crawler]
         if crawler not in self.answers:
-            if not self._strategy.crawlers.is_awake(crawler):
+            if not self._may_be_asked(crawler):
                 return None
-            answer = _believable((yield Probe(crawler, self._target)))
+            answer = _believable((yield Probe(crawler, self.target)))
             self.answers[crawler] = answer
             self._learn(crawler, answer)
         return self.answers[crawler].round_trip_ms
@@ -41,17 +46,40 @@ class Inquiry:
         for crawler in self._strategy.crawlers.awake:
             yield from self.ask(crawler)
 
+    def recall(self, age_max_s: float) -> None:
+        """Take what is remembered of the target's place, if young enough, for an answer."""
+        place = self._strategy.place_of(self.target.address)
+        for crawler, record in self._strategy.measurements.of(place).items():
+            known_ms = None if record.silences_in_row else record.smoothed_ms
+            if known_ms is not None and record.age_s(self.now_s) <= age_max_s:
+                self.recalled_ms[crawler] = known_ms
+        if self.recalled_ms:
+            self.note("memory", ", ".join(f"{c} {ms:.1f} ms" for c, ms in self.recalled_ms.items()))
+
+    def recalled_below(self, threshold_ms: float) -> CrawlerId | None:
+        """The fastest remembered, where it is awake and below the threshold."""
+        awake = {c: ms for c, ms in self.recalled_ms.items() if self._may_be_asked(c)}
+        best = min(awake, key=awake.__getitem__, default=None)
+        return best if best is not None and awake[best] < threshold_ms else None
+
+    def _may_be_asked(self, crawler: CrawlerId) -> bool:
+        return self._strategy.crawlers.is_awake(crawler) and self._strategy.trust.believes(crawler)
+
     def _learn(self, crawler: CrawlerId, answer: Answer) -> None:
         if not answer.about_target:
             return
-        self._strategy.learn(
-            Measurement(crawler, self._target.address, answer.round_trip_ms, self._now_s)
-        )
-        self.near = self.near or contradicting(self._strategy.crawlers, crawler, self.round_trips_ms())
+        self._strategy.learn(Measurement(crawler, self.target.address, answer.round_trip_ms, self.now_s))
+        pair = contradicting(self._strategy.crawlers, crawler, self.round_trips_ms())
+        if pair:
+            self._strategy.trust.contradicted(*pair)
+            self.near = pair
+            self.note("speed of light", f"{pair[0]} and {pair[1]} cannot both be this near to one place")
+        elif len(self.answers) > 1:
+            self._strategy.trust.agreed(crawler)
 
     def round_trips_ms(self) -> dict[CrawlerId, float]:
-        """The answers that came, in the order they came."""
-        return {
+        """What is known: the remembered, then the answers in the order they came."""
+        return self.recalled_ms | {
             crawler: answer.round_trip_ms
             for crawler, answer in self.answers.items()
             if answer.round_trip_ms is not None
@@ -64,27 +92,29 @@ class Inquiry:
 
     def fastest(self) -> CrawlerId | None:
         """Of those who answered and are still awake the fastest; the earlier asked where equal."""
-        awake = {c: ms for c, ms in self.round_trips_ms().items() if self._strategy.crawlers.is_awake(c)}
+        awake = self._usable_ms()
         return min(awake, key=awake.__getitem__, default=None)
 
     def slowest(self) -> CrawlerId | None:
-        awake = {c: ms for c, ms in self.round_trips_ms().items() if self._strategy.crawlers.is_awake(c)}
+        awake = self._usable_ms()
         return max(awake, key=awake.__getitem__, default=None)
+
+    def _usable_ms(self) -> dict[CrawlerId, float]:
+        return {c: ms for c, ms in self.round_trips_ms().items() if self._may_be_asked(c)}
 
     def note(self, what: str, found: str) -> None:
         """A line of the explanation."""
         self.steps.append(Step(what, found))
 
     def decision(
-        self, crawler: CrawlerId | None, why: Why, subnets: tuple[SubnetId, ...] = ()
+        self, crawler: CrawlerId | None, why: Why, subnets: tuple[Subnet, ...] = ()
     ) -> Decision:
         """The end of the conversation."""
-        answer = self.answers.get(crawler) if crawler is not None else None
         return Decision(
             crawler=crawler,
             why=why,
             subnets=subnets,
-            round_trip_ms=answer.round_trip_ms if answer is not None else None,
+            round_trip_ms=self.round_trips_ms().get(crawler) if crawler is not None else None,
             probes=tuple(self.answers.items()),
             steps=tuple(self.steps),
         )

@@ -34,7 +34,7 @@ def between_ms(crawlers: Crawlers, one: CrawlerId, other: CrawlerId) -> float:
 
 def contradicting(
     crawlers: Crawlers, crawler: CrawlerId, round_trips_ms: Mapping[CrawlerId, float]
-) -> tuple[CrawlerId, ...]:
+) -> tuple[()] | tuple[CrawlerId, CrawlerId]:
     """The crawler and another whose round trips cannot both be to one place; else nothing."""
     own_ms = round_trips_ms.get(crawler)
     if own_ms is None:

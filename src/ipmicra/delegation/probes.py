@@ -18,7 +18,7 @@ Site = NewType("Site", str)
 
 
 class Target(msgspec.Struct, frozen=True):
-    """A site to be delegated. `addresses` are in the order DNS gave them; the first one is probed."""
+    """A site to be delegated, with the addresses its name has."""
 
     site: Site
     addresses: tuple[IPAddress, ...]
@@ -29,8 +29,10 @@ class Target(msgspec.Struct, frozen=True):
 
     @property
     def address(self) -> IPAddress:
-        """The address the site is located by."""
-        return self.addresses[0]
+        """The one the site is located by: the lowest, since DNS changes their order all the time."""
+        if len(self.addresses) == 1:
+            return self.addresses[0]
+        return min(self.addresses, key=lambda address: (address.version, int(address)))
 
 
 class Probe(msgspec.Struct, frozen=True):

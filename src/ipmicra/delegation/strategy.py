@@ -20,10 +20,12 @@ from typing import TypeAlias
 from ipmicra.addresses import AddressRange, IPAddress
 from ipmicra.delegation.crawlers import CrawlerProfile, Crawlers
 from ipmicra.delegation.decision import Decision, Why
-from ipmicra.delegation.delegations import Delegations, Ground
+from ipmicra.delegation.delegations import Delegations, Ground, is_subnet
 from ipmicra.delegation.measurements import Measurements
 from ipmicra.delegation.probes import Answer, CrawlerId, Measurement, Probe, Target
-from ipmicra.delegation.subnets import SubnetId, Subnets
+from ipmicra.delegation.subnets import UNKNOWN_ORGANISATION, Subnets, known_subnet
+from ipmicra.delegation.trust import Trust
+from ipmicra.hierarchy import Subnet
 
 Delegating: TypeAlias = Generator[Probe, Answer, Decision]
 
@@ -40,6 +42,7 @@ class Strategy(ABC):
         self.crawlers = Crawlers()
         self.delegations = Delegations()
         self.measurements = Measurements()
+        self.trust = Trust()
 
     @abstractmethod
     def delegate(self, target: Target, now_s: float, *, afresh: bool = False) -> Delegating:
@@ -49,15 +52,20 @@ class Strategy(ABC):
         """Whose the target is now, without asking anybody. The owner may be asleep."""
         return self.delegations.owner(self.ground_of(target))
 
-    def kept(self, owner: CrawlerId, *subnets: SubnetId) -> Decision:
+    def kept(self, owner: CrawlerId, *subnets: Subnet) -> Decision:
         """It stays with its owner, now or when the owner wakes."""
         if self.crawlers.is_awake(owner):
             return Decision(owner, Why.ALREADY_DELEGATED, subnets)
         return Decision(None, Why.OWNER_ASLEEP, subnets, waits_for=owner)
 
+    def give(self, ground: Ground, crawler: CrawlerId) -> None:
+        """Delegate a ground, entered under its organisation where the tree knows one."""
+        organisation = self.tree.organisation_of(ground) if is_subnet(ground) else UNKNOWN_ORGANISATION
+        self.delegations.give(ground, crawler, organisation)
+
     def ground_of(self, target: Target) -> Ground:
         """What is delegated when this target is: the smallest subnet, or the lone address."""
-        subnet = self.tree.smallest_not_unary(target.address)
+        subnet = known_subnet(self.tree, target.address)
         return target.address if subnet is None else subnet
 
     def place_of(self, address: IPAddress) -> AddressRange:
@@ -84,6 +92,7 @@ class Strategy(ABC):
         """Gone for good. Returns what was its own and is nobody's now, to be delegated again."""
         self.crawlers.leave(crawler)
         self.measurements.forget_crawler(crawler)
+        self.trust.forget(crawler)
         freed = self.delegations.held_by(crawler)
         for ground in freed:
             self.delegations.take(ground)

@@ -1,57 +1,83 @@
 """What delegation needs of the tree of subnets.
 
-Law: `ipmicra.hierarchy.SubnetTree` is one; a test's handful of ranges is another. A SubnetId is good
-for one tree: what outlives a tree is kept by range.
+Law: `ipmicra.hierarchy.SubnetTree` is one, `NoSubnets` is another. A subnet's number is good for one
+tree: what outlives a tree is kept by range. The root of a family holds every address and so says
+nothing: an address whose smallest subnet is the root lies in no known subnet.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from ipmicra.addresses import AddressRange, IPAddress
+from ipmicra.hierarchy import Subnet
 
-SubnetId: TypeAlias = int
+UNKNOWN_ORGANISATION = -1
 
 
 class Subnets(Protocol):
-    """The tree of subnets, read only. None where an address lies in no subnet."""
+    """The tree of subnets, read only."""
 
-    def smallest(self, address: IPAddress) -> SubnetId | None: ...
+    def smallest(self, address: IPAddress) -> Subnet: ...
 
-    def smallest_not_unary(self, address: IPAddress) -> SubnetId | None: ...
+    def not_unary(self, subnet: Subnet) -> Subnet: ...
 
-    def parent(self, subnet: SubnetId) -> SubnetId | None: ...
+    def parent(self, subnet: Subnet) -> Subnet | None: ...
 
-    def children(self, subnet: SubnetId) -> Sequence[SubnetId]: ...
+    def range_of(self, subnet: Subnet) -> AddressRange: ...
 
-    def range_of(self, subnet: SubnetId) -> AddressRange: ...
+    def organisation_of(self, subnet: Subnet) -> int: ...
 
-    def organisation_of(self, subnet: SubnetId) -> str | None: ...
+    def organisation_name(self, number: int) -> str: ...
 
-    def country_of(self, subnet: SubnetId) -> str | None: ...
+    def country_of(self, subnet: Subnet) -> str: ...
+
+    def registry_of(self, subnet: Subnet) -> str: ...
+
+    def asn_of(self, subnet: Subnet) -> int: ...
 
 
 class NoSubnets:
-    """The tree of somebody who has no registry data: no address lies in any subnet."""
+    """The tree of somebody who has no registry data: two roots and nothing below."""
 
-    def smallest(self, address: IPAddress) -> SubnetId | None:
+    def smallest(self, address: IPAddress) -> Subnet:
+        return Subnet(0 if address.version == 4 else 1)
+
+    def not_unary(self, subnet: Subnet) -> Subnet:
+        return subnet
+
+    def parent(self, subnet: Subnet) -> Subnet | None:
         return None
 
-    def smallest_not_unary(self, address: IPAddress) -> SubnetId | None:
-        return None
+    def range_of(self, subnet: Subnet) -> AddressRange:
+        return AddressRange.whole(4 if subnet == 0 else 6)
 
-    def parent(self, subnet: SubnetId) -> SubnetId | None:
-        return None
+    def organisation_of(self, subnet: Subnet) -> int:
+        return UNKNOWN_ORGANISATION
 
-    def children(self, subnet: SubnetId) -> Sequence[SubnetId]:
-        return ()
+    def organisation_name(self, number: int) -> str:
+        return ""
 
-    def range_of(self, subnet: SubnetId) -> AddressRange:
-        raise KeyError(subnet)
+    def country_of(self, subnet: Subnet) -> str:
+        return ""
 
-    def organisation_of(self, subnet: SubnetId) -> str | None:
-        return None
+    def registry_of(self, subnet: Subnet) -> str:
+        return ""
 
-    def country_of(self, subnet: SubnetId) -> str | None:
-        return None
+    def asn_of(self, subnet: Subnet) -> int:
+        return 0
+
+
+def known_subnet(tree: Subnets, address: IPAddress) -> Subnet | None:
+    """The smallest subnet of more than one address that holds it; None where only the root does."""
+    subnet = tree.not_unary(tree.smallest(address))
+    return None if tree.parent(subnet) is None else subnet
+
+
+def subnets_together(tree: Subnets, address: IPAddress) -> tuple[Subnet, ...]:
+    """What is delegated together: the address's unary subnet if it has one, and the smallest known
+    that is not unary (IPMicra paper, 4.3). Empty where the address lies in no known subnet."""
+    smallest = tree.smallest(address)
+    wanted = tree.not_unary(smallest)
+    together = (smallest,) if smallest == wanted else (smallest, wanted)
+    return tuple(subnet for subnet in together if tree.parent(subnet) is not None)

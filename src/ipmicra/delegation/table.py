@@ -21,6 +21,8 @@ import msgspec
 
 from ipmicra.delegation.asking_all import BruteForce, Worst
 from ipmicra.delegation.by_lot import Hashed, Hashing, Lots, Nothing
+from ipmicra.delegation.first_fit import FirstFit, FirstFitSettings
+from ipmicra.delegation.ipmicra import IPMicra, IPMicraSettings
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.delegation.subnets import Subnets
 from ipmicra.errors import OperatorFault
@@ -49,6 +51,16 @@ STRATEGIES: dict[str, Entry[Any]] = {
     ),
     "brute-force": Entry("probe from all and take the nearest: the optimum", Nothing, BruteForce),
     "worst": Entry("probe from all and take the farthest: for the figures", Nothing, Worst),
+    "first-fit": Entry(
+        "probe by turns, stop below the threshold", FirstFitSettings, FirstFit, main="threshold"
+    ),
+    "ipmicra": Entry(
+        "the registries' tree says whom to ask, stop below the threshold (IPMicra)",
+        IPMicraSettings,
+        IPMicra,
+        main="threshold",
+        words={word: ("organisation", word) for word in ("inherit", "confirm")},
+    ),
 }
 
 

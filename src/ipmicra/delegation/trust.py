@@ -1,0 +1,66 @@
+"""Answers that contradict each other -> crawlers whose answers are not believed.
+
+Two crawlers' round trips to one address can contradict each other because the address is in many
+places, or because one of the two lies. One pair cannot tell; many can: an anycast address makes all
+crawlers contradict each other, a liar is at one end of nearly every contradiction there is.
+
+Law: at most one crawler at a time is found out, by counts alone, and only against enough others.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ipmicra.delegation.probes import CrawlerId
+
+CONTRADICTIONS_MIN = 10  # below this, chance and a few anycast addresses explain it
+PARTNERS_MIN = 3  # with fewer, the partner could as well be the liar
+SHARE = 0.5  # of its comparisons, and of all contradictions there are
+
+
+class Trust:
+    """Counts comparisons of crawlers with each other and names those who are not to be believed."""
+
+    def __init__(self) -> None:
+        self._compared: Counter[CrawlerId] = Counter()
+        self._contradicted: dict[frozenset[CrawlerId], int] = {}
+        self._distrusted: dict[CrawlerId, None] = {}
+
+    @property
+    def distrusted(self) -> tuple[CrawlerId, ...]:
+        return tuple(self._distrusted)
+
+    def believes(self, crawler: CrawlerId) -> bool:
+        return crawler not in self._distrusted
+
+    def agreed(self, crawler: CrawlerId) -> None:
+        """Its answer fitted those of the others who were asked."""
+        self._compared[crawler] += 1
+
+    def contradicted(self, one: CrawlerId, other: CrawlerId) -> None:
+        """Their two answers cannot both be true of a thing in one place."""
+        pair = frozenset((one, other))
+        self._contradicted[pair] = self._contradicted.get(pair, 0) + 1
+        for crawler in (one, other):
+            self._compared[crawler] += 1
+            if self._found_out(crawler):
+                self._distrusted[crawler] = None
+
+    def forget(self, crawler: CrawlerId) -> None:
+        """It is gone, or somebody looked into it: it begins again."""
+        self._distrusted.pop(crawler, None)
+        self._compared.pop(crawler, None)
+        self._contradicted = {pair: n for pair, n in self._contradicted.items() if crawler not in pair}
+
+    def _found_out(self, crawler: CrawlerId) -> bool:
+        counted = {
+            pair: count
+            for pair, count in self._contradicted.items()
+            if not any(known in pair for known in self._distrusted)
+        }
+        own = [count for pair, count in counted.items() if crawler in pair]
+        if sum(own) < CONTRADICTIONS_MIN or len(own) < PARTNERS_MIN:
+            return False
+        of_its_own = sum(own) / self._compared[crawler]
+        of_all = sum(own) / sum(counted.values())
+        return of_its_own > SHARE and of_all > SHARE
