@@ -20,7 +20,6 @@ from pathlib import Path
 import numpy as np
 
 from ipmicra.addresses import AddressRange
-from ipmicra.delegation.registered import RegisteredSubnets
 from ipmicra.delegation.subnets import NoSubnets, Subnets
 from ipmicra.errors import OperatorFault
 from ipmicra.hierarchy.allocation import Allocation, Allocations
@@ -54,7 +53,7 @@ def opened_tree(folder: Path | None) -> Subnets:
         )
         for f in fields(TreeNames)
     }
-    return RegisteredSubnets(SubnetTree(TreeColumns(**columns), TreeNames(**names)))
+    return SubnetTree(TreeColumns(**columns), TreeNames(**names))
 
 
 def write_tree(tree: SubnetTree, folder: Path) -> None:
