@@ -1,11 +1,48 @@
-"""Bytes, their content type and their address -> a Page."""
+"""Bytes, their content type and their address -> a Page.
+
+Law: never fails on what a site sends. What is neither HTML, XHTML, plain text nor (with the extra
+`pdf`) PDF gives a Page with an address and nothing else.
+"""
 
 from __future__ import annotations
 
-import can_ada
-from selectolax.lexbor import LexborHTMLParser
+import re
+from typing import NamedTuple
 
+import turbohtml
+
+from ipmicra.crawler.extraction.charset import decoded
+from ipmicra.crawler.extraction.dates import linked_data_dates, seconds_of
+from ipmicra.crawler.extraction.directives import directives
+from ipmicra.crawler.extraction.fingerprints import content_hash, similarity_hash
+from ipmicra.crawler.extraction.language import language_of
+from ipmicra.crawler.extraction.links import joined, links_of
+from ipmicra.crawler.extraction.metadata import Metadata, metadata_of
 from ipmicra.crawler.extraction.page import Link, Page
+from ipmicra.crawler.extraction.pdf import pdf_text
+from ipmicra.crawler.extraction.text import lines_of, text_and_headings
+
+BODY_BYTES_MAX = 8 * 1024 * 1024  # what is behind that is not read
+TEXT_CHARACTERS_MAX = 2 * 1024 * 1024
+
+_HTML = ("", "text/html", "application/xhtml+xml", "application/xml", "text/xml")
+_PLAIN = ("text/plain", "text/markdown", "text/x-rst", "text/csv")
+_EMPTY_ELEMENT = re.compile(
+    r"<(script|style|title|textarea|iframe|a|div|span|p|i|b|em|td|th|li)(\s[^<>]*)?/>", re.IGNORECASE
+)
+_SILENT = Metadata("", "", "", "", "", [], "", "")
+
+
+class _Response(NamedTuple):
+    body: bytes
+    content_type: str
+    url: str
+    robots_header: str
+    last_modified: str
+
+    @property
+    def media_type(self) -> str:
+        return self.content_type.partition(";")[0].strip().lower()
 
 
 def extract(
@@ -21,27 +58,75 @@ def extract(
     `content_type`, `robots_header` (X-Robots-Tag, several joined by commas) and `last_modified` are the
     response's headers as received; `url` is where redirects ended.
     """
-    tree = LexborHTMLParser(body)
-    title = tree.css_first("title")
-    links: dict[str, Link] = {}
-    here = can_ada.parse(url)
-    for anchor in tree.css("a[href]"):
-        href = anchor.attributes.get("href") or ""
-        try:
-            joined = here + href
-        except ValueError:
-            continue
-        joined.hash = ""
-        links.setdefault(
-            joined.href,
-            Link(joined.href, " ".join(anchor.text().split()), anchor.attributes.get("rel") or ""),
-        )
-    tree.strip_tags(["script", "style", "noscript", "template", "head"], recursive=True)
-    text = tree.body.text(separator="\n", skip_empty=True) if tree.body else ""
+    response = _Response(body, content_type, url, robots_header, last_modified)
+    if response.media_type == "application/pdf":
+        return _from_pdf(response)
+    if response.media_type in _HTML:
+        return _from_html(response)
+    if response.media_type in _PLAIN:
+        return _from_plain_text(response)
+    return _page(response, head=_SILENT)
+
+
+def _from_html(response: _Response) -> Page:
+    html, charset = decoded(response.body[:BODY_BYTES_MAX], response.content_type, response.url)
+    if "xml" in response.media_type:
+        html = _EMPTY_ELEMENT.sub(r"<\1\2></\1>", html)
+    document = turbohtml.parse(html, positions=False)
+    head = metadata_of(document)
+    base = joined(response.url, head.base) or response.url
+    links, too_many = links_of(document, base)
+    published, modified = linked_data_dates(html)
+    text, headings = text_and_headings(document)
+    head = head._replace(
+        canonical=joined(base, head.canonical) if head.canonical else "",
+        published=published or head.published,
+        modified=modified or head.modified,
+    )
+    return _page(response, head, charset, text, headings, links, too_many)
+
+
+def _from_plain_text(response: _Response) -> Page:
+    text, charset = decoded(response.body[:BODY_BYTES_MAX], response.content_type, response.url)
+    lines = lines_of(text.replace("\0", " "))
+    return _page(response, _SILENT._replace(title=lines.partition("\n")[0][:120]), charset, lines)
+
+
+def _from_pdf(response: _Response) -> Page:
+    found = pdf_text(response.body)
+    if found is None:
+        return _page(response, head=_SILENT)
+    text = lines_of(found.text.replace("\0", " "))
+    title = found.title.strip() or text.partition("\n")[0][:120]
+    return _page(response, _SILENT._replace(title=title), "", text, truncated=found.truncated)
+
+
+def _page(
+    response: _Response,
+    head: Metadata,
+    charset: str = "",
+    text: str = "",
+    headings: list[str] | None = None,
+    links: list[Link] | None = None,
+    truncated: bool = False,
+) -> Page:
+    shown, links = text[:TEXT_CHARACTERS_MAX], links or []
     return Page(
-        url=url,
-        title=" ".join(title.text().split()) if title else "",
-        text=text,
-        links=list(links.values()),
-        body_bytes=len(body),
+        url=response.url,
+        canonical=head.canonical if head.canonical != response.url else "",
+        title=head.title,
+        description=head.description,
+        language=language_of(head.language, shown),
+        text=shown,
+        headings=headings or [],
+        links=links,
+        published_at_s=seconds_of(head.published),
+        modified_at_s=seconds_of(head.modified) or seconds_of(response.last_modified),
+        content_hash=content_hash([head.title, head.description, shown, *[link.url for link in links]]),
+        similarity_hash=similarity_hash(shown),
+        robots=directives(head.robots, response.robots_header),
+        media_type=response.media_type,
+        charset=charset,
+        body_bytes=len(response.body),
+        truncated=truncated or len(response.body) > BODY_BYTES_MAX or len(text) > TEXT_CHARACTERS_MAX,
     )

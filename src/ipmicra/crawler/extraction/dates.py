@@ -1,0 +1,46 @@
+"""What a page says of its own age -> seconds since 1970.
+
+Law: a date that cannot be, before the Web or past the calendar, is no date.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+_EARLIEST_S = 662_688_000  # 1991-01-01: before the first web page
+_LATEST_S = 4_102_444_800  # 2100-01-01
+_YEAR_MONTH = re.compile(r"\d{4}-\d{2}")
+_LD_PUBLISHED = re.compile(r'"datePublished"\s*:\s*"([^"]{4,40})"')
+_LD_MODIFIED = re.compile(r'"dateModified"\s*:\s*"([^"]{4,40})"')
+
+
+def seconds_of(text: str) -> int | None:
+    """From ISO 8601 in its usual variations, or from an HTTP date."""
+    text = text.strip()[:40]
+    if not text:
+        return None
+    try:
+        moment = datetime.fromisoformat(f"{text}-01" if _YEAR_MONTH.fullmatch(text) else text)
+    except ValueError:
+        try:
+            moment = parsedate_to_datetime(text)
+        except (ValueError, IndexError, TypeError):
+            return None
+    return _plausible(moment)
+
+
+def _plausible(moment: datetime) -> int | None:
+    try:
+        seconds = int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+    except (OverflowError, ValueError):
+        return None
+    return seconds if _EARLIEST_S <= seconds < _LATEST_S else None
+
+
+def linked_data_dates(html: str) -> tuple[str, str]:
+    """datePublished and dateModified of JSON-LD, found even where the JSON around them is broken."""
+    published = _LD_PUBLISHED.search(html) if '"datePublished"' in html else None
+    modified = _LD_MODIFIED.search(html) if '"dateModified"' in html else None
+    return (published[1] if published else "", modified[1] if modified else "")

@@ -1,0 +1,69 @@
+"""Text -> a hash that changes with any change, and one that changes little with small changes.
+
+The similarity hash is a simhash (Charikar 2002; 64 bits and small Hamming distances for web pages as in
+Manku, Jain and Das Sarma 2007). Its features are the eight bytes from the start of each word of the
+lower-case text, so the same passage yields the same features wherever it stands.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import TypeAlias
+
+import numpy as np
+
+_WINDOW_BYTES = 8
+_TEXT_CHARACTERS_MAX = 16 * 1024  # two pages alike in so much are alike
+_FEATURES_MIN = 16  # fewer say nothing about likeness
+_SPACE = ord(" ")
+_MIX_1 = np.uint64(0x9E3779B97F4A7C15)  # odd constants of splitmix64: every bit of a word
+_MIX_2 = np.uint64(0xBF58476D1CE4E5B9)  # reaches every bit of its feature
+_LANE_ROWS = 255  # bits that fit a byte when summed
+
+_Bytes: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint8]]
+_Features: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint64]]
+
+
+def content_hash(parts: Iterable[str]) -> bytes:
+    """16 bytes over the parts and where they end."""
+    joined = "\0".join(parts)
+    return hashlib.blake2b(joined.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def similarity_hash(text: str) -> int:
+    """64 bits of which near-duplicates differ in few; 0 where there is too little text to tell."""
+    data = text[:_TEXT_CHARACTERS_MAX].lower().replace("\n", " ").encode("utf-8", "surrogatepass")
+    features = _features(np.frombuffer(data, dtype=np.uint8))
+    if len(features) < _FEATURES_MIN:
+        return 0
+    majority = _ones(features) * 2 > len(features)
+    return int.from_bytes(np.packbits(majority).tobytes(), "big")
+
+
+def bits_apart(one: int, other: int) -> int:
+    """How many of the 64 bits differ."""
+    return (one ^ other).bit_count()
+
+
+def _features(data: _Bytes) -> _Features:
+    starts = np.flatnonzero(data[:-_WINDOW_BYTES] == _SPACE)
+    if len(starts) < len(data) // 50:  # next to no spaces: Chinese, Japanese, Thai
+        starts = np.arange(max(len(data) - _WINDOW_BYTES, 0))
+    windows = data[starts[:, None] + np.arange(1, _WINDOW_BYTES + 1)]
+    values: _Features = windows.view(np.uint64).ravel() * _MIX_1
+    values ^= values >> np.uint64(29)
+    values *= _MIX_2
+    values ^= values >> np.uint64(32)
+    return values
+
+
+def _ones(features: _Features) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """How many features have each of the 64 bits, summed eight byte-wide lanes at a time."""
+    rows = -(-len(features) // _LANE_ROWS) * _LANE_ROWS
+    padded = np.zeros(rows, dtype=np.uint64)
+    padded[: len(features)] = features
+    bits = np.unpackbits(padded.view(np.uint8)).view(np.uint64).reshape(-1, _LANE_ROWS, 8)
+    lanes = bits.sum(axis=1, dtype=np.uint64).view(np.uint8).reshape(-1, 64)
+    ones: np.ndarray[tuple[int], np.dtype[np.int64]] = lanes.sum(axis=0, dtype=np.int64)
+    return ones

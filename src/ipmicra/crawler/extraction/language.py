@@ -1,0 +1,34 @@
+"""What a page declares, or else its text -> its language as a primary subtag ("en", "de", "zh")."""
+
+from __future__ import annotations
+
+import re
+
+from turbohtml.detect import LanguageDetection, detect_language
+
+_SUBTAG = re.compile(r"\s*([A-Za-z]{2,3})(?:[-_]|\s|,|$)")
+_SAMPLE_CHARACTERS = 600  # the detector's time grows with the sample, its certainty hardly
+_SAMPLE_CHARACTERS_MIN = 40  # shorter texts are guessed wrong too often
+_SURE_ENOUGH = LanguageDetection(threshold=0.5)
+
+# ISO 639-3 as the detector names them -> the shorter tag of BCP 47. What is missing here stays as it is.
+_PAIRS = """
+    eng:en deu:de fra:fr spa:es por:pt ita:it nld:nl pol:pl rus:ru ukr:uk ces:cs slk:sk slv:sl
+    hrv:hr srp:sr bul:bg ron:ro hun:hu ell:el tur:tr swe:sv dan:da nob:no nno:no fin:fi est:et
+    lav:lv lit:lt cat:ca cmn:zh jpn:ja kor:ko ara:ar heb:he pes:fa hin:hi ben:bn tam:ta tel:te
+    tha:th vie:vi ind:id zsm:ms epo:eo lat:la afr:af urd:ur mar:mr kat:ka hye:hy aze:az kaz:kk
+    uzb:uz mkd:mk bel:be mya:my
+"""
+_SHORT = dict(pair.split(":") for pair in _PAIRS.split())
+
+
+def language_of(declared: str, text: str) -> str:
+    """The declared language where there is one; else what the text looks like; "" where unsure."""
+    subtag = _SUBTAG.match(declared)
+    if subtag:
+        return subtag[1].lower()
+    sample = text[:_SAMPLE_CHARACTERS]
+    if len(sample) < _SAMPLE_CHARACTERS_MIN:
+        return ""
+    found = detect_language(sample, _SURE_ENOUGH).language or ""
+    return _SHORT.get(found, found)

@@ -1,0 +1,174 @@
+"""Extraction: what goes in, what a search engine gets."""
+
+from __future__ import annotations
+
+import pytest
+
+from ipmicra.crawler.extraction import Link, Page, RobotsDirectives, extract
+
+URL = "https://site.example/folder/page.html"
+
+
+def html(body: str, head: str = "", content_type: str = "text/html; charset=utf-8") -> Page:
+    document = f"<!doctype html><html><head>{head}</head><body>{body}</body></html>"
+    return extract(document.encode(), content_type, URL)
+
+
+def test_the_head_tells_title_description_canonical_and_language() -> None:
+    document = """<html lang="de-AT"><head><title> A &amp;
+        B </title><meta name=Description content="what it is"><link rel="canonical" href="/real">"""
+    page = extract(document.encode(), "text/html", URL)
+    assert (page.title, page.description) == ("A & B", "what it is")
+    assert (page.canonical, page.language) == ("https://site.example/real", "de")
+
+
+def test_a_page_that_names_itself_has_no_canonical() -> None:
+    assert html("", f'<link rel=canonical href="{URL}">').canonical == ""
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        ("<p>one</p><p>two</p>", "one\ntwo"),
+        ("H<sub>2</sub>O and <b>bo</b>ld", "H2O and bold"),
+        ("<ul><li>a</li><li><a href=x>b</a></li></ul>", "a\nb"),
+        ("<table><tr><td>1<td>2<tr><td>3<td>4</table>after", "1 2\n3 4\nafter"),
+        ("a<br>b", "a\nb"),
+        ("<script>no()</script><style>no</style><template>no</template>yes", "yes"),
+        ("<div hidden>no</div><i aria-hidden=true>no</i><svg><text>no</text></svg>yes", "yes"),
+        ("<nav>no</nav><div role=navigation>no</div><footer>no</footer>yes", "yes"),
+        ("<article>yes<footer>by me</footer></article>", "yes\nby me"),
+        ("<select><option>no</select><button>no</button><textarea>no</textarea>yes", "yes"),
+        ("<pre>  x = 1\n    y</pre>", "x = 1\ny"),
+        ("caf&eacute; &#x4e2d;", "café 中"),
+    ],
+)
+def test_visible_text_is_a_line_a_block_without_what_the_markup_calls_something_else(
+    markup: str, text: str
+) -> None:
+    assert html(markup).text == text
+
+
+def test_headings_are_listed_by_level() -> None:
+    assert html("<h2>b</h2><h1>a <i>x</i></h1><h3> </h3>").headings == ["a x", "b"]
+
+
+@pytest.mark.parametrize(
+    ("markup", "links"),
+    [
+        ('<a href="x.html#top">X</a>', [Link("https://site.example/folder/x.html", "X", "")]),
+        (
+            '<a href="/y" rel="NoFollow ugc">Y <b>y</b></a>',
+            [Link("https://site.example/y", "Y y", "nofollow ugc")],
+        ),
+        (
+            '<a href="z"><img alt="a picture"></a>',
+            [Link("https://site.example/folder/z", "a picture", "")],
+        ),
+        ('<a href="z"></a><a href="z">late</a>', [Link("https://site.example/folder/z", "late", "")]),
+        ('<a href="z">1</a><a href="./z">2</a>', [Link("https://site.example/folder/z", "1", "")]),
+        ('<a href="//o.example:80/">o</a>', [Link("https://o.example:80/", "o", "")]),
+        ('<nav><a href="/n">n</a></nav>', [Link("https://site.example/n", "n", "")]),
+        ('<a href="#here">h</a><a href="mailto:a@b">m</a><a href="javascript:x()">j</a><a>none</a>', []),
+        ('<a href="http://[bad">b</a><a href="http://">e</a>', []),
+        (f'<a href="/{"x" * 5000}">long</a>', []),
+    ],
+)
+def test_links_are_absolute_without_fragment_and_once(markup: str, links: list[Link]) -> None:
+    assert html(markup).links == links
+
+
+def test_a_base_element_moves_relative_links() -> None:
+    page = html('<a href="x">x</a>', '<base href="/other/">')
+    assert page.links == [Link("https://site.example/other/x", "x", "")]
+
+
+@pytest.mark.parametrize(
+    ("head", "published", "modified"),
+    [
+        ('<meta property="article:published_time" content="2020-01-02T00:00:00Z">', 1577923200, None),
+        (
+            '<meta property="article:modified_time" content="2020-01-02T01:00:00+01:00">',
+            None,
+            1577923200,
+        ),
+        ('<script type="application/ld+json">{"datePublished" : "2020-01-02", broken', 1577923200, None),
+        ('<script>{"dateModified":"2020-01-02"}</script>', None, 1577923200),
+        ('<meta name="date" content="yesterday">', None, None),
+        ('<meta name="date" content="0001-01-01">', None, None),
+    ],
+)
+def test_dates_are_what_the_page_says(head: str, published: int | None, modified: int | None) -> None:
+    page = html("", head)
+    assert (page.published_at_s, page.modified_at_s) == (published, modified)
+
+
+def test_a_time_element_and_the_last_modified_header_are_second_best() -> None:
+    page = extract(
+        b'<time datetime="2020-01-02">x</time>',
+        "text/html",
+        URL,
+        last_modified="Thu, 02 Jan 2020 00:00:00 GMT",
+    )
+    assert (page.published_at_s, page.modified_at_s) == (1577923200, 1577923200)
+
+
+@pytest.mark.parametrize(
+    ("head", "header", "asked"),
+    [
+        ("", "", RobotsDirectives()),
+        ('<meta name=robots content="NOINDEX, follow">', "", RobotsDirectives(noindex=True)),
+        ('<meta name=ipmicra content="none">', "", RobotsDirectives(noindex=True, nofollow=True)),
+        ('<meta name=otherbot content="noindex">', "", RobotsDirectives()),
+        ("", "nosnippet", RobotsDirectives(nosnippet=True)),
+        ("", "max-snippet: 0", RobotsDirectives(nosnippet=True)),
+        ("", "otherbot: noindex, nofollow", RobotsDirectives()),
+        ("", "otherbot: noindex, ipmicra: nofollow", RobotsDirectives(nofollow=True)),
+        ("", "unavailable_after: 25 Jun 2010 15:00:00 PST", RobotsDirectives()),
+        (
+            '<meta name=robots content="nofollow">',
+            "noindex",
+            RobotsDirectives(noindex=True, nofollow=True),
+        ),
+    ],
+)
+def test_the_stricter_of_meta_robots_and_the_header_wins(
+    head: str, header: str, asked: RobotsDirectives
+) -> None:
+    assert extract(head.encode(), "text/html", URL, robots_header=header).robots == asked
+
+
+def test_xhtml_with_empty_elements_is_read_to_the_end() -> None:
+    document = (
+        b'<html xmlns="http://www.w3.org/1999/xhtml"><head><script src="x"/><title>T</title></head>'
+        b'<body><a id="q"/><p>end</p></body></html>'
+    )
+    page = extract(document, "application/xhtml+xml", URL)
+    assert (page.title, page.text) == ("T", "end")
+
+
+def test_plain_text_is_its_own_title() -> None:
+    page = extract(b"First line\n\n  second\n", "text/plain", URL)
+    assert (page.title, page.text, page.links) == ("First line", "First line\nsecond", [])
+
+
+def test_what_is_no_text_gives_an_address_and_nothing_else() -> None:
+    page = extract(b"\x89PNG", "image/png", URL, robots_header="noindex")
+    assert (page.url, page.text, page.title, page.media_type) == (URL, "", "", "image/png")
+    assert page.robots.noindex
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Der Hund und die Katze sind nicht im Garten, sondern schlafen auf dem Sofa.", "de"),
+        ("The quick brown fox jumps over the lazy dog, and nobody knows the reason why.", "en"),
+        (
+            "これは日本語の文章です。今日はとても良い天気ですね。散歩に行きましょう。明日も晴れるでしょう。",
+            "ja",
+        ),
+        ("too short", ""),
+    ],
+)
+def test_a_page_that_declares_no_language_is_judged_by_its_text(text: str, language: str) -> None:
+    assert html(f"<p>{text}").language == language
