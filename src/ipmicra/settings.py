@@ -21,6 +21,7 @@ import msgspec
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.errors import OperatorFault
 from ipmicra.knobs import described
+from ipmicra.registry.settings import RegistrySettings
 
 ENVIRONMENT_PREFIX = "IPMICRA_"
 FILE_VARIABLE = "IPMICRA_SETTINGS"
@@ -45,6 +46,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     general: GeneralSettings = GeneralSettings()
     fetching: FetchingSettings = FetchingSettings()
+    registry: RegistrySettings = RegistrySettings()
 
     @property
     def data_folder(self) -> Path:

@@ -1,0 +1,96 @@
+"""Files and folders -> everything gathered from them.
+
+Law: a file the operator names must be readable and in a known format; in a folder what is no registry
+file (a README, a checksum) is left out and listed. Files are read in the order of trust that
+`Allocations` wants, whatever order they are named in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from ipmicra.errors import OperatorFault
+from ipmicra.registry.formats import FORMATS, Format, format_of
+from ipmicra.registry.gathering import Gathering
+from ipmicra.registry.reading import blocks
+from ipmicra.registry.unpacking import Readable, decompressed, head
+
+
+class RegistryFile(NamedTuple):
+    """A file, and the format it was found to be in."""
+
+    path: Path
+    format: Format
+
+
+class Found(NamedTuple):
+    """What there is to read, and what was left out."""
+
+    files: list[RegistryFile]
+    left_out: list[Path]
+
+
+def registry_files(places: Iterable[Path]) -> Found:
+    """All registry files among files and folders (folders are searched to the bottom)."""
+    files: dict[Path, Format] = {}
+    left_out: list[Path] = []
+    for place in places:
+        for path in _files_at(place):
+            form = _format(path)
+            if form is not None:
+                files[path.resolve()] = form
+            elif path == place:
+                raise OperatorFault(f"reading {path}: {_unknown_format()}")
+            else:
+                left_out.append(path)
+    in_order = sorted(files.items(), key=lambda item: (item[1].doubt, item[0]))
+    return Found([RegistryFile(path, form) for path, form in in_order], left_out)
+
+
+def _files_at(place: Path) -> list[Path]:
+    if not place.exists():
+        raise OperatorFault(f"reading registry files: there is no {place}")
+    if not place.is_dir():
+        return [place]
+    return sorted(path for path in place.rglob("*") if path.is_file() and path.name[0] != ".")
+
+
+def _format(path: Path) -> Format | None:
+    try:
+        return format_of(head(path), path.name)
+    except PermissionError as error:
+        raise OperatorFault(f"reading {path}: {error.strerror}; make it readable") from error
+
+
+def _unknown_format() -> str:
+    known = ", ".join(form.name for form in FORMATS)
+    return f"this is in no format that is known here ({known})"
+
+
+def read_file(
+    file: RegistryFile, gathering: Gathering, progress: Callable[[int], None] = lambda read_bytes: None
+) -> None:
+    """Gather one file. `progress` is told how many bytes of it, as it lies on disk, were read."""
+    with file.path.open("rb") as stream:
+        contents = decompressed(stream)
+        read_stream(contents, file.path.name, file.format, gathering, lambda: progress(_place(stream)))
+
+
+def _place(stream: IO[bytes]) -> int:
+    return stream.tell()
+
+
+def read_stream(
+    stream: Readable,
+    name: str,
+    form: Format,
+    gathering: Gathering,
+    advance: Callable[[], None] = lambda: None,
+) -> None:
+    """Gather the contents of one file, whatever they are."""
+    gathering.begin_file(name)
+    parser = form.parser(gathering, name)
+    for block in blocks(stream, form.separators, name, gathering.tally, advance):
+        parser.parse(block)
