@@ -21,7 +21,7 @@ DAMAGE: tuple[type[Exception], ...] = (
     OSError,
     zlib.error,
     zstandard.ZstdError,
-    igzip_lib.error,
+    cast(type[Exception], igzip_lib.error),  # an instance, say its stubs
 )
 
 
