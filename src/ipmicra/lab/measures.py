@@ -20,6 +20,7 @@ NEAR_MS = 5.0
 LAST_SITES = 50
 
 Figures = dict[str, float]
+Summary = dict[str, float | str]
 
 
 class Judged(NamedTuple):
@@ -62,9 +63,9 @@ def figures_of(draw: Draw, outcome: Outcome) -> Figures:
     }
 
 
-def summary(strategy: str, runs: Sequence[Judged]) -> dict[str, float | str]:
+def summary(strategy: str, runs: Sequence[Judged]) -> Summary:
     """Means over the draws, with least, greatest and standard deviation; p95 over all sites of all draws."""
-    result: dict[str, float | str] = {"strategy": strategy, "draws": len(runs)}
+    result: Summary = {"strategy": strategy, "draws": len(runs)}
     for name in runs[0].figures:
         values = np.array([run.figures[name] for run in runs])
         result[name] = float(values.mean())

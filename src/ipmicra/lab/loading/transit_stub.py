@@ -11,12 +11,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import shortest_path
 
 from ipmicra.errors import OperatorFault
 from ipmicra.lab.loading import tables
-from ipmicra.lab.world import World, homes_of_single_addresses, places_without_addresses
+from ipmicra.lab.world import Milliseconds, World, homes_of_single_addresses, places_without_addresses
 
 TRANSIT = "T"
 
@@ -24,8 +22,7 @@ TRANSIT = "T"
 def load(folder: Path) -> World:
     """The world of a folder in the form of transit-stub."""
     kinds = _kinds(tables.needed(folder, "nodes.csv"))
-    graph = _graph(tables.needed(folder, "edges.csv"), list(kinds))
-    one_way_ms = np.asarray(shortest_path(graph, directed=False), dtype=np.float64)
+    one_way_ms = _shortest_ms(*_edges(tables.needed(folder, "edges.csv"), list(kinds)), len(kinds))
     stubs = [number for number, kind in enumerate(kinds.values()) if kind != TRANSIT]
     if not stubs:
         raise OperatorFault(f"{folder}: nodes.csv holds no stub node")
@@ -40,7 +37,7 @@ def _kinds(path: Path) -> dict[str, str]:
     return {row.text("node"): row.text("kind").upper() for row in tables.rows(path, ["node", "kind"])}
 
 
-def _graph(path: Path, names: list[str]) -> csr_array:
+def _edges(path: Path, names: list[str]) -> tuple[list[float], list[tuple[int, int]]]:
     index = {name: number for number, name in enumerate(names)}
     ends: list[tuple[int, int]] = []
     latencies_ms: list[float] = []
@@ -52,8 +49,17 @@ def _graph(path: Path, names: list[str]) -> csr_array:
         latencies_ms.append(latency_ms)
     if not ends:
         raise OperatorFault(f"{path} holds no edge")
-    sources, targets = zip(*ends, strict=True)
-    return csr_array((latencies_ms, (sources, targets)), shape=(len(names), len(names)))
+    return latencies_ms, ends
+
+
+def _shortest_ms(latencies_ms: list[float], ends: list[tuple[int, int]], count: int) -> Milliseconds:
+    # Imported here: scipy's graphs take longer to import than most worlds to load.
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import shortest_path
+
+    sources, targets = np.array(ends).T
+    graph = csr_array((np.array(latencies_ms), (sources, targets)), shape=(count, count))
+    return np.asarray(shortest_path(graph, directed=False), dtype=np.float64)
 
 
 def _node(row: tables.Row, column: str, index: dict[str, int]) -> int:

@@ -1,0 +1,45 @@
+"""What the operator pointed at, or nothing -> a world to try strategies in, and where its tree is kept.
+
+Without a data folder the world is made up from the seed, and its registries with it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from ipmicra.errors import OperatorFault
+from ipmicra.hierarchy.build import build_tree
+from ipmicra.lab.generated import generate
+from ipmicra.lab.loading import load_world
+from ipmicra.lab.registry_tree import kept_tree, write_tree
+from ipmicra.lab.world import World
+
+
+class Ground(NamedTuple):
+    """A world, the folder of its kept tree (None: nothing is registered), and what to say about both."""
+
+    world: World
+    tree_folder: Path | None
+    remarks: tuple[str, ...]
+
+
+def ground(data: Path | None, registry: Path | None, cache: Path, seed: int) -> Ground:
+    """The world of the data folder with the tree of the registry folder, or a made-up one with its own."""
+    if data is None:
+        if registry is not None:
+            raise OperatorFault("--registry without --data: a made-up world has registries of its own")
+        return _made_up(cache, seed)
+    world = load_world(data)
+    if registry is None:
+        silence = "no --registry: the tree says nothing of any address"
+        return Ground(world, None, (*world.remarks, silence))
+    return Ground(world, kept_tree(registry, cache), world.remarks)
+
+
+def _made_up(cache: Path, seed: int) -> Ground:
+    generated = generate(seed)
+    folder = cache / f"{generated.world.name}-{len(generated.world.places)}"
+    if not folder.is_dir():
+        write_tree(build_tree(generated.allocations).tree, folder)
+    return Ground(generated.world, folder, ("no --data: a made-up world, of the seed",))
