@@ -65,7 +65,15 @@ class IPMicra(LearningStrategy):
         subnet = known_subnet(self.tree, address)
         return super().place_of(address) if subnet is None else self.tree.range_of(subnet)
 
+    def delegated(self, target: Target) -> CrawlerId | None:
+        owner = self.delegations.owner(self.tree.smallest(target.address))
+        return super().delegated(target) if owner is None else owner
+
     def delegate(self, target: Target, now_s: float, *, afresh: bool = False) -> Delegating:
+        smallest = self.tree.smallest(target.address)
+        owner = self.delegations.owner(smallest)
+        if owner is not None and not afresh:  # by far the most frequent case, so it comes first
+            return self.kept(owner, smallest)
         subnets = subnets_together(self.tree, target.address)
         grounds: tuple[Ground, ...] = subnets or (target.address,)
         if not afresh and (settled := self.settled(target, grounds, now_s)) is not None:

@@ -36,7 +36,6 @@ class LearningStrategy(Strategy):
         self._unreachable_at_s: dict[IPAddress, float] = {}
 
     def is_anycast(self, ground: Ground) -> bool:
-        """Whether it was found to be in many places at once: never to be moved for latency."""
         return ground in self._anycast
 
     def crawlers_measured(self, one: CrawlerId, other: CrawlerId, round_trip_ms: float) -> None:

@@ -68,6 +68,10 @@ class Strategy(ABC):
         subnet = known_subnet(self.tree, target.address)
         return target.address if subnet is None else subnet
 
+    def is_anycast(self, ground: Ground) -> bool:
+        """Whether it was found to be in many places at once: never to be moved for latency."""
+        return False
+
     def place_of(self, address: IPAddress) -> AddressRange:
         """The range whose measurements count for the address."""
         return AddressRange.of_address(address)

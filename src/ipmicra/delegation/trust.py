@@ -9,13 +9,15 @@ Law: at most one crawler at a time is found out, by counts alone, and only again
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 
 from ipmicra.delegation.probes import CrawlerId
 
-CONTRADICTIONS_MIN = 10  # below this, chance and a few anycast addresses explain it
+CONTRADICTIONS_MIN = 20  # below this, chance and a few anycast addresses explain it
 PARTNERS_MIN = 3  # with fewer, the partner could as well be the liar
-SHARE = 0.5  # of its comparisons, and of all contradictions there are
+SHARE_MIN = 0.5  # of its own comparisons: an honest crawler mostly agrees
+DEVIATIONS_MIN = 4.0  # above an even share of all contradictions: by chance once in 30,000 crawlers
 
 
 class Trust:
@@ -62,5 +64,11 @@ class Trust:
         if sum(own) < CONTRADICTIONS_MIN or len(own) < PARTNERS_MIN:
             return False
         of_its_own = sum(own) / self._compared[crawler]
-        of_all = sum(own) / sum(counted.values())
-        return of_its_own > SHARE and of_all > SHARE
+        return of_its_own > SHARE_MIN and _deviations(sum(own), counted) > DEVIATIONS_MIN
+
+
+def _deviations(own: int, counted: dict[frozenset[CrawlerId], int]) -> float:
+    """How many standard deviations above an even share: each contradiction has two ends."""
+    total, crawlers = sum(counted.values()), len(frozenset().union(*counted))
+    even = min(1.0, 2 / crawlers)
+    return (own - total * even) / math.sqrt(max(1.0, total * even * (1 - even)))
