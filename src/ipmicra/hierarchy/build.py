@@ -132,6 +132,7 @@ def _names(allocations: Allocations) -> TreeNames:
         registries=packed(allocations.registries),
         statuses=packed(allocations.statuses),
         sources=packed(allocations.sources),
+        organisation_registries=PackedTexts.of(allocations.organisations.registries),
         organisation_handles=PackedTexts.of(allocations.organisations.handles),
         organisation_names=PackedTexts.of(allocations.organisations.names),
     )

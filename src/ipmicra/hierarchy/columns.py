@@ -53,5 +53,6 @@ class TreeNames:
     registries: PackedTexts
     statuses: PackedTexts
     sources: PackedTexts
+    organisation_registries: PackedTexts
     organisation_handles: PackedTexts
     organisation_names: PackedTexts

@@ -65,16 +65,18 @@ class Organisations:
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
+        self.registries: list[str] = []
         self.handles: list[str] = []
         self.names: list[str] = []
 
     def number(self, registry: str, handle: str, name: str) -> int:
         """Whose this record is. The first name that is not blank stays the organisation's name."""
-        key = _identity(registry, handle, name)
+        key = identity(registry, handle, name)
         if not key:
             return UNKNOWN
         number = self._numbers.setdefault(key, len(self.names))
         if number == len(self.names):
+            self.registries.append(registry)
             self.handles.append(handle)
             self.names.append(name)
         elif name and not self.names[number]:
@@ -85,7 +87,8 @@ class Organisations:
         return len(self.names)
 
 
-def _identity(registry: str, handle: str, name: str) -> str:
+def identity(registry: str, handle: str, name: str) -> str:
+    """The text that is equal for records of the same organisation; blank for nobody's."""
     if handle:
         return f"handle:{registry.casefold()}:{handle.casefold()}"
     normalised = normalised_name(name)
