@@ -1,0 +1,102 @@
+"""What a site's answers were like -> when its next request may begin.
+
+A clock for each site and each address. Law: a request begins only when both clocks allow it; a grant may
+raise a site's rate and connections, but neither robots.txt nor back-off can be switched off.
+
+Delay after an answer = max(minimum, factor × response time, robots' Crawl-delay). 429 and 503 block the
+clock: as long as Retry-After says, else 60 s, doubling with each further refusal up to a day; after a
+quiet spell without refusals as long as the last block the doubling is forgiven.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+
+import msgspec
+
+BLOCK_SECONDS_MIN = 60.0
+BLOCK_SECONDS_MAX = 86_400.0
+REFUSALS = frozenset({429, 503})
+
+
+@dataclass(frozen=True, slots=True)
+class Manners:
+    """How one site or address is treated. `connections` counts requests under way at once."""
+
+    delay_seconds_min: float = 1.0
+    response_time_factor: float = 5.0
+    connections: int = 1
+    crawl_delay_seconds_max: float = 300.0  # a longer Crawl-delay is obeyed as this; None asks for years
+
+    def delay_seconds(self, response_seconds: float, crawl_delay_seconds: float | None = None) -> float:
+        """From the end of one request to the beginning of the next on the same connection."""
+        asked = min(crawl_delay_seconds or 0.0, self.crawl_delay_seconds_max)
+        return max(self.delay_seconds_min, self.response_time_factor * response_seconds, asked)
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A site that the operator answers for, and how hard it may be asked."""
+
+    site: str  # a name, or a name with its port
+    requests_per_second: float
+    connections: int
+
+
+def granted(manners: Manners, grant: Grant) -> Manners:
+    """The manners towards a granted site: its own rate, and no factor of the response time."""
+    return Manners(
+        delay_seconds_min=grant.connections / grant.requests_per_second,
+        response_time_factor=0.0,
+        connections=grant.connections,
+        crawl_delay_seconds_max=manners.crawl_delay_seconds_max,
+    )
+
+
+class Clock(msgspec.Struct):
+    """When a site or an address may be asked again. Times are seconds since 1970."""
+
+    next_at: float = 0.0
+    blocked_until: float = 0.0
+    block_seconds: float = 0.0  # the last block's length; 0 when forgiven
+
+    def ready_at(self) -> float:
+        return max(self.next_at, self.blocked_until)
+
+
+def after_answer(clock: Clock, ended_at: float, delay_seconds: float) -> Clock:
+    """The clock after an answer that was not a refusal."""
+    quiet = ended_at - clock.blocked_until
+    forgiven = clock.block_seconds > 0 and quiet >= clock.block_seconds
+    return Clock(
+        next_at=max(clock.next_at, ended_at + delay_seconds),
+        blocked_until=0.0 if forgiven else clock.blocked_until,
+        block_seconds=0.0 if forgiven else clock.block_seconds,
+    )
+
+
+def after_refusal(clock: Clock, ended_at: float, retry_after: str | None) -> Clock:
+    """The clock after a 429 or 503. A refusal of a request begun before the block counts once."""
+    asked = retry_after_seconds(retry_after, ended_at) if retry_after else None
+    if asked is not None:
+        seconds, doubling = asked, clock.block_seconds
+    elif ended_at < clock.blocked_until:
+        return clock
+    else:
+        seconds = doubling = min(max(2 * clock.block_seconds, BLOCK_SECONDS_MIN), BLOCK_SECONDS_MAX)
+    until = max(clock.blocked_until, ended_at + seconds)
+    return Clock(next_at=clock.next_at, blocked_until=until, block_seconds=doubling)
+
+
+def retry_after_seconds(value: str, now: float) -> float | None:
+    """Seconds or an HTTP date (RFC 9110, 10.2.3), between 1 s and a day; None when it is neither."""
+    text = value.strip()
+    if text.isdecimal() and text.isascii():
+        seconds = float(text[:9])
+    else:
+        try:
+            seconds = parsedate_to_datetime(text).timestamp() - now
+        except (ValueError, TypeError, OverflowError):
+            return None
+    return min(max(seconds, 1.0), BLOCK_SECONDS_MAX)

@@ -1,0 +1,187 @@
+"""robots.txt -> what a crawler of our name may fetch there, by RFC 9309.
+
+`parse_robots` reads the file as leniently as section 2.2 and the larger engines do; `Robots.allows` is
+the longest match of section 2.2.2. What an answer other than a readable file means (section 2.3.1) is
+`verdict_on_status`. Law: nothing here can be told to ignore a rule.
+
+Written here rather than taken from a library: Python's `urllib.robotparser` takes the first match
+instead of the longest and knows no `*` or `$`; others treat percent-encoding or merged groups in their own
+ways. The table in tests/crawler/test_robots.py is the RFC's own list of cases.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+from urllib.parse import quote
+
+ROBOTS_BYTES_MAX = 500 * 1024  # RFC 9309, 2.5: at least 500 KiB are parsed; the rest is dropped
+REDIRECTS_MAX = 5  # 2.3.1.2
+CACHE_SECONDS_MAX = 24 * 3600  # 2.4
+RETRY_UNREACHABLE_SECONDS = 3600  # within the day that an unreachable robots.txt forbids everything
+
+
+class Rule(NamedTuple):
+    allow: bool
+    path: str
+
+
+@dataclass(frozen=True)
+class Robots:
+    """What one site tells our user agent."""
+
+    rules: tuple[Rule, ...] = ()
+    crawl_delay_seconds: float | None = None
+    sitemaps: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        ordered = sorted(self.rules, key=lambda rule: (-len(rule.path), not rule.allow))
+        object.__setattr__(self, "_matchers", [(rule.allow, _Matcher(rule.path)) for rule in ordered])
+
+    def allows(self, path: str) -> bool:
+        """Whether path and query may be fetched: the longest rule decides, Allow among equals."""
+        matchers: list[tuple[bool, _Matcher]] = self._matchers  # type: ignore[attr-defined]
+        if not matchers or path.partition("?")[0] == "/robots.txt":
+            return True
+        path = _encoded(path)
+        return next((allow for allow, matcher in matchers if matcher.matches(path)), True)
+
+
+ALLOW_ALL = Robots()
+DISALLOW_ALL = Robots((Rule(False, "/"),))
+
+
+class Verdict(Enum):
+    """What the answer to a request for robots.txt means (RFC 9309, 2.3.1)."""
+
+    PARSE = "parse the body"
+    REDIRECT = "follow"
+    ALLOW_ALL = "unavailable: everything may be fetched"
+    DISALLOW_ALL = "unreachable: nothing may be fetched"
+
+
+def verdict_on_status(status: int | None, redirects_followed: int = 0) -> Verdict:
+    """The meaning of a status; None is a network error.
+
+    429 belongs to the server errors here: a site that says "slow down" has not said "take everything",
+    and its queue is blocked meanwhile anyway.
+    """
+    if status is None or status >= 500 or status < 200 or status == 429:
+        return Verdict.DISALLOW_ALL
+    if status < 300:
+        return Verdict.PARSE
+    if status >= 400:
+        return Verdict.ALLOW_ALL
+    return Verdict.REDIRECT if redirects_followed < REDIRECTS_MAX else Verdict.ALLOW_ALL
+
+
+def parse_robots(body: bytes, product: str) -> Robots:
+    """The rules for `product`, the token by which robots.txt files know us (2.2.1)."""
+    groups, sitemaps = _groups(body[:ROBOTS_BYTES_MAX])
+    wanted = product.lower()
+    chosen = [group for group in groups if wanted in group.agents] or [
+        group for group in groups if "*" in group.agents
+    ]
+    delays = [group.crawl_delay_seconds for group in chosen if group.crawl_delay_seconds is not None]
+    rules = tuple(rule for group in chosen for rule in group.rules)
+    return Robots(rules, max(delays, default=None), tuple(sitemaps))
+
+
+class _Group:
+    def __init__(self) -> None:
+        self.agents: set[str] = set()
+        self.rules: list[Rule] = []
+        self.crawl_delay_seconds: float | None = None
+        self.is_open = True  # still naming agents
+
+
+_LINE = re.compile(r"^\s*([A-Za-z-]+(?: agent| map)?)\s*:\s*(.*?)\s*$", re.IGNORECASE)
+_PRODUCT = re.compile(r"[A-Za-z_-]+|\*")
+
+
+def _groups(body: bytes) -> tuple[list[_Group], list[str]]:
+    groups: list[_Group] = []
+    sitemaps: list[str] = []
+    for line in re.split("\r\n|\r|\n", body.decode("utf-8-sig", errors="replace")):
+        found = _LINE.match(line.partition("#")[0])
+        if found is None:
+            continue
+        field, value = found[1].lower(), found[2]
+        if field in {"user-agent", "useragent", "user agent"}:
+            _name_agent(groups, value)
+        elif field in {"sitemap", "site-map"}:
+            sitemaps.append(value)
+        elif groups:
+            _add_rule(groups[-1], field, value)
+    return groups, sitemaps
+
+
+def _name_agent(groups: list[_Group], value: str) -> None:
+    if not groups or not groups[-1].is_open:
+        groups.append(_Group())
+    product = _PRODUCT.match(value)
+    if product is not None:
+        groups[-1].agents.add(product[0].lower())
+
+
+def _add_rule(group: _Group, field: str, value: str) -> None:
+    if field in {"allow", "disallow"}:
+        group.is_open = False
+        if value:  # an empty path matches nothing
+            group.rules.append(Rule(field == "allow", _encoded(value)))
+    elif field == "crawl-delay":
+        group.is_open = False
+        try:
+            seconds = float(value)
+        except ValueError:
+            return
+        if 0 <= seconds < float("inf"):
+            group.crawl_delay_seconds = seconds
+
+
+_ESCAPE = re.compile("%([0-9A-Fa-f]{2})")
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+
+
+def _encoded(path: str) -> str:
+    """Section 2.2.2: octets beyond ASCII encoded, escaped unreserved ones decoded, before comparing."""
+    if not path.isascii():
+        path = quote(path, safe="!\"#$%&'()*+,/:;<=>?@[\\]^`{|}~ ")
+    return _ESCAPE.sub(_normal_escape, path) if "%" in path else path
+
+
+def _normal_escape(match: re.Match[str]) -> str:
+    character = chr(int(match[1], 16))
+    return character if character in _UNRESERVED else match[0].upper()
+
+
+class _Matcher:
+    """One rule's path: `*` is any run of characters, a final `$` the end.
+
+    Pieces between stars are looked for from left to right, each at its first place, so a hostile file
+    costs at most stars times length; a regular expression would backtrack without end.
+    """
+
+    __slots__ = ("_anchored", "_first", "_last", "_middle")
+
+    def __init__(self, path: str) -> None:
+        self._anchored = path.endswith("$")
+        first, *others = re.split(r"\*+", path[:-1] if self._anchored else path)
+        self._first = first
+        self._last = others.pop() if others and self._anchored else None
+        self._middle = others
+
+    def matches(self, path: str) -> bool:
+        if not path.startswith(self._first):
+            return False
+        position = len(self._first)
+        for piece in self._middle:
+            found = path.find(piece, position)
+            if found < 0:
+                return False
+            position = found + len(piece)
+        if self._last is not None:
+            return path.endswith(self._last) and len(path) - len(self._last) >= position
+        return not self._anchored or position == len(path)

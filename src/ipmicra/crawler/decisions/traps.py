@@ -1,0 +1,82 @@
+"""A URL -> the reason why it looks like one of endlessly many, or None.
+
+Some sites make up pages as long as somebody asks: calendars without end, links that append a segment to
+their own path, every order of every filter. The rules look at one URL at a time; the one that needs
+memory (how many queries of one path are known) is a number that comes in as an argument.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+from ipmicra.crawler.decisions.urls import Url, path_of
+
+
+@dataclass(frozen=True, slots=True)
+class TrapRules:
+    """Where a URL stops being believable. Larger numbers reach more of odd sites, and waste more."""
+
+    url_length_max: int = 2_000  # the longest that all common servers and proxies take
+    segments_max: int = 20
+    segment_repeats_max: int = 3  # /a/x/a/x/a/x: the same segment that often is a loop
+    parameters_max: int = 10
+    query_length_max: int = 500
+    queries_per_path_max: int = 1_000
+    calendar_years_max: int = 2  # how far from today a calendar page may be
+
+
+DEFAULT_RULES = TrapRules()
+
+_CALENDAR_WORD = re.compile(r"calend|agenda|termin|kalend|schedule|/day/|/month/|/week/", re.IGNORECASE)
+_YEAR = re.compile(
+    r"(?<!\d)((?:1[5-9]|2[0-9])\d\d)[-/_=&]?(?:(?:month|mon|m|mo)=)?(?:0?[1-9]|1[0-2])(?!\d)"
+)
+_YEAR_PARAMETER = re.compile(r"(?:year|yr|jahr|annee)=(\d{4})(?!\d)", re.IGNORECASE)
+
+
+def trap_in(url: Url, this_year: int, rules: TrapRules = DEFAULT_RULES) -> str | None:
+    """Why the URL should not be followed; None when it looks ordinary."""
+    if len(url) > rules.url_length_max:
+        return "over-long URL"
+    path, _, query = path_of(url).partition("?")
+    return _path_trap(path, rules) or _query_trap(query, rules) or _calendar_trap(url, this_year, rules)
+
+
+def too_many_queries(known_queries_of_path: int, rules: TrapRules = DEFAULT_RULES) -> bool:
+    """Whether one path has shown more different query strings than anybody would read."""
+    return known_queries_of_path >= rules.queries_per_path_max
+
+
+def _path_trap(path: str, rules: TrapRules) -> str | None:
+    if path.count("/") <= rules.segment_repeats_max:
+        return None
+    segments = [segment for segment in path.split("/") if segment]
+    if len(segments) > rules.segments_max:
+        return "too many path segments"
+    if segments and max(Counter(segments).values()) > rules.segment_repeats_max:
+        return "repeated path segments"
+    return None
+
+
+def _query_trap(query: str, rules: TrapRules) -> str | None:
+    if not query:
+        return None
+    if len(query) > rules.query_length_max:
+        return "over-long query"
+    names = Counter(part.partition("=")[0] for part in query.split("&"))
+    if names.total() > rules.parameters_max:
+        return "too many parameters"
+    if max(names.values()) > rules.segment_repeats_max:
+        return "repeated parameters"
+    return None
+
+
+def _calendar_trap(url: Url, this_year: int, rules: TrapRules) -> str | None:
+    found = _YEAR_PARAMETER.search(url)
+    if found is None and _CALENDAR_WORD.search(url):
+        found = _YEAR.search(url)
+    if found is not None and abs(int(found[1]) - this_year) > rules.calendar_years_max:
+        return "calendar page far from today"
+    return None
