@@ -10,10 +10,13 @@ quiet spell without refusals as long as the last block the doubling is forgiven.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 
 import msgspec
+
+from ipmicra.crawler.decisions.urls import Site, name_of, port_of
 
 BLOCK_SECONDS_MIN = 60.0
 BLOCK_SECONDS_MAX = 86_400.0
@@ -22,17 +25,23 @@ REFUSALS = frozenset({429, 503})
 
 @dataclass(frozen=True, slots=True)
 class Manners:
-    """How one site or address is treated. `connections` counts requests under way at once."""
+    """How one site is treated, on its own clock and on its address's."""
 
     delay_seconds_min: float = 1.0
     response_time_factor: float = 5.0
-    connections: int = 1
-    crawl_delay_seconds_max: float = 300.0  # a longer Crawl-delay is obeyed as this; None asks for years
+    connections: int = 1  # requests under way at once
+    requests_per_second: float | None = None  # of a granted site: paced from start to start
 
-    def delay_seconds(self, response_seconds: float, crawl_delay_seconds: float | None = None) -> float:
-        """From the end of one request to the beginning of the next on the same connection."""
-        asked = min(crawl_delay_seconds or 0.0, self.crawl_delay_seconds_max)
+    def pause_seconds(self, response_seconds: float, crawl_delay_seconds: float | None = None) -> float:
+        """From the end of one request to the beginning of the next."""
+        asked = min(crawl_delay_seconds or 0.0, BLOCK_SECONDS_MAX)
+        if self.requests_per_second is not None:
+            return asked
         return max(self.delay_seconds_min, self.response_time_factor * response_seconds, asked)
+
+    def spacing_seconds(self) -> float:
+        """From the beginning of one request to the beginning of the next."""
+        return 0.0 if self.requests_per_second is None else 1.0 / self.requests_per_second
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +53,15 @@ class Grant:
     connections: int
 
 
-def granted(manners: Manners, grant: Grant) -> Manners:
-    """The manners towards a granted site: its own rate, and no factor of the response time."""
-    return Manners(
-        delay_seconds_min=grant.connections / grant.requests_per_second,
-        response_time_factor=0.0,
-        connections=grant.connections,
-        crawl_delay_seconds_max=manners.crawl_delay_seconds_max,
-    )
+def manners_towards(site: Site, usual: Manners, grants: Sequence[Grant]) -> Manners:
+    """The usual manners, or those that the operator granted to the site by name or name and port."""
+    names = {name_of(site), f"{name_of(site)}:{port_of(site)}"}
+    for grant in grants:
+        if grant.site in names:
+            return replace(
+                usual, connections=grant.connections, requests_per_second=grant.requests_per_second
+            )
+    return usual
 
 
 class Clock(msgspec.Struct):
@@ -65,12 +75,19 @@ class Clock(msgspec.Struct):
         return max(self.next_at, self.blocked_until)
 
 
-def after_answer(clock: Clock, ended_at: float, delay_seconds: float) -> Clock:
+def after_start(clock: Clock, started_at: float, manners: Manners) -> Clock:
+    """The clock when a request has begun."""
+    return msgspec.structs.replace(
+        clock, next_at=max(clock.next_at, started_at + manners.spacing_seconds())
+    )
+
+
+def after_answer(clock: Clock, ended_at: float, pause_seconds: float) -> Clock:
     """The clock after an answer that was not a refusal."""
     quiet = ended_at - clock.blocked_until
     forgiven = clock.block_seconds > 0 and quiet >= clock.block_seconds
     return Clock(
-        next_at=max(clock.next_at, ended_at + delay_seconds),
+        next_at=max(clock.next_at, ended_at + pause_seconds),
         blocked_until=0.0 if forgiven else clock.blocked_until,
         block_seconds=0.0 if forgiven else clock.block_seconds,
     )

@@ -6,8 +6,9 @@ The estimator is the bias-reduced Poisson rate of Cho and Garcia-Molina, "Estima
 n where the plain ratio's does not. Intervals are not equal here, so I is their mean.
 
 Visits are allotted as in Cho and Garcia-Molina, "Effective page refresh policies for Web crawlers" (ACM
-TODS 28(4), 2003): each page gets the frequency at which one more visit gains the same freshness everywhere; pages that
-change too fast to be kept fresh are not chased. The price of a byte is raised until the budget holds.
+TODS 28(4), 2003): each page gets the frequency at which one more visit gains the same freshness
+everywhere; pages that change too fast to be kept fresh are not chased. The price of a byte is raised
+until the budget holds.
 """
 
 from __future__ import annotations

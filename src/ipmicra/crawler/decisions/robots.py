@@ -5,8 +5,8 @@ the longest match of section 2.2.2. What an answer other than a readable file me
 `verdict_on_status`. Law: nothing here can be told to ignore a rule.
 
 Written here rather than taken from a library: Python's `urllib.robotparser` takes the first match
-instead of the longest and knows no `*` or `$`; others treat percent-encoding or merged groups in their own
-ways. The table in tests/crawler/test_robots.py is the RFC's own list of cases.
+instead of the longest and knows no `*` or `$`; others treat percent-encoding or merged groups in
+their own ways. The table in tests/crawler/test_robots.py is the RFC's own list of cases.
 """
 
 from __future__ import annotations

@@ -1,0 +1,114 @@
+"""The words between the crawl engine and the frontier: plain data, no behaviour.
+
+Times are whole milliseconds since 1970 in UTC where a name ends in `_ms`, seconds in `_s` or `_at`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from ipmicra.carrier.spool import Position
+from ipmicra.crawler.decisions.politeness import Clock
+from ipmicra.crawler.decisions.revisit import History
+from ipmicra.crawler.decisions.urls import Site, Url, UrlKey
+
+
+class Discovery(NamedTuple):
+    """A URL that was found somewhere. Known ones are forgotten at once."""
+
+    url: Url
+    depth: int  # links from a seed
+    due_ms: int  # not before
+    hops: int = 0  # redirects that led here
+    hint_seconds: int = 0  # how often it changes, as a sitemap claims; 0: no claim
+
+
+class Leased(msgspec.Struct, frozen=True):
+    """A URL handed out to be fetched, with all that is known of the page."""
+
+    key: UrlKey
+    site_id: int
+    url: Url
+    depth: int
+    due_ms: int
+    hops: int = 0
+    tries: int = 0  # fetches that failed since the last answer
+    hint_seconds: int = 0
+    visit: int = 0  # answers so far
+    fetched_ms: int = 0
+    etag: str | None = None
+    last_modified: str | None = None
+    content_hash: bytes = b""
+    history: History = History()
+
+
+class Visited(msgspec.Struct, frozen=True):
+    """A leased URL that is DONE, and what is to be remembered of the page."""
+
+    leased: Leased
+    status: int
+    fetched_ms: int
+    revisit_ms: int | None = None  # None: never again
+    etag: str | None = None
+    last_modified: str | None = None
+    content_hash: bytes = b""
+    history: History = History()
+    page_bytes: int = 0  # on the wire
+
+
+class PutOff(msgspec.Struct, frozen=True):
+    """A leased URL that is PENDING again: not before `due_ms`."""
+
+    leased: Leased
+    due_ms: int
+    counts_as_try: bool = True
+
+
+class SiteState(msgspec.Struct):
+    """What is kept of a site between its lanes."""
+
+    id: int
+    site: Site
+    clock: Clock
+    pages_fetched: int = 0
+    bytes_fetched: int = 0
+    robots_until: float = 0.0  # robots.txt is asked again after that
+    robots_status: int | None = None  # None: unreachable
+    robots_body: bytes = b""
+
+
+class Measured(msgspec.Struct):
+    """What the fetches of one site from one address have shown so far."""
+
+    site: Site
+    address: str
+    fetches: int = 0
+    round_trip_us: int | None = None  # the least
+    first_byte_ms: float = 0.0  # the sum
+    download_ms: float = 0.0  # the sum
+    bytes_on_wire: int = 0
+    unchanged: int = 0
+
+
+class Batch(msgspec.Struct):
+    """All that one transaction changes."""
+
+    visited: list[Visited] = []
+    put_off: list[PutOff] = []
+    discoveries: list[Discovery] = []
+    sites: list[SiteState] = []
+    closed_sites: set[int] = set()
+    addresses: dict[str, Clock] = {}
+    measured: list[Measured] = []
+    position: Position | None = None
+
+
+class Counts(NamedTuple):
+    """The frontier in figures."""
+
+    known: int
+    pending: int  # leased ones among them
+    done: int
+    sites: int

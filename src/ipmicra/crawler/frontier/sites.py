@@ -1,0 +1,143 @@
+"""What is known of each site and address <-> rows: clocks, robots.txt, budgets used, measurements.
+
+Law: a site is either closed, with `ready_ms` saying when it is worth opening, or open in a lane of this
+process, with `ready_ms` NULL. A process that starts finds sites with a queue and no `ready_ms`: their
+lanes died, and they are woken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from ipmicra.crawler.decisions.politeness import Clock
+from ipmicra.crawler.decisions.urls import Site
+from ipmicra.crawler.frontier.entries import Measured, SiteState
+from ipmicra.crawler.frontier.ledger import Ledger
+
+SITE_IDS_REMEMBERED_MAX = 10_000
+
+_STATE = (
+    "SELECT id, site, next_at, blocked_until, block_seconds, pages, bytes, robots_until, robots_status,"
+    " robots_body FROM sites"
+)
+
+
+class Sites:
+    """The tables `sites`, `addresses` and `measured`. Callers hold the transaction."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._database = ledger.database
+        self._ids: dict[Site, int] = {}
+
+    def id_of(self, site: Site) -> int:
+        known = self._ids.get(site)
+        return self._look_up(site) if known is None else known
+
+    def state_of(self, site: Site) -> SiteState | None:
+        row = self._database.execute(f"{_STATE} WHERE site = ?", (site,)).fetchone()
+        return None if row is None else _site_state(row)
+
+    def ready(self, now_ms: int, limit: int) -> list[SiteState]:
+        query = f"{_STATE} WHERE ready_ms <= ? ORDER BY ready_ms LIMIT ?"
+        return [_site_state(row) for row in self._database.execute(query, (now_ms, limit))]
+
+    def next_ready_ms(self) -> int | None:
+        query = "SELECT ready_ms FROM sites WHERE ready_ms IS NOT NULL ORDER BY ready_ms LIMIT 1"
+        row = self._database.execute(query).fetchone()
+        return None if row is None else int(row[0])
+
+    def open(self, sites: Iterable[SiteState]) -> None:
+        rows = [(site.id,) for site in sites]
+        self._database.executemany("UPDATE sites SET ready_ms = NULL WHERE id = ?", rows)
+
+    def wake(self, site_ids: Iterable[int], epoch: int) -> None:
+        """Set `ready_ms` from the queue's head and the site's clock."""
+        self._database.executemany(f"{_WAKE} WHERE id = ?", [(epoch, site_id) for site_id in site_ids])
+
+    def wake_all_closed(self, epoch: int) -> None:
+        self._database.execute(f"{_WAKE} WHERE ready_ms IS NULL AND pending > 0", (epoch,))
+
+    def add_pending(self, changes: Mapping[int, int]) -> None:
+        """How many URLs more, or fewer, each site has queued."""
+        self._database.executemany(
+            "UPDATE sites SET pending = pending + ? WHERE id = ?",
+            [(count, site_id) for site_id, count in changes.items()],
+        )
+        self._ledger.count("pending", sum(changes.values()))
+
+    def keep(self, sites: Sequence[SiteState]) -> None:
+        self._database.executemany(
+            "UPDATE sites SET pages = ?, bytes = ?, next_at = ?, blocked_until = ?, block_seconds = ?,"
+            " robots_until = ?, robots_status = ?, robots_body = ? WHERE id = ?",
+            [
+                (
+                    *(site.pages_fetched, site.bytes_fetched),
+                    *(site.clock.next_at, site.clock.blocked_until, site.clock.block_seconds),
+                    *(site.robots_until, site.robots_status, site.robots_body, site.id),
+                )
+                for site in sites
+            ],
+        )
+
+    def address_clock(self, address: str) -> Clock:
+        query = "SELECT next_at, blocked_until, block_seconds FROM addresses WHERE address = ?"
+        row = self._database.execute(query, (address,)).fetchone()
+        return Clock() if row is None else Clock(*row)
+
+    def keep_address_clocks(self, clocks: Mapping[str, Clock]) -> None:
+        self._database.executemany(
+            "INSERT OR REPLACE INTO addresses VALUES (?, ?, ?, ?)",
+            [
+                (address, clock.next_at, clock.blocked_until, clock.block_seconds)
+                for address, clock in clocks.items()
+            ],
+        )
+
+    def add_measured(self, measured: Iterable[Measured]) -> None:
+        self._database.executemany(
+            "INSERT INTO measured VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
+            " fetches = fetches + excluded.fetches,"
+            " round_trip_us = min(coalesce(round_trip_us, excluded.round_trip_us),"
+            "     coalesce(excluded.round_trip_us, round_trip_us)),"
+            " first_byte_ms = first_byte_ms + excluded.first_byte_ms,"
+            " download_ms = download_ms + excluded.download_ms,"
+            " bytes = bytes + excluded.bytes, unchanged = unchanged + excluded.unchanged",
+            [
+                (
+                    *(seen.site, seen.address, seen.fetches, seen.round_trip_us),
+                    *(seen.first_byte_ms, seen.download_ms, seen.bytes_on_wire, seen.unchanged),
+                )
+                for seen in measured
+            ],
+        )
+
+    def measured(self, site: Site | None = None) -> Iterator[Measured]:
+        query = "SELECT * FROM measured WHERE ?1 IS NULL OR site = ?1 ORDER BY site, address"
+        for row in self._database.execute(query, (site,)):
+            yield Measured(*row)
+
+    def forget_ids(self) -> None:
+        """After a roll-back: some of the remembered ids may not exist."""
+        self._ids.clear()
+
+    def _look_up(self, site: Site) -> int:
+        inserted = self._database.execute("INSERT OR IGNORE INTO sites (site) VALUES (?)", (site,))
+        self._ledger.count("sites", inserted.rowcount)
+        row = self._database.execute("SELECT id FROM sites WHERE site = ?", (site,)).fetchone()
+        if len(self._ids) >= SITE_IDS_REMEMBERED_MAX:
+            self._ids.clear()
+        self._ids[site] = row[0]
+        return int(row[0])
+
+
+_WAKE = (
+    "UPDATE sites SET ready_ms = max(CAST(1000 * max(next_at, blocked_until) AS INTEGER),"
+    " (SELECT due_ms FROM queue WHERE site_id = sites.id AND lease <> ? ORDER BY due_ms, key LIMIT 1))"
+)
+
+
+def _site_state(row: tuple[object, ...]) -> SiteState:
+    site_id, site, next_at, blocked_until, block_seconds, *rest = row
+    clock = Clock(next_at, blocked_until, block_seconds)  # type: ignore[arg-type]
+    return SiteState(site_id, site, clock, *rest)  # type: ignore[arg-type]

@@ -1,0 +1,278 @@
+"""Discoveries and outcomes in, leases out: the frontier's transactions on SQLite.
+
+Law: a URL is PENDING, LEASED or DONE, and changes only inside a transaction that also holds whatever the
+change rests on: outcomes commit together with the links that their pages held, the clocks that they
+moved, and the spool's position. A process that dies leaves its leases PENDING. Nothing here keeps a list
+of all URLs or sites in memory.
+
+SQLite by the standard library and not through SQLAlchemy: the frontier belongs to one crawler and moves
+with it, and at a thousand pages a second each layer between here and C would show.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from ipmicra.carrier.spool import Position
+from ipmicra.crawler.decisions.politeness import Clock
+from ipmicra.crawler.decisions.revisit import History
+from ipmicra.crawler.decisions.traps import DEFAULT_RULES, TrapRules, too_many_queries
+from ipmicra.crawler.decisions.urls import Site, Url, UrlKey, key_of, path_of, site_of, url_at
+from ipmicra.crawler.frontier.entries import (
+    Batch,
+    Counts,
+    Discovery,
+    Leased,
+    Measured,
+    PutOff,
+    SiteState,
+    Visited,
+)
+from ipmicra.crawler.frontier.ledger import Ledger
+from ipmicra.crawler.frontier.schema import connect
+from ipmicra.crawler.frontier.sites import Sites
+
+CACHE_BYTES = 24 << 20  # SQLite's own page cache
+
+
+class Frontier:
+    """One crawler's frontier in one file. One process at a time; close it."""
+
+    def __init__(
+        self, path: Path, rules: TrapRules = DEFAULT_RULES, cache_bytes: int = CACHE_BYTES
+    ) -> None:
+        self._database = connect(path, cache_bytes)
+        self._ledger = Ledger(self._database)
+        self._sites = Sites(self._ledger)
+        self._rules = rules
+        with self._transaction():
+            self._epoch = int(self._ledger.fact("epoch") or 0) + 1
+            self._ledger.keep_fact("epoch", self._epoch)
+            self._sites.wake_all_closed(self._epoch)
+
+    def close(self) -> None:
+        self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._database.close()
+
+    # --- what to fetch ----------------------------------------------------------------------------
+
+    def sites_to_open(self, now_ms: int, limit: int) -> list[SiteState]:
+        """Sites with something to fetch now, longest ready first; they are the caller's until closed."""
+        sites = self._sites.ready(now_ms, limit)
+        if sites:
+            with self._transaction():
+                self._sites.open(sites)
+        return sites
+
+    def next_ready_ms(self) -> int | None:
+        """When the next site may be opened; None when no closed site has anything queued."""
+        return self._sites.next_ready_ms()
+
+    def lease(self, site: SiteState, now_ms: int, limit: int) -> list[Leased]:
+        """Up to `limit` due URLs of the site, longest due first: PENDING -> LEASED."""
+        rows = self._database.execute(
+            "SELECT q.key, q.site_id, p.path, p.depth, q.due_ms, q.hops, q.tries, p.hint_seconds,"
+            " v.visit, v.fetched_ms, v.etag, v.last_modified, v.content_hash, v.seen, v.changes,"
+            " v.watched_seconds FROM (SELECT * FROM queue WHERE site_id = ? AND due_ms <= ?"
+            " AND lease <> ? ORDER BY due_ms, key LIMIT ?) q"
+            " JOIN pages p ON p.key = q.key LEFT JOIN visits v ON v.key = q.key",
+            (site.id, now_ms, self._epoch, limit),
+        ).fetchall()
+        if rows:
+            with self._transaction():
+                self._database.executemany(
+                    "UPDATE queue SET lease = ? WHERE site_id = ? AND due_ms = ? AND key = ?",
+                    [(self._epoch, row[1], row[4], row[0]) for row in rows],
+                )
+        return [_leased(site.site, row) for row in rows]
+
+    def promote_revisits(self, now_ms: int, limit: int, open_sites: Iterable[int] = ()) -> int:
+        """Queue up to `limit` pages whose revisit is due: DONE -> PENDING."""
+        query = "SELECT site_id, due_ms, key FROM revisits WHERE due_ms <= ? ORDER BY due_ms LIMIT ?"
+        rows = self._database.execute(query, (now_ms, limit)).fetchall()
+        if rows:
+            with self._transaction():
+                self._database.executemany(
+                    "INSERT OR IGNORE INTO queue (site_id, due_ms, key) VALUES (?, ?, ?)", rows
+                )
+                self._database.executemany(
+                    "DELETE FROM revisits WHERE due_ms = ? AND key = ?", [row[1:] for row in rows]
+                )
+                counts = Counter(row[0] for row in rows)
+                self._sites.add_pending(counts)
+                self._sites.wake(set(counts) - set(open_sites), self._epoch)
+        return len(rows)
+
+    def next_revisit_ms(self) -> int | None:
+        row = self._database.execute("SELECT due_ms FROM revisits ORDER BY due_ms LIMIT 1").fetchone()
+        return None if row is None else int(row[0])
+
+    # --- what came of it --------------------------------------------------------------------------
+
+    def add(self, discoveries: Iterable[Discovery]) -> int:
+        """Seeds: how many of them are new."""
+        with self._transaction(durable=True):
+            found = self._discover(discoveries)
+            self._sites.wake(found, self._epoch)
+        return found.total()
+
+    def commit(self, batch: Batch, open_sites: Iterable[int] = ()) -> int:
+        """Everything in `batch`, or nothing of it; how many discoveries were new.
+
+        Sites among `open_sites` stay open unless `batch` closes them; the others are woken.
+        """
+        with self._transaction(durable=True):
+            found = self._discover(batch.discoveries)
+            finished = self._finish(batch.visited)
+            self._put_off(batch.put_off)
+            self._sites.keep(batch.sites)
+            self._sites.keep_address_clocks(batch.addresses)
+            self._sites.add_measured(batch.measured)
+            if batch.position is not None:
+                self._ledger.keep_fact("spool_sequence", batch.position.sequence)
+                self._ledger.keep_fact("spool_bytes", batch.position.journal_bytes)
+            still_open = set(open_sites) - batch.closed_sites
+            self._sites.wake(({*found, *finished} | batch.closed_sites) - still_open, self._epoch)
+        return found.total()
+
+    def _discover(self, discoveries: Iterable[Discovery]) -> Counter[int]:
+        """Insert what is new; how many per site."""
+        new: Counter[int] = Counter()
+        rows = sorted((key_of(found.url), found) for found in discoveries)
+        for key, found in rows:
+            site_id = self._sites.id_of(site_of(found.url))
+            if "?" in found.url and self._is_endless(found.url):
+                continue
+            if self._insert(key, site_id, found):
+                new[site_id] += 1
+        self._sites.add_pending(new)
+        self._ledger.count("known", new.total())
+        return new
+
+    def _insert(self, key: UrlKey, site_id: int, found: Discovery) -> bool:
+        cursor = self._database.execute(
+            "INSERT OR IGNORE INTO pages VALUES (?, ?, ?, ?, ?)",
+            (key, site_id, found.depth, found.hint_seconds, path_of(found.url)),
+        )
+        if cursor.rowcount != 1:
+            return False
+        self._database.execute(
+            "INSERT INTO queue (site_id, due_ms, key, hops) VALUES (?, ?, ?, ?)",
+            (site_id, found.due_ms, key, found.hops),
+        )
+        return True
+
+    def _is_endless(self, url: Url) -> bool:
+        key = key_of(Url(url.partition("?")[0]))
+        row = self._database.execute("SELECT known FROM queries WHERE key = ?", (key,)).fetchone()
+        if row is not None and too_many_queries(row[0], self._rules):
+            return True
+        self._database.execute(
+            "INSERT INTO queries (key, known) VALUES (?, 1) ON CONFLICT DO UPDATE SET known = known + 1",
+            (key,),
+        )
+        return False
+
+    def _finish(self, visited: Sequence[Visited]) -> Counter[int]:
+        """LEASED -> DONE; how many per site."""
+        finished = Counter(done.leased.site_id for done in visited)
+        self._database.executemany(
+            "DELETE FROM queue WHERE site_id = ? AND due_ms = ? AND key = ?",
+            [(done.leased.site_id, done.leased.due_ms, done.leased.key) for done in visited],
+        )
+        self._database.executemany(
+            "INSERT OR REPLACE INTO visits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [_visit_row(done) for done in visited],
+        )
+        self._database.executemany(
+            "INSERT OR IGNORE INTO revisits (due_ms, key, site_id) VALUES (?, ?, ?)",
+            [
+                (done.revisit_ms, done.leased.key, done.leased.site_id)
+                for done in visited
+                if done.revisit_ms is not None
+            ],
+        )
+        self._sites.add_pending({site_id: -count for site_id, count in finished.items()})
+        self._ledger.count("done", len(visited))
+        return finished
+
+    def _put_off(self, put_off: Sequence[PutOff]) -> None:
+        """LEASED -> PENDING."""
+        for delayed in put_off:
+            leased = delayed.leased
+            self._database.execute(
+                "DELETE FROM queue WHERE site_id = ? AND due_ms = ? AND key = ?",
+                (leased.site_id, leased.due_ms, leased.key),
+            )
+            self._database.execute(
+                "INSERT INTO queue (site_id, due_ms, key, hops, tries) VALUES (?, ?, ?, ?, ?)",
+                (
+                    leased.site_id,
+                    delayed.due_ms,
+                    leased.key,
+                    leased.hops,
+                    leased.tries + delayed.counts_as_try,
+                ),
+            )
+
+    # --- facts ------------------------------------------------------------------------------------
+
+    def address_clock(self, address: str) -> Clock:
+        """The clock that an address has kept from earlier."""
+        return self._sites.address_clock(address)
+
+    def spool_position(self) -> Position | None:
+        """The last position of the spool that was committed; None before the first."""
+        sequence = self._ledger.fact("spool_sequence")
+        if sequence is None:
+            return None
+        return Position(int(sequence), int(self._ledger.fact("spool_bytes") or 0))
+
+    def counts(self) -> Counts:
+        count = self._ledger.counter
+        return Counts(count("known"), count("pending"), count("done"), count("sites"))
+
+    def measured(self) -> Iterator[Measured]:
+        """What all fetches so far have shown, site by site and address by address."""
+        return self._sites.measured()
+
+    def fact(self, name: str) -> str | None:
+        """A text that the caller has kept here."""
+        value = self._ledger.fact(f"caller.{name}")
+        return None if value is None else str(value)
+
+    def keep_fact(self, name: str, value: str) -> None:
+        with self._ledger.transaction(durable=True):
+            self._ledger.keep_fact(f"caller.{name}", value)
+
+    @contextmanager
+    def _transaction(self, durable: bool = False) -> Iterator[None]:
+        try:
+            with self._ledger.transaction(durable):
+                yield
+        except BaseException:
+            self._sites.forget_ids()
+            raise
+
+
+def _leased(site: Site, row: tuple[object, ...]) -> Leased:
+    key, site_id, path, depth, due_ms, hops, tries, hint, visit, *known = row
+    url = url_at(site, path)  # type: ignore[arg-type]
+    head = (key, site_id, url, depth, due_ms, hops, tries, hint)
+    if visit is None:
+        return Leased(*head)  # type: ignore[arg-type]
+    fetched_ms, etag, last_modified, content_hash, seen, changes, watched_seconds = known
+    history = History(seen, changes, watched_seconds)  # type: ignore[arg-type]
+    return Leased(*head, visit, fetched_ms, etag, last_modified, content_hash, history)  # type: ignore[arg-type]
+
+
+def _visit_row(done: Visited) -> tuple[object, ...]:
+    history = done.history
+    return (
+        *(done.leased.key, done.leased.visit + 1, done.status, done.fetched_ms, done.revisit_ms),
+        *(done.page_bytes, done.etag, done.last_modified, done.content_hash),
+        *(history.visits, history.changes, history.watched_seconds),
+    )
