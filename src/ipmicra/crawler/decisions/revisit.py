@@ -72,13 +72,7 @@ def revisit_seconds(
     `price` is the freshness that one byte must buy (see `price_for_budget`); 0 is no budget.
     """
     rate = changes_per_second(history, hint or rules.interval_seconds_first)
-    if rate <= 0:
-        return rules.interval_seconds_max
-    if price <= 0 or page_bytes <= 0:
-        wanted = 1.0 / rate
-    else:
-        wanted = _interval_at_price(rate, price * page_bytes)
-    return min(max(wanted, rules.interval_seconds_min), rules.interval_seconds_max)
+    return _interval_seconds(rate, price * page_bytes, rules)
 
 
 class Watched(msgspec.Struct, frozen=True):
@@ -107,14 +101,18 @@ def price_for_budget(watched: Sequence[Watched], bytes_per_day: float, rules: Re
 
 
 def _bytes_per_day(group: Watched, price: float, rules: RevisitRules) -> float:
-    if group.rate <= 0:
-        interval = rules.interval_seconds_max
-    elif price <= 0:
-        interval = 1.0 / group.rate
-    else:
-        interval = _interval_at_price(group.rate, price * group.page_bytes)
-    interval = min(max(interval, rules.interval_seconds_min), rules.interval_seconds_max)
+    interval = _interval_seconds(group.rate, price * group.page_bytes, rules)
     return group.page_bytes * DAY_SECONDS / interval
+
+
+def _interval_seconds(rate: float, price_of_visit: float, rules: RevisitRules) -> float:
+    if rate <= 0:
+        wanted = rules.interval_seconds_max
+    elif price_of_visit <= 0:
+        wanted = 1.0 / rate
+    else:
+        wanted = _interval_at_price(rate, price_of_visit)
+    return min(max(wanted, rules.interval_seconds_min), rules.interval_seconds_max)
 
 
 def _interval_at_price(rate: float, price_of_visit: float) -> float:

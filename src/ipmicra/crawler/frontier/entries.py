@@ -13,6 +13,7 @@ from ipmicra.carrier.spool import Position
 from ipmicra.crawler.decisions.politeness import Clock
 from ipmicra.crawler.decisions.revisit import History
 from ipmicra.crawler.decisions.urls import Site, Url, UrlKey
+from ipmicra.crawler.measuring import Measured
 
 
 class Discovery(NamedTuple):
@@ -79,19 +80,6 @@ class SiteState(msgspec.Struct):
     robots_body: bytes = b""
 
 
-class Measured(msgspec.Struct):
-    """What the fetches of one site from one address have shown so far."""
-
-    site: Site
-    address: str
-    fetches: int = 0
-    round_trip_us: int | None = None  # the least
-    first_byte_ms: float = 0.0  # the sum
-    download_ms: float = 0.0  # the sum
-    bytes_on_wire: int = 0
-    unchanged: int = 0
-
-
 class Batch(msgspec.Struct):
     """All that one transaction changes."""
 
@@ -101,7 +89,9 @@ class Batch(msgspec.Struct):
     sites: list[SiteState] = []
     closed_sites: set[int] = set()
     addresses: dict[str, Clock] = {}
+    robots: list[SiteState] = []  # sites whose robots.txt was asked for
     measured: list[Measured] = []
+    pages: int = 0  # of the visited: answers of a site
     position: Position | None = None
 
 
@@ -110,5 +100,6 @@ class Counts(NamedTuple):
 
     known: int
     pending: int  # leased ones among them
-    done: int
+    done: int  # visits that ended, with an answer or without
+    pages: int  # visits that ended with an answer or a failure of the site, not of robots.txt
     sites: int

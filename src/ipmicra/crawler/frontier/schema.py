@@ -26,12 +26,10 @@ CREATE TABLE sites (
     bytes INTEGER NOT NULL DEFAULT 0,
     next_at REAL NOT NULL DEFAULT 0,
     blocked_until REAL NOT NULL DEFAULT 0,
-    block_seconds REAL NOT NULL DEFAULT 0,
-    robots_until REAL NOT NULL DEFAULT 0,
-    robots_status INTEGER,
-    robots_body BLOB NOT NULL DEFAULT x''
+    block_seconds REAL NOT NULL DEFAULT 0
 );
 CREATE INDEX sites_by_ready ON sites (ready_ms) WHERE ready_ms IS NOT NULL;
+CREATE TABLE robots (id INTEGER PRIMARY KEY, until REAL NOT NULL, status INTEGER, body BLOB NOT NULL);
 CREATE TABLE addresses (
     address TEXT PRIMARY KEY, next_at REAL, blocked_until REAL, block_seconds REAL
 ) WITHOUT ROWID;
@@ -53,6 +51,7 @@ CREATE TABLE visits (
 CREATE TABLE revisits (
     due_ms INTEGER NOT NULL, key INTEGER NOT NULL, site_id INTEGER NOT NULL, PRIMARY KEY (due_ms, key)
 ) WITHOUT ROWID;
+CREATE TABLE revisit_bytes (day INTEGER PRIMARY KEY, bytes INTEGER NOT NULL);
 CREATE TABLE queries (key INTEGER PRIMARY KEY, known INTEGER NOT NULL);
 CREATE TABLE measured (
     site TEXT NOT NULL, address TEXT NOT NULL, fetches INTEGER NOT NULL, round_trip_us INTEGER,

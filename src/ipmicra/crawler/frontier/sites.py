@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ipmicra.crawler.decisions.politeness import Clock
+from ipmicra.crawler.decisions.scope import SiteBudget
 from ipmicra.crawler.decisions.urls import Site
-from ipmicra.crawler.frontier.entries import Measured, SiteState
+from ipmicra.crawler.frontier.entries import SiteState
 from ipmicra.crawler.frontier.ledger import Ledger
+from ipmicra.crawler.measuring import Measured
 
 SITE_IDS_REMEMBERED_MAX = 10_000
 
 _STATE = (
-    "SELECT id, site, next_at, blocked_until, block_seconds, pages, bytes, robots_until, robots_status,"
-    " robots_body FROM sites"
+    "SELECT s.id, site, next_at, blocked_until, block_seconds, pages, bytes, coalesce(until, 0.0), status,"
+    " coalesce(body, x'') FROM sites s LEFT JOIN robots r ON r.id = s.id"
 )
 
 
@@ -38,13 +40,17 @@ class Sites:
         row = self._database.execute(f"{_STATE} WHERE site = ?", (site,)).fetchone()
         return None if row is None else _site_state(row)
 
-    def ready(self, now_ms: int, limit: int) -> list[SiteState]:
-        query = f"{_STATE} WHERE ready_ms <= ? ORDER BY ready_ms LIMIT ?"
-        return [_site_state(row) for row in self._database.execute(query, (now_ms, limit))]
+    def ready(self, now_ms: int, limit: int, budget: SiteBudget) -> list[SiteState]:
+        query = f"{_STATE} WHERE ready_ms <= ? AND pages < ? AND bytes < ? ORDER BY ready_ms LIMIT ?"
+        values = (now_ms, budget.pages, budget.bytes, limit)
+        return [_site_state(row) for row in self._database.execute(query, values)]
 
-    def next_ready_ms(self) -> int | None:
-        query = "SELECT ready_ms FROM sites WHERE ready_ms IS NOT NULL ORDER BY ready_ms LIMIT 1"
-        row = self._database.execute(query).fetchone()
+    def next_ready_ms(self, budget: SiteBudget) -> int | None:
+        query = (
+            "SELECT ready_ms FROM sites WHERE ready_ms IS NOT NULL AND pages < ? AND bytes < ?"
+            " ORDER BY ready_ms LIMIT 1"
+        )
+        row = self._database.execute(query, (budget.pages, budget.bytes)).fetchone()
         return None if row is None else int(row[0])
 
     def open(self, sites: Iterable[SiteState]) -> None:
@@ -68,16 +74,21 @@ class Sites:
 
     def keep(self, sites: Sequence[SiteState]) -> None:
         self._database.executemany(
-            "UPDATE sites SET pages = ?, bytes = ?, next_at = ?, blocked_until = ?, block_seconds = ?,"
-            " robots_until = ?, robots_status = ?, robots_body = ? WHERE id = ?",
+            "UPDATE sites SET pages = ?, bytes = ?, next_at = ?, blocked_until = ?, block_seconds = ?"
+            " WHERE id = ?",
             [
                 (
-                    *(site.pages_fetched, site.bytes_fetched),
-                    *(site.clock.next_at, site.clock.blocked_until, site.clock.block_seconds),
-                    *(site.robots_until, site.robots_status, site.robots_body, site.id),
+                    *(site.pages_fetched, site.bytes_fetched, site.clock.next_at),
+                    *(site.clock.blocked_until, site.clock.block_seconds, site.id),
                 )
                 for site in sites
             ],
+        )
+
+    def keep_robots(self, sites: Sequence[SiteState]) -> None:
+        self._database.executemany(
+            "INSERT OR REPLACE INTO robots VALUES (?, ?, ?, ?)",
+            [(site.id, site.robots_until, site.robots_status, site.robots_body) for site in sites],
         )
 
     def address_clock(self, address: str) -> Clock:

@@ -18,7 +18,8 @@ from pathlib import Path
 
 from ipmicra.carrier.spool import Position
 from ipmicra.crawler.decisions.politeness import Clock
-from ipmicra.crawler.decisions.revisit import History
+from ipmicra.crawler.decisions.revisit import History, Watched, changes_per_second
+from ipmicra.crawler.decisions.scope import SiteBudget
 from ipmicra.crawler.decisions.traps import DEFAULT_RULES, TrapRules, too_many_queries
 from ipmicra.crawler.decisions.urls import Site, Url, UrlKey, key_of, path_of, site_of, url_at
 from ipmicra.crawler.frontier.entries import (
@@ -26,7 +27,6 @@ from ipmicra.crawler.frontier.entries import (
     Counts,
     Discovery,
     Leased,
-    Measured,
     PutOff,
     SiteState,
     Visited,
@@ -34,7 +34,10 @@ from ipmicra.crawler.frontier.entries import (
 from ipmicra.crawler.frontier.ledger import Ledger
 from ipmicra.crawler.frontier.schema import connect
 from ipmicra.crawler.frontier.sites import Sites
+from ipmicra.crawler.measuring import Measured
 
+DAY_MS = 86_400_000
+WITHOUT_LIMIT = SiteBudget(pages=1 << 62, bytes=1 << 62, depth=1 << 30)
 CACHE_BYTES = 24 << 20  # SQLite's own page cache
 
 
@@ -42,12 +45,16 @@ class Frontier:
     """One crawler's frontier in one file. One process at a time; close it."""
 
     def __init__(
-        self, path: Path, rules: TrapRules = DEFAULT_RULES, cache_bytes: int = CACHE_BYTES
+        self,
+        path: Path,
+        budget: SiteBudget = WITHOUT_LIMIT,
+        rules: TrapRules = DEFAULT_RULES,
+        cache_bytes: int = CACHE_BYTES,
     ) -> None:
         self._database = connect(path, cache_bytes)
         self._ledger = Ledger(self._database)
         self._sites = Sites(self._ledger)
-        self._rules = rules
+        self._budget, self._rules = budget, rules
         with self._transaction():
             self._epoch = int(self._ledger.fact("epoch") or 0) + 1
             self._ledger.keep_fact("epoch", self._epoch)
@@ -61,7 +68,7 @@ class Frontier:
 
     def sites_to_open(self, now_ms: int, limit: int) -> list[SiteState]:
         """Sites with something to fetch now, longest ready first; they are the caller's until closed."""
-        sites = self._sites.ready(now_ms, limit)
+        sites = self._sites.ready(now_ms, limit, self._budget)
         if sites:
             with self._transaction():
                 self._sites.open(sites)
@@ -69,7 +76,7 @@ class Frontier:
 
     def next_ready_ms(self) -> int | None:
         """When the next site may be opened; None when no closed site has anything queued."""
-        return self._sites.next_ready_ms()
+        return self._sites.next_ready_ms(self._budget)
 
     def lease(self, site: SiteState, now_ms: int, limit: int) -> list[Leased]:
         """Up to `limit` due URLs of the site, longest due first: PENDING -> LEASED."""
@@ -130,7 +137,9 @@ class Frontier:
             self._put_off(batch.put_off)
             self._sites.keep(batch.sites)
             self._sites.keep_address_clocks(batch.addresses)
+            self._sites.keep_robots(batch.robots)
             self._sites.add_measured(batch.measured)
+            self._ledger.count("pages", batch.pages)
             if batch.position is not None:
                 self._ledger.keep_fact("spool_sequence", batch.position.sequence)
                 self._ledger.keep_fact("spool_bytes", batch.position.journal_bytes)
@@ -197,7 +206,17 @@ class Frontier:
         )
         self._sites.add_pending({site_id: -count for site_id, count in finished.items()})
         self._ledger.count("done", len(visited))
+        self._add_revisit_bytes(visited)
         return finished
+
+    def _add_revisit_bytes(self, visited: Sequence[Visited]) -> None:
+        for done in visited:
+            if done.leased.visit:
+                self._database.execute(
+                    "INSERT INTO revisit_bytes VALUES (?, ?)"
+                    " ON CONFLICT DO UPDATE SET bytes = bytes + excluded.bytes",
+                    (done.fetched_ms // DAY_MS, done.page_bytes),
+                )
 
     def _put_off(self, put_off: Sequence[PutOff]) -> None:
         """LEASED -> PENDING."""
@@ -218,6 +237,25 @@ class Frontier:
                 ),
             )
 
+    def revisit_bytes_today(self, now_ms: int) -> int:
+        """What revisits have cost since midnight UTC."""
+        query = "SELECT bytes FROM revisit_bytes WHERE day = ?"
+        row = self._database.execute(query, (now_ms // DAY_MS,)).fetchone()
+        return 0 if row is None else int(row[0])
+
+    def watched(self, prior_seconds: float) -> list[Watched]:
+        """All pages that have been visited, grouped by habit."""
+        rows = self._database.execute(
+            "SELECT seen, changes, count(*), sum(watched_seconds), avg(page_bytes) FROM visits"
+            " WHERE revisit_ms IS NOT NULL GROUP BY seen, changes"
+        )
+        return [
+            Watched(
+                pages, changes_per_second(History(seen, changes, seconds / pages), prior_seconds), cost
+            )
+            for seen, changes, pages, seconds, cost in rows
+        ]
+
     # --- facts ------------------------------------------------------------------------------------
 
     def address_clock(self, address: str) -> Clock:
@@ -233,7 +271,7 @@ class Frontier:
 
     def counts(self) -> Counts:
         count = self._ledger.counter
-        return Counts(count("known"), count("pending"), count("done"), count("sites"))
+        return Counts(count("known"), count("pending"), count("done"), count("pages"), count("sites"))
 
     def measured(self) -> Iterator[Measured]:
         """What all fetches so far have shown, site by site and address by address."""

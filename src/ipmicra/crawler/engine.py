@@ -1,0 +1,246 @@
+"""Seeds, a plan and a fetcher -> pages in the spool, until nothing is left or somebody stops it.
+
+The engine opens a lane for every site that may be asked now, collects what the lanes report, and commits
+it in batches: records into the spool's journal first, then, in one transaction, outcomes, new links,
+clocks and the journal's position. Law: the transaction is the truth. What the journal holds beyond its
+position is forgotten at the next start, what the frontier holds as leased is pending again; so a SIGKILL
+at any moment loses no URL and sends no page twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from ipmicra.carrier.record import Record
+from ipmicra.carrier.spool import Spool
+from ipmicra.crawler.courtesy import Courtesy
+from ipmicra.crawler.decisions.revisit import price_for_budget
+from ipmicra.crawler.fetching.exchange import Fetcher, Outcome
+from ipmicra.crawler.frontier import Batch, Discovery, Frontier, Leased, SiteState
+from ipmicra.crawler.harvest import Harvest, Harvester
+from ipmicra.crawler.lane import Lane
+from ipmicra.crawler.measuring import Measured
+from ipmicra.crawler.plan import CrawlPlan
+from ipmicra.crawler.progress import Progress
+
+LEASE_MIN, LEASE_MAX = 4, 64
+REVISITS_AT_ONCE = 1_000
+MEASURE_SECONDS = 60.0
+REPRICE_SECONDS = 60.0
+
+
+class Engine:
+    """One crawl. `run` it once; `stop` it from a signal handler."""
+
+    def __init__(
+        self,
+        plan: CrawlPlan,
+        frontier: Frontier,
+        spool: Spool,
+        fetcher: Fetcher,
+        on_commit: Callable[[Progress], None] = lambda _: None,
+    ) -> None:
+        self.plan, self.fetcher = plan, fetcher
+        self.courtesy = Courtesy(frontier.address_clock)
+        self.harvester = Harvester(plan)
+        self.progress = Progress()
+        self._frontier, self._spool, self._on_commit = frontier, spool, on_commit
+        self._lanes: dict[int, Lane] = {}
+        self._closing: dict[int, Lane] = {}
+        self._batch, self._records = Batch(), list[Record]()
+        self._touched: dict[int, SiteState] = {}
+        self._committed_at = time.monotonic()
+        self._measured: dict[tuple[str, str], Measured] = {}
+        self._to_report: dict[tuple[str, str], Measured] = {}
+        self._reported_at = time.monotonic()
+        self._reprice_at = 0.0
+        self._pages_left = self._pages_to_go()
+        self._stopping = False
+        self._event = asyncio.Event()
+
+    async def run(self, seeds: list[Discovery]) -> Progress:
+        """Crawl until done or stopped; everything fetched is committed on return."""
+        self.progress.found += self._frontier.add(seeds)
+        try:
+            async with asyncio.TaskGroup() as lanes:
+                while not self._is_over():
+                    self._open_lanes(lanes)
+                    await self._something_happens()
+                    if self._commit_is_due():
+                        self._commit()
+        finally:
+            self._commit(last=True)
+        return self.progress
+
+    def stop(self) -> None:
+        """Begin no further request; `run` returns when those under way have ended."""
+        self._stopping = True
+        self._event.set()
+
+    # --- what lanes ask for -----------------------------------------------------------------------
+
+    def lease(self, site: SiteState) -> list[Leased]:
+        rate = self.plan.manners_towards(site.site).requests_per_second or 1.0
+        limit = min(max(LEASE_MIN, int(rate)), LEASE_MAX)
+        return self._frontier.lease(site, int(time.time() * 1000), limit)
+
+    def reserve_page(self) -> bool:
+        """One page of the crawl's limit; False when it is used up."""
+        if self._pages_left is None:
+            return True
+        if self._pages_left == 0:
+            return False
+        self._pages_left -= 1
+        return True
+
+    def give_back_page(self) -> None:
+        if self._pages_left is not None:
+            self._pages_left += 1
+
+    def take(self, site: SiteState, harvest: Harvest) -> None:
+        """What came of one visit goes into the next transaction."""
+        batch = self._batch
+        self._touched[site.id] = site
+        self._records.extend(harvest.records)
+        batch.discoveries.extend(harvest.discoveries)
+        if harvest.visited is not None:
+            batch.visited.append(harvest.visited)
+            batch.pages += harvest.outcome != "forbidden"
+        if harvest.put_off is not None:
+            batch.put_off.append(harvest.put_off)
+        self.progress.count(harvest.outcome, harvest.failure)
+        if len(batch.visited) >= self.plan.settings.commit_pages:
+            self._event.set()
+
+    def learned_robots(self, site: SiteState) -> None:
+        self._touched[site.id] = site
+        self._batch.robots.append(site)
+
+    def measure(self, site: SiteState, outcome: Outcome) -> None:
+        self._touched[site.id] = site
+        self.progress.bytes_on_wire += outcome.bytes_on_wire
+        if outcome.address is None:
+            return
+        address = str(outcome.address)
+        seen = self._measured.get((site.site, address))
+        if seen is None:
+            seen = self._measured[site.site, address] = Measured(site.site, address)
+        seen.add(outcome)
+
+    # --- the loop ---------------------------------------------------------------------------------
+
+    def _is_over(self) -> bool:
+        if self._stopping or (self._pages_left == 0 and not self.plan.watch):
+            for lane in self._lanes.values():
+                lane.stop()
+            return not self._lanes
+        if self._lanes or self._has_uncommitted() or self.plan.watch:
+            return False
+        ready_ms = self._frontier.next_ready_ms()
+        return ready_ms is None or ready_ms / 1000 - time.time() > self.plan.settings.patience_seconds
+
+    def _open_lanes(self, lanes: asyncio.TaskGroup) -> None:
+        room = self.plan.settings.sites_open_max - len(self._lanes)
+        if room <= 0 or self._stopping or (self._pages_left == 0 and not self.plan.watch):
+            return
+        now_ms = int(time.time() * 1000)
+        if self.plan.watch:
+            self._promote_revisits(now_ms)
+        for site in self._frontier.sites_to_open(now_ms, room):
+            lane = self._lanes[site.id] = Lane(site, self)
+            lanes.create_task(self._run_lane(lane))
+
+    async def _run_lane(self, lane: Lane) -> None:
+        try:
+            await lane.run()
+        finally:
+            self._closing[lane.site.id] = lane
+            if len(self._closing) == len(self._lanes):
+                self._event.set()
+
+    async def _something_happens(self) -> None:
+        """A full batch, an idle crawler, a site that becomes ready, or the time to commit."""
+        try:
+            async with asyncio.timeout(self._seconds_to_wait()):
+                await self._event.wait()
+        except TimeoutError:
+            pass
+        self._event.clear()
+
+    def _seconds_to_wait(self) -> float:
+        longest = self.plan.settings.commit_seconds
+        ready_ms = self._frontier.next_ready_ms()
+        if ready_ms is None or len(self._lanes) >= self.plan.settings.sites_open_max:
+            return longest
+        return min(max(ready_ms / 1000 - time.time(), 0.001), longest)
+
+    def _has_uncommitted(self) -> bool:
+        batch = self._batch
+        return bool(batch.visited or batch.put_off or batch.discoveries or batch.robots or self._closing)
+
+    def _commit_is_due(self) -> bool:
+        if not self._has_uncommitted():
+            return False
+        return (
+            len(self._batch.visited) >= self.plan.settings.commit_pages
+            or time.monotonic() - self._committed_at >= self.plan.settings.commit_seconds
+            or len(self._closing) == len(self._lanes)
+        )
+
+    def _commit(self, last: bool = False) -> None:
+        now = time.time()
+        batch, records = self._batch, self._records
+        self._batch, self._records = Batch(), []
+        batch.measured = self._take_measured(records, now, last)
+        batch.position = self._spool.append(records, now)
+        batch.sites = list(self._touched.values())
+        self._touched.clear()
+        batch.addresses = self.courtesy.moved_clocks()
+        batch.closed_sites = set(self._closing)
+        self.progress.found += self._frontier.commit(batch, self._lanes)
+        for site_id in self._closing:
+            del self._lanes[site_id]
+        self._closing.clear()
+        for lane in self._lanes.values():
+            lane.top_up()
+        sealed = self._spool.seal() if last else self._spool.seal_if_due(now)
+        self.progress.packages += sealed is not None
+        self.progress.sites_open = len(self._lanes)
+        self._committed_at = time.monotonic()
+        self._on_commit(self.progress)
+
+    def _take_measured(self, records: list[Record], now: float, last: bool) -> list[Measured]:
+        """What was measured since the last commit; and, once a minute, records of it."""
+        measured = list(self._measured.values())
+        self._measured.clear()
+        for seen in measured:
+            self._to_report.setdefault(
+                (seen.site, seen.address), Measured(seen.site, seen.address)
+            ).join(seen)
+        if last or time.monotonic() - self._reported_at >= MEASURE_SECONDS:
+            records.extend(seen.record(int(now * 1000)) for seen in self._to_report.values())
+            self._to_report.clear()
+            self._reported_at = time.monotonic()
+        return measured
+
+    def _pages_to_go(self) -> int | None:
+        if self.plan.pages_max is None:
+            return None
+        return max(0, self.plan.pages_max - self._frontier.counts().pages)
+
+    def _promote_revisits(self, now_ms: int) -> None:
+        """Queue what is due again, as far as today's bytes allow."""
+        per_day = self.plan.settings.revisit_bytes_per_day
+        if per_day:
+            if self._frontier.revisit_bytes_today(now_ms) >= per_day:
+                return
+            self._reprice(per_day)
+        self._frontier.promote_revisits(now_ms, REVISITS_AT_ONCE, self._lanes)
+
+    def _reprice(self, bytes_per_day: int) -> None:
+        if time.monotonic() >= self._reprice_at:
+            watched = self._frontier.watched(self.plan.revisit.interval_seconds_first)
+            self.harvester.price = price_for_budget(watched, bytes_per_day, self.plan.revisit)
+            self._reprice_at = time.monotonic() + REPRICE_SECONDS

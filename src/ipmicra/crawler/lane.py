@@ -1,0 +1,270 @@
+"""One open site -> its requests, made politely one after the other, and what came of each.
+
+A lane asks for robots.txt first, then takes leased URLs as long as there are any, with as many workers as
+the manners towards the site allow connections. Law: every request passes through `_request`, which waits
+for its turn; no page is asked for that robots.txt forbids; a lane that must wait for long gives its
+leases back and closes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from typing import Protocol
+
+from ipmicra.carrier.record import VisitFailed
+from ipmicra.crawler.courtesy import Courtesy
+from ipmicra.crawler.decisions.robots import (
+    ALLOW_ALL,
+    CACHE_SECONDS_MAX,
+    DISALLOW_ALL,
+    RETRY_UNREACHABLE_SECONDS,
+    ROBOTS_BYTES_MAX,
+    Robots,
+    Verdict,
+    parse_robots,
+    verdict_on_status,
+)
+from ipmicra.crawler.decisions.sitemaps import Hinted
+from ipmicra.crawler.decisions.urls import path_of, url_at
+from ipmicra.crawler.fetching.exchange import Fetched, Fetcher, FetchFailed, FetchRequest, Outcome
+from ipmicra.crawler.fetching.redirects import redirect_target
+from ipmicra.crawler.frontier.entries import Leased, PutOff, SiteState, Visited
+from ipmicra.crawler.harvest import Harvest, Harvester
+from ipmicra.crawler.plan import CrawlPlan
+
+PAGE_TYPES = (
+    *("text/html", "application/xhtml+xml", "text/plain", "application/xml", "text/xml"),
+    *("application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/pdf", ""),
+)
+DAY_MS = 86_400_000
+LISTING_TYPES = (*PAGE_TYPES, "application/gzip", "application/x-gzip", "application/octet-stream")
+
+
+class TurnFarOff(Exception):
+    """The next request may begin only after a wait that nobody sits out."""
+
+    def __init__(self, ready_at: float) -> None:
+        super().__init__(ready_at)
+        self.ready_at = ready_at
+
+
+class LaneOwner(Protocol):
+    """What a lane needs of the engine."""
+
+    plan: CrawlPlan
+    fetcher: Fetcher
+    courtesy: Courtesy
+    harvester: Harvester
+
+    def lease(self, site: SiteState) -> list[Leased]: ...
+    def reserve_page(self) -> bool: ...
+    def give_back_page(self) -> None: ...
+    def take(self, site: SiteState, harvest: Harvest) -> None: ...
+    def learned_robots(self, site: SiteState) -> None: ...
+    def measure(self, site: SiteState, outcome: Outcome) -> None: ...
+
+
+class Lane:
+    """One site while it is open."""
+
+    def __init__(self, site: SiteState, owner: LaneOwner) -> None:
+        self.site = site
+        self._owner = owner
+        self._manners = owner.plan.manners_towards(site.site)
+        self._robots = DISALLOW_ALL
+        self._leases: deque[Leased] = deque()
+        self._stopped = False
+        self._workers: asyncio.TaskGroup | None = None
+        self._working = 0
+
+    def stop(self) -> None:
+        """Begin no further request."""
+        self._stopped = True
+
+    async def run(self) -> None:
+        """Until nothing is left to fetch now. Leases that are left over are given back."""
+        try:
+            if await self._learn_robots():
+                async with asyncio.TaskGroup() as self._workers:
+                    self._start_workers()
+        except TurnFarOff as far_off:
+            self.site.clock.next_at = max(self.site.clock.next_at, far_off.ready_at)
+        finally:
+            for leased in self._leases:
+                self._give_back(leased, leased.due_ms)
+
+    def top_up(self) -> None:
+        """New URLs may have been committed: put idle connections of a running lane to work."""
+        if 0 < self._working < self._manners.connections:
+            self._start_workers()
+
+    def _start_workers(self) -> None:
+        if self._stopped or not self._has_more():
+            return
+        assert self._workers is not None
+        for _ in range(min(self._manners.connections - self._working, len(self._leases))):
+            self._working += 1
+            self._workers.create_task(self._work())
+
+    # --- pages ------------------------------------------------------------------------------------
+
+    async def _work(self) -> None:
+        try:
+            while not self._stopped and self._has_more():
+                leased = self._leases.popleft()
+                if not self._robots.allows(path_of(leased.url)):
+                    self._forbid(leased)
+                elif leased.visit == 0 and not self._owner.reserve_page():
+                    self._wait_for_a_page(leased)
+                else:
+                    await self._visit(leased)
+        finally:
+            self._working -= 1
+
+    def _has_more(self) -> bool:
+        if not self._leases and self._owner.plan.budget.allows(
+            self.site.pages_fetched, self.site.bytes_fetched
+        ):
+            self._leases.extend(self._owner.lease(self.site))
+        return bool(self._leases)
+
+    def _wait_for_a_page(self, leased: Leased) -> None:
+        """The crawl's limit is used up. A crawl that only watches now looks at the URL again tomorrow."""
+        self._stopped = not self._owner.plan.watch
+        due_ms = int(time.time() * 1000) + DAY_MS if self._owner.plan.watch else leased.due_ms
+        self._give_back(leased, due_ms)
+
+    async def _visit(self, leased: Leased) -> None:
+        listing = leased.url.endswith(".gz")
+        request = FetchRequest(
+            url=leased.url,
+            etag=leased.etag,
+            last_modified=leased.last_modified,
+            wanted_types=LISTING_TYPES if listing else PAGE_TYPES,
+            connections_max=self._manners.connections,
+        )
+        try:
+            outcome = await self._request(request)
+        except TurnFarOff as far_off:
+            self._give_back_unfetched(leased)
+            self.site.clock.next_at = max(self.site.clock.next_at, far_off.ready_at)
+            self._stopped = True
+            return
+        except BaseException:
+            self._give_back_unfetched(leased)
+            raise
+        now_ms = int(time.time() * 1000)
+        if isinstance(outcome, Fetched):
+            harvest = self._owner.harvester.answer(leased, outcome, now_ms)
+        else:
+            harvest = self._owner.harvester.no_answer(leased, outcome, now_ms)
+        if harvest.put_off is None:
+            self.site.pages_fetched += 1
+        elif leased.visit == 0:
+            self._owner.give_back_page()
+        self._owner.take(self.site, harvest)
+
+    def _forbid(self, leased: Leased) -> None:
+        now_ms = int(time.time() * 1000)
+        record = VisitFailed(
+            url=leased.url, visit=leased.visit + 1, fetched_at_ms=now_ms, kind="robots", detail=""
+        )
+        again_ms = now_ms + int(1000 * self._owner.plan.revisit.interval_seconds_max)
+        visited = Visited(leased, 0, now_ms, again_ms)
+        self._owner.take(self.site, Harvest([record], visited=visited, outcome="forbidden"))
+
+    def _give_back_unfetched(self, leased: Leased) -> None:
+        if leased.visit == 0:
+            self._owner.give_back_page()
+        self._give_back(leased, leased.due_ms)
+
+    def _give_back(self, leased: Leased, due_ms: int) -> None:
+        put_off = PutOff(leased, due_ms, counts_as_try=False)
+        self._owner.take(self.site, Harvest(put_off=put_off, outcome="given_back"))
+
+    # --- requests ---------------------------------------------------------------------------------
+
+    async def _request(self, request: FetchRequest) -> Outcome:
+        """One hop, when it is this site's and its address's turn."""
+        owner, manners = self._owner, self._manners
+        located = await owner.fetcher.locate(request.url)
+        if isinstance(located, FetchFailed):
+            return located
+        address = str(located)
+        ready_at = await owner.courtesy.begin(self.site, address, manners)
+        if ready_at is not None:
+            raise TurnFarOff(ready_at)
+        began = time.monotonic()
+        outcome: Outcome | None = None
+        try:
+            outcome = await owner.fetcher.fetch(request)
+        finally:
+            answer = outcome if isinstance(outcome, Fetched) else None
+            owner.courtesy.end(
+                self.site,
+                address,
+                manners,
+                time.monotonic() - began,
+                self._robots.crawl_delay_seconds,
+                answer.status if answer else None,
+                answer.headers.get("retry-after") if answer else None,
+            )
+        self.site.bytes_fetched += outcome.bytes_on_wire
+        owner.measure(self.site, outcome)
+        return outcome
+
+    # --- robots.txt -------------------------------------------------------------------------------
+
+    async def _learn_robots(self) -> bool:
+        """Whether the site may be crawled now: its robots.txt is known and reachable."""
+        if self.site.robots_until <= time.time():
+            await self._fetch_robots()
+        verdict = verdict_on_status(self.site.robots_status)
+        if verdict is Verdict.DISALLOW_ALL:
+            clock = self.site.clock
+            clock.next_at = max(clock.next_at, self.site.robots_until)
+            return False
+        self._robots = self._parsed() if verdict is Verdict.PARSE else ALLOW_ALL
+        self._follow_sitemaps()
+        return True
+
+    def _parsed(self) -> Robots:
+        return parse_robots(self.site.robots_body, self._owner.plan.settings.product)
+
+    async def _fetch_robots(self) -> None:
+        url = str(url_at(self.site.site, "/robots.txt"))
+        for redirects in range(7):
+            request = FetchRequest(
+                url=url, accept="text/plain,*/*;q=0.1", body_bytes_max=ROBOTS_BYTES_MAX
+            )
+            outcome = await self._request(request)
+            status = outcome.status if isinstance(outcome, Fetched) else None
+            verdict = verdict_on_status(status, redirects)
+            target = redirect_target(outcome) if verdict is Verdict.REDIRECT else None
+            if target is None:
+                break
+            url = target
+        self._keep_robots(outcome, verdict)
+
+    def _keep_robots(self, outcome: Outcome, verdict: Verdict) -> None:
+        now = time.time()
+        self.site.robots_body = b""
+        if verdict is Verdict.PARSE and isinstance(outcome, Fetched):
+            self.site.robots_status, self.site.robots_body = 200, outcome.body[:ROBOTS_BYTES_MAX]
+        elif verdict is Verdict.DISALLOW_ALL:
+            self.site.robots_status = None
+        else:
+            self.site.robots_status = 404
+        reachable = verdict is not Verdict.DISALLOW_ALL
+        self._owner.learned_robots(self.site)
+        self.site.robots_until = now + (CACHE_SECONDS_MAX if reachable else RETRY_UNREACHABLE_SECONDS)
+
+    def _follow_sitemaps(self) -> None:
+        """robots.txt's own sitemaps, when the site is opened for the first time."""
+        if self.site.pages_fetched == 0 and self._robots.sitemaps:
+            hints = [Hinted(sitemap) for sitemap in self._robots.sitemaps]
+            home = url_at(self.site.site, "/")
+            found = self._owner.harvester.hinted(home, hints, 0, int(time.time() * 1000))
+            self._owner.take(self.site, Harvest(discoveries=found, outcome="sitemaps"))

@@ -1,0 +1,69 @@
+"""Settings and an operator's wish -> the fixed rules of one crawl, as the decisions want them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ipmicra.crawler.decisions.politeness import Grant, Manners, manners_towards
+from ipmicra.crawler.decisions.revisit import RevisitRules
+from ipmicra.crawler.decisions.scope import Scope, SiteBudget
+from ipmicra.crawler.decisions.traps import DEFAULT_RULES, TrapRules, trap_in
+from ipmicra.crawler.decisions.urls import Normaliser, Site, Url
+from ipmicra.crawler.settings import CrawlerSettings
+
+
+@dataclass(frozen=True)
+class CrawlPlan:
+    """What one crawl may fetch, and how."""
+
+    scope: Scope
+    settings: CrawlerSettings
+    budget: SiteBudget
+    usual: Manners
+    grants: tuple[Grant, ...]
+    revisit: RevisitRules
+    normaliser: Normaliser
+    traps: TrapRules = DEFAULT_RULES
+    pages_max: int | None = None
+    redirects_max: int = 5
+    watch: bool = False
+
+    def manners_towards(self, site: Site) -> Manners:
+        return manners_towards(site, self.usual, self.grants)
+
+    def refusal_of(self, url: Url, depth: int, this_year: int) -> str | None:
+        """Why a URL that was found is not followed; None when it is."""
+        if depth > self.budget.depth:
+            return "too deep"
+        if not self.scope.holds(url):
+            return "out of scope"
+        return trap_in(url, this_year, self.traps)
+
+
+def plan_from(
+    settings: CrawlerSettings,
+    scope: Scope,
+    *,
+    pages_max: int | None = None,
+    depth_max: int | None = None,
+    redirects_max: int = 5,
+    watch: bool = False,
+) -> CrawlPlan:
+    """The plan that the settings and the command's own limits make together."""
+    depth = settings.depth_max if depth_max is None else min(depth_max, settings.depth_max)
+    return CrawlPlan(
+        scope=scope,
+        settings=settings,
+        budget=SiteBudget(settings.site_pages_max, settings.site_bytes_max, depth),
+        usual=Manners(settings.delay_seconds_min, settings.response_time_factor),
+        grants=tuple(
+            Grant(grant.site, grant.requests_per_second, grant.connections) for grant in settings.grants
+        ),
+        revisit=RevisitRules(
+            settings.revisit_seconds_min, settings.revisit_seconds_max, settings.revisit_seconds_first
+        ),
+        normaliser=Normaliser(settings.dropped_parameters),
+        pages_max=pages_max,
+        redirects_max=redirects_max,
+        watch=watch,
+    )

@@ -1,0 +1,46 @@
+"""Events of a crawl -> the figures that a person watches, and the summary at its end."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+
+import msgspec
+
+
+class Progress(msgspec.Struct):
+    """What this run has done so far."""
+
+    started_at: float = msgspec.field(default_factory=time.monotonic)
+    pages: int = 0  # answers of any status
+    seen: int = 0  # new or changed pages that went into the spool
+    unchanged: int = 0
+    gone: int = 0
+    moved: int = 0
+    listing: int = 0  # sitemaps and feeds
+    failed: int = 0
+    forbidden: int = 0  # by robots.txt
+    put_off: int = 0  # to be tried again
+    bytes_on_wire: int = 0
+    found: int = 0  # new URLs
+    packages: int = 0
+    sites_open: int = 0
+    failures: Counter[str] = msgspec.field(default_factory=Counter)
+
+    def seconds(self) -> float:
+        return time.monotonic() - self.started_at
+
+    def pages_per_second(self) -> float:
+        return self.pages / max(self.seconds(), 1e-9)
+
+    def count(self, outcome: str, failure: str) -> None:
+        """One visit more, by the word of its harvest."""
+        if outcome in {"seen", "unchanged", "gone", "moved", "failed", "listing"}:
+            self.pages += 1
+        if outcome in _COUNTED:
+            setattr(self, outcome, getattr(self, outcome) + 1)
+        if failure:
+            self.failures[failure] += 1
+
+
+_COUNTED = frozenset({"seen", "unchanged", "gone", "moved", "failed", "forbidden", "put_off", "listing"})

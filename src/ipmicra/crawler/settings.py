@@ -1,0 +1,72 @@
+"""The knobs of a crawl. robots.txt and back-off have none: they cannot be switched off."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from ipmicra.crawler.decisions.urls import TRACKING_PARAMETERS
+from ipmicra.knobs import described
+
+
+class GrantSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A site that the operator answers for: his own, a demo's, a benchmark's."""
+
+    site: str
+    requests_per_second: float
+    connections: int = 1
+
+
+class CrawlerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Who we say we are, how politely we ask, how much of a site we take, and when we come back."""
+
+    contact: Annotated[
+        str, described("A URL or mail address that site owners can turn to; needed on the Internet.")
+    ] = ""
+    product: Annotated[str, described("The name that robots.txt files know this crawler by.")] = (
+        "ipmicra"
+    )
+    delay_seconds_min: Annotated[
+        float, described("The least pause between two requests to one site or address.")
+    ] = 1.0
+    response_time_factor: Annotated[
+        float, described("The pause is at least this many times the last response time.")
+    ] = 5.0
+    grants: Annotated[
+        tuple[GrantSettings, ...],
+        described("Sites that you answer for: { site, requests_per_second, connections }."),
+    ] = ()
+    site_pages_max: Annotated[int, described("Pages fetched of one site.")] = 1_000_000
+    site_bytes_max: Annotated[int, described("Bytes fetched of one site.")] = 100 << 30
+    depth_max: Annotated[int, described("Links from a seed that are followed.")] = 50
+    dropped_parameters: Annotated[
+        tuple[str, ...], described("Query parameters that never choose a page; * ends a prefix.")
+    ] = TRACKING_PARAMETERS
+    sites_open_max: Annotated[
+        int, described("Sites crawled at the same time; each costs a connection and up to a page.")
+    ] = 256
+    retries_max: Annotated[int, described("Further tries after a failure that may pass.")] = 2
+    retry_seconds: Annotated[
+        float, described("The pause before the first retry; it doubles with each.")
+    ] = 30.0
+    patience_seconds: Annotated[
+        float, described("A crawl without --watch ends when nothing can be fetched for this long.")
+    ] = 180.0
+    commit_pages: Annotated[
+        int, described("Pages in one transaction; after a crash at most these are fetched again.")
+    ] = 200
+    commit_seconds: Annotated[float, described("The longest time between two transactions.")] = 1.0
+    recent_urls_max: Annotated[
+        int, described("Links remembered in memory, to spare look-ups; some 150 bytes each.")
+    ] = 200_000
+    revisit_seconds_min: Annotated[float, described("The shortest time between two visits.")] = 3_600.0
+    revisit_seconds_max: Annotated[float, described("The longest time between two visits.")] = (
+        2_592_000.0
+    )
+    revisit_seconds_first: Annotated[
+        float, described("The time to the second visit, unless the site's sitemap gives a hint.")
+    ] = 86_400.0
+    revisit_bytes_per_day: Annotated[
+        int, described("What all revisits of a day may cost together; 0 is without limit.")
+    ] = 0
