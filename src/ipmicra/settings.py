@@ -19,6 +19,7 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 
 from ipmicra.crawler.fetching.settings import FetchingSettings
+from ipmicra.crawler.settings import CrawlerSettings
 from ipmicra.errors import OperatorFault
 from ipmicra.knobs import described
 from ipmicra.registry.settings import RegistrySettings
@@ -47,6 +48,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     general: GeneralSettings = GeneralSettings()
     fetching: FetchingSettings = FetchingSettings()
     registry: RegistrySettings = RegistrySettings()
+    crawler: CrawlerSettings = CrawlerSettings()
 
     @property
     def data_folder(self) -> Path:

@@ -13,7 +13,7 @@ from typing import TypedDict
 
 from ipmicra.carrier.record import PageGone, PageMoved, PageSeen, Record, VisitFailed
 from ipmicra.crawler.decisions.revisit import History, revisit_seconds
-from ipmicra.crawler.decisions.sitemaps import Hinted, listed, looks_like_listing
+from ipmicra.crawler.decisions.sitemaps import Hinted, feeds_in, listed, looks_like_listing
 from ipmicra.crawler.decisions.urls import Url
 from ipmicra.crawler.extraction import Page, extract
 from ipmicra.crawler.fetching.exchange import Fetched, FetchFailed
@@ -118,6 +118,8 @@ class Harvester:
         if leased.content_hash and page.content_hash == leased.content_hash:
             return self._unchanged(leased, fetched, now_ms)
         found = [] if page.robots.nofollow else self._links(page, leased.depth + 1, now_ms)
+        if not page.robots.nofollow:
+            found += self.hinted(leased.url, feeds_in(fetched.body), leased.depth + 1, now_ms)
         record: Record
         if page.robots.noindex:
             record = PageGone(**_names(leased, now_ms), status=fetched.status)

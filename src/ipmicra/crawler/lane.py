@@ -15,11 +15,11 @@ from typing import Protocol
 
 from ipmicra.carrier.record import VisitFailed
 from ipmicra.crawler.courtesy import Courtesy
+from ipmicra.crawler.decisions.politeness import after_refusal
 from ipmicra.crawler.decisions.robots import (
     ALLOW_ALL,
     CACHE_SECONDS_MAX,
     DISALLOW_ALL,
-    RETRY_UNREACHABLE_SECONDS,
     ROBOTS_BYTES_MAX,
     Robots,
     Verdict,
@@ -220,11 +220,13 @@ class Lane:
     async def _learn_robots(self) -> bool:
         """Whether the site may be crawled now: its robots.txt is known and reachable."""
         if self.site.robots_until <= time.time():
-            await self._fetch_robots()
+            outcome = await self._fetch_robots()
+            if isinstance(outcome, FetchFailed) and not outcome.worth_a_retry:
+                self._fail_all(outcome)
+                return False
         verdict = verdict_on_status(self.site.robots_status)
         if verdict is Verdict.DISALLOW_ALL:
-            clock = self.site.clock
-            clock.next_at = max(clock.next_at, self.site.robots_until)
+            self._owner.take(self.site, Harvest(outcome="waits", failure="robots_unreachable"))
             return False
         self._robots = self._parsed() if verdict is Verdict.PARSE else ALLOW_ALL
         self._follow_sitemaps()
@@ -233,7 +235,7 @@ class Lane:
     def _parsed(self) -> Robots:
         return parse_robots(self.site.robots_body, self._owner.plan.settings.product)
 
-    async def _fetch_robots(self) -> None:
+    async def _fetch_robots(self) -> Outcome:
         url = str(url_at(self.site.site, "/robots.txt"))
         for redirects in range(7):
             request = FetchRequest(
@@ -247,19 +249,30 @@ class Lane:
                 break
             url = target
         self._keep_robots(outcome, verdict)
+        return outcome
+
+    def _fail_all(self, failed: FetchFailed) -> None:
+        """There is no asking this site at all: no such name, a refused address or port."""
+        self.site.robots_until = 0.0
+        while self._has_more():
+            now_ms = int(time.time() * 1000)
+            leased = self._leases.popleft()
+            self._owner.take(self.site, self._owner.harvester.no_answer(leased, failed, now_ms))
 
     def _keep_robots(self, outcome: Outcome, verdict: Verdict) -> None:
-        now = time.time()
-        self.site.robots_body = b""
-        if verdict is Verdict.PARSE and isinstance(outcome, Fetched):
-            self.site.robots_status, self.site.robots_body = 200, outcome.body[:ROBOTS_BYTES_MAX]
-        elif verdict is Verdict.DISALLOW_ALL:
-            self.site.robots_status = None
+        """Remember the answer for a day; no answer blocks the site as a refusal does."""
+        site, now = self.site, time.time()
+        site.robots_body = b""
+        if verdict is Verdict.DISALLOW_ALL:
+            site.clock = after_refusal(site.clock, now, None)
+            site.robots_status, site.robots_until = None, site.clock.blocked_until
         else:
-            self.site.robots_status = 404
-        reachable = verdict is not Verdict.DISALLOW_ALL
-        self._owner.learned_robots(self.site)
-        self.site.robots_until = now + (CACHE_SECONDS_MAX if reachable else RETRY_UNREACHABLE_SECONDS)
+            readable = verdict is Verdict.PARSE and isinstance(outcome, Fetched)
+            site.robots_status = 200 if readable else 404
+            site.robots_until = now + CACHE_SECONDS_MAX
+            if isinstance(outcome, Fetched) and readable:
+                site.robots_body = outcome.body[:ROBOTS_BYTES_MAX]
+        self._owner.learned_robots(site)
 
     def _follow_sitemaps(self) -> None:
         """robots.txt's own sitemaps, when the site is opened for the first time."""

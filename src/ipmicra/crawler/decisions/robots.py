@@ -20,12 +20,41 @@ from urllib.parse import quote
 ROBOTS_BYTES_MAX = 500 * 1024  # RFC 9309, 2.5: at least 500 KiB are parsed; the rest is dropped
 REDIRECTS_MAX = 5  # 2.3.1.2
 CACHE_SECONDS_MAX = 24 * 3600  # 2.4
-RETRY_UNREACHABLE_SECONDS = 3600  # within the day that an unreachable robots.txt forbids everything
 
 
 class Rule(NamedTuple):
     allow: bool
     path: str
+
+
+class _Matcher:
+    """One rule's path: `*` is any run of characters, a final `$` the end.
+
+    Pieces between stars are looked for from left to right, each at its first place, so a hostile file
+    costs at most stars times length; a regular expression would backtrack without end.
+    """
+
+    __slots__ = ("_anchored", "_first", "_last", "_middle")
+
+    def __init__(self, path: str) -> None:
+        self._anchored = path.endswith("$")
+        first, *others = re.split(r"\*+", path[:-1] if self._anchored else path)
+        self._first = first
+        self._last = others.pop() if others and self._anchored else None
+        self._middle = others
+
+    def matches(self, path: str) -> bool:
+        if not path.startswith(self._first):
+            return False
+        position = len(self._first)
+        for piece in self._middle:
+            found = path.find(piece, position)
+            if found < 0:
+                return False
+            position = found + len(piece)
+        if self._last is not None:
+            return path.endswith(self._last) and len(path) - len(self._last) >= position
+        return not self._anchored or position == len(path)
 
 
 @dataclass(frozen=True)
@@ -155,33 +184,3 @@ def _encoded(path: str) -> str:
 def _normal_escape(match: re.Match[str]) -> str:
     character = chr(int(match[1], 16))
     return character if character in _UNRESERVED else match[0].upper()
-
-
-class _Matcher:
-    """One rule's path: `*` is any run of characters, a final `$` the end.
-
-    Pieces between stars are looked for from left to right, each at its first place, so a hostile file
-    costs at most stars times length; a regular expression would backtrack without end.
-    """
-
-    __slots__ = ("_anchored", "_first", "_last", "_middle")
-
-    def __init__(self, path: str) -> None:
-        self._anchored = path.endswith("$")
-        first, *others = re.split(r"\*+", path[:-1] if self._anchored else path)
-        self._first = first
-        self._last = others.pop() if others and self._anchored else None
-        self._middle = others
-
-    def matches(self, path: str) -> bool:
-        if not path.startswith(self._first):
-            return False
-        position = len(self._first)
-        for piece in self._middle:
-            found = path.find(piece, position)
-            if found < 0:
-                return False
-            position = found + len(piece)
-        if self._last is not None:
-            return path.endswith(self._last) and len(path) - len(self._last) >= position
-        return not self._anchored or position == len(path)

@@ -7,6 +7,7 @@ declarations are refused, so nothing expands.
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple
@@ -24,6 +25,10 @@ FREQUENCY_SECONDS = {
     "yearly": 365 * 86_400,
     "never": 365 * 86_400,
 }
+HEAD_BYTES_MAX = 64 << 10
+FEEDS_MAX = 10
+_FEED_LINK = re.compile(rb"<link\b[^>]{0,500}application/(?:rss|atom)\+xml[^>]{0,500}>", re.IGNORECASE)
+_HREF = re.compile(rb"""\bhref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""", re.IGNORECASE)
 _ROOTS = frozenset({"urlset", "sitemapindex", "rss", "feed", "rdf"})
 _ENTRIES = frozenset({"url", "sitemap", "item", "entry"})
 _DATES = frozenset({"lastmod", "updated", "pubdate", "published", "date"})
@@ -43,6 +48,20 @@ def looks_like_listing(body: bytes) -> bool:
     return head.startswith(b"<") and any(
         mark in head for mark in (b"<urlset", b"<sitemapindex", b"<rss", b"<feed", b"<rdf:rdf")
     )
+
+
+def feeds_in(html: bytes) -> list[Hinted]:
+    """The feeds that a page announces in its head."""
+    head = html[:HEAD_BYTES_MAX]
+    if b"application/rss+xml" not in head and b"application/atom+xml" not in head:
+        return []
+    found = []
+    for tag in _FEED_LINK.findall(head):
+        address = _HREF.search(tag)
+        if address is not None:
+            text = (address[1] or address[2] or address[3]).decode("utf-8", errors="replace")
+            found.append(Hinted(text.replace("&amp;", "&")))
+    return found[:FEEDS_MAX]
 
 
 def listed(body: bytes) -> list[Hinted]:

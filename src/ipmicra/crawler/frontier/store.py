@@ -262,6 +262,10 @@ class Frontier:
         """The clock that an address has kept from earlier."""
         return self._sites.address_clock(address)
 
+    def site(self, site: Site) -> SiteState | None:
+        """What is kept of a site; None when it is not known."""
+        return self._sites.state_of(site)
+
     def spool_position(self) -> Position | None:
         """The last position of the spool that was committed; None before the first."""
         sequence = self._ledger.fact("spool_sequence")

@@ -1,0 +1,206 @@
+"""Settings and a wish -> one crawl, run with its frontier, spool and fetcher opened and closed.
+
+A crawl has a name, and under the data folder a frontier and a spool of that name; run again, it goes on
+where it was. Law: without a contact nothing outside of the opened address ranges is asked for anything.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from ipmicra import __version__
+from ipmicra.addresses import AddressRange, IPAddress
+from ipmicra.carrier.spool import FOLDER as SPOOL_FOLDER
+from ipmicra.carrier.spool import Spool
+from ipmicra.crawler.decisions.scope import ScopeKind, scope_around
+from ipmicra.crawler.decisions.urls import Normaliser, Url, site_of
+from ipmicra.crawler.engine import Engine
+from ipmicra.crawler.fetching.exchange import FailureKind, Fetcher, FetchFailed, FetchRequest, Outcome
+from ipmicra.crawler.fetching.web_fetcher import WebFetcher
+from ipmicra.crawler.frontier import Counts, Discovery, Frontier
+from ipmicra.crawler.plan import CrawlPlan, plan_from
+from ipmicra.crawler.progress import Progress
+from ipmicra.errors import OperatorFault
+from ipmicra.settings import Settings
+
+FRONTIER_FOLDER = "frontier"  # under the data folder; a file a crawl in it
+
+
+@dataclass(frozen=True)
+class CrawlWish:
+    """What somebody wants crawled."""
+
+    seeds: tuple[str, ...]
+    scope: ScopeKind = "site"
+    pattern: str | None = None
+    pages_max: int | None = None
+    depth_max: int | None = None
+    watch: bool = False
+    name: str | None = None
+
+
+class Crawl:
+    """One named crawl: its plan, its places on disk, and its seeds."""
+
+    def __init__(self, settings: Settings, wish: CrawlWish) -> None:
+        self.settings, self.wish = settings, wish
+        self.seeds = _seeds(wish, Normaliser(settings.crawler.dropped_parameters))
+        self.plan = _plan(settings, wish, self.seeds)
+        self.name = wish.name or _name_from(self.seeds)
+        self.frontier_path = settings.data_folder / FRONTIER_FOLDER / f"{self.name}.sqlite"
+        self.spool_folder = settings.data_folder / SPOOL_FOLDER / self.name
+
+    def fetcher(self) -> Fetcher:
+        """The fetcher that says who we are."""
+        crawler = self.settings.crawler
+        agent = f"{crawler.product}/{__version__}"
+        fetching = self.settings.fetching
+        if crawler.contact:
+            return WebFetcher(fetching, f"{agent} (+{crawler.contact})")
+        opened = tuple(AddressRange.parse(text) for text in fetching.open_ranges)
+        return OpenedRangesOnly(WebFetcher(fetching, agent), opened)
+
+    @contextmanager
+    def opened(self) -> Iterator[tuple[Frontier, Spool]]:
+        """The frontier, and the spool as far as the frontier vouches for it."""
+        frontier = Frontier(self.frontier_path, self.plan.budget, self.plan.traps)
+        try:
+            self._check_same_scope(frontier)
+            spool = Spool(self.spool_folder, self.name, frontier.spool_position())
+            try:
+                yield frontier, spool
+            finally:
+                spool.close()
+        finally:
+            frontier.close()
+
+    async def run(
+        self,
+        on_commit: Callable[[Progress, Counts], None] = lambda _progress, _counts: None,
+        on_start: Callable[[Engine], None] = lambda _engine: None,
+    ) -> tuple[Progress, Counts]:
+        """Crawl until done or stopped. Made for one event loop of its own."""
+        with self.opened() as (frontier, spool):
+            async with self.fetcher() as fetcher:
+                await self.check_contact(fetcher)
+                engine = Engine(
+                    self.plan,
+                    frontier,
+                    spool,
+                    fetcher,
+                    lambda progress: on_commit(progress, frontier.counts()),
+                )
+                on_start(engine)
+                progress = await engine.run([Discovery(seed, 0, 0) for seed in self.seeds])
+            return progress, frontier.counts()
+
+    def _check_same_scope(self, frontier: Frontier) -> None:
+        scope = f"{self.wish.scope} {self.wish.pattern or ''}".strip()
+        begun_with = frontier.fact("scope")
+        if begun_with is None:
+            frontier.keep_fact("scope", scope)
+        elif begun_with != scope:
+            raise OperatorFault(
+                f"the crawl {self.name!r} was begun with --scope {begun_with}, not {scope}; "
+                "give this one a --name of its own"
+            )
+
+    async def check_contact(self, fetcher: Fetcher) -> None:
+        """Raise OperatorFault when a seed is on the Internet and no contact is set."""
+        for seed in self.seeds:
+            located = await fetcher.locate(seed)
+            if isinstance(located, FetchFailed) and located.detail == NO_CONTACT:
+                raise OperatorFault(f"crawling {seed}: {NO_CONTACT}")
+
+
+NO_CONTACT = (
+    "it lies outside of the opened address ranges, and no contact is set; "
+    "set crawler.contact to a URL or mail address that the owners of sites can turn to"
+)
+
+
+class OpenedRangesOnly:
+    """A fetcher that goes nowhere but into the ranges that the operator has opened."""
+
+    def __init__(self, fetcher: Fetcher, opened: Sequence[AddressRange]) -> None:
+        self._fetcher, self._opened = fetcher, opened
+
+    async def __aenter__(self) -> Self:
+        await self._fetcher.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._fetcher.__aexit__(kind, value, trace)
+
+    async def locate(self, url: str) -> IPAddress | FetchFailed:
+        located = await self._fetcher.locate(url)
+        if isinstance(located, FetchFailed) or any(known.holds(located) for known in self._opened):
+            return located
+        return FetchFailed(url=url, kind=FailureKind.REFUSED_ADDRESS, detail=NO_CONTACT, address=located)
+
+    async def fetch(self, request: FetchRequest) -> Outcome:
+        located = await self.locate(request.url)
+        return located if isinstance(located, FetchFailed) else await self._fetcher.fetch(request)
+
+
+def _seeds(wish: CrawlWish, normaliser: Normaliser) -> tuple[Url, ...]:
+    seeds = []
+    for text in wish.seeds:
+        url = normaliser.url(text if "://" in text else f"https://{text}")
+        if url is None:
+            raise OperatorFault(f"{text!r} is not the address of a web page; write https://example.org/")
+        seeds.append(url)
+    return tuple(dict.fromkeys(seeds))
+
+
+def _plan(settings: Settings, wish: CrawlWish, seeds: Sequence[Url]) -> CrawlPlan:
+    if (wish.scope == "pattern") != (wish.pattern is not None):
+        raise OperatorFault("--scope pattern needs a --pattern, and the other scopes take none")
+    try:
+        scope = scope_around(seeds, wish.scope, wish.pattern)
+    except re.error as error:
+        raise OperatorFault(f"--pattern {wish.pattern!r} is no regular expression: {error}") from error
+    return plan_from(
+        settings.crawler,
+        scope,
+        pages_max=wish.pages_max,
+        depth_max=wish.depth_max,
+        redirects_max=settings.fetching.redirects_max,
+        watch=wish.watch,
+    )
+
+
+def _name_from(seeds: Sequence[Url]) -> str:
+    sites = sorted({site_of(seed).partition("://")[2] for seed in seeds})
+    return re.sub(r"[^A-Za-z0-9.]+", "-", "+".join(sites)).strip("-.")[:100]
+
+
+def crawl_names(data_folder: Path) -> list[str]:
+    """The crawls that have been begun under the data folder."""
+    return sorted(path.stem for path in (data_folder / FRONTIER_FOLDER).glob("*.sqlite"))
+
+
+def tune_process() -> None:
+    """Ask the allocator not to give memory back after every page, and the collector to look less often.
+
+    glibc's trimming costs half of the speed of tree parsing; a crawl's garbage has no cycles worth the
+    default thresholds.
+    """
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
+    try:
+        libc = ctypes.CDLL("libc.so.6")
+        libc.mallopt(-1, 64 << 20)  # M_TRIM_THRESHOLD
+        libc.mallopt(-3, 32 << 20)  # M_MMAP_THRESHOLD
+    except (OSError, AttributeError):
+        return
