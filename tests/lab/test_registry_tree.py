@@ -81,3 +81,10 @@ def test_a_folder_without_registry_data_is_refused(tmp_path: Path) -> None:
         kept_tree(tmp_path, tmp_path)
     with pytest.raises(OperatorFault, match="no such folder of registry data"):
         kept_tree(tmp_path / "absent", tmp_path)
+
+
+def test_folders_that_are_links_are_followed(registry: Path, tmp_path: Path) -> None:
+    linked = tmp_path / "linked"
+    linked.mkdir()
+    (linked / "here").symlink_to(registry)
+    assert kept_tree(linked, tmp_path / "kept") == kept_tree(registry, tmp_path / "kept")

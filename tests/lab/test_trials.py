@@ -50,11 +50,11 @@ def test_an_unknown_strategy_is_refused_before_anything_is_played(trial: Trial) 
 
 def test_a_made_up_world_has_its_own_registries(tmp_path: Path) -> None:
     found = ground(None, None, tmp_path, seed=2)
-    assert found.tree_folder is not None
-    tree = Trial(found.world, found.tree_folder).tree
+    assert found.tree_file is not None
+    tree = Trial(found.world, found.tree_file).tree
     address = found.world.places[0].address
     assert address is not None
     assert known_subnet(tree, address) is not None
-    assert ground(None, None, tmp_path, seed=2).tree_folder == found.tree_folder
+    assert ground(None, None, tmp_path, seed=2).tree_file == found.tree_file
     with pytest.raises(OperatorFault, match="--registry without --data"):
         ground(None, tmp_path, tmp_path, seed=2)

@@ -12,15 +12,16 @@ from ipmicra.errors import OperatorFault
 from ipmicra.hierarchy.build import build_tree
 from ipmicra.lab.generated import generate
 from ipmicra.lab.loading import load_world
-from ipmicra.lab.registry_tree import kept_tree, write_tree
+from ipmicra.lab.registry_tree import kept_tree
 from ipmicra.lab.world import World
+from ipmicra.registry.treefile import write_tree
 
 
 class Ground(NamedTuple):
-    """A world, the folder of its kept tree (None: nothing is registered), and what to say about both."""
+    """A world, the file of its tree (None: nothing is registered), and what to say about both."""
 
     world: World
-    tree_folder: Path | None
+    tree_file: Path | None
     remarks: tuple[str, ...]
 
 
@@ -39,7 +40,6 @@ def ground(data: Path | None, registry: Path | None, cache: Path, seed: int) -> 
 
 def _made_up(cache: Path, seed: int) -> Ground:
     generated = generate(seed)
-    folder = cache / f"{generated.world.name}-{len(generated.world.places)}"
-    if not folder.is_dir():
-        write_tree(build_tree(generated.allocations).tree, folder)
-    return Ground(generated.world, folder, ("no --data: a made-up world, of the seed",))
+    tree_file = cache / f"{generated.world.name}-{len(generated.world.places)}.tree"
+    write_tree(tree_file, build_tree(generated.allocations).tree, about={"seed": seed})
+    return Ground(generated.world, tree_file, ("no --data: a made-up world, of the seed",))

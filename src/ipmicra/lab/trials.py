@@ -30,7 +30,7 @@ class Trial:
     """What strategies are tried on."""
 
     world: World
-    tree_folder: Path | None = None
+    tree_file: Path | None = None
     crawler_count: int = 12
     draw_count: int = 25
     seed: int = 1
@@ -46,7 +46,7 @@ class Trial:
 
     @cached_property
     def tree(self) -> Subnets:
-        return opened_tree(self.tree_folder)
+        return opened_tree(self.tree_file)
 
 
 def outcomes(

@@ -54,7 +54,7 @@ def command(
     """
     found = ground_of(context, data, registry, seed)
     specs = [spec.strip() for spec in strategies.split(",") if spec.strip()]
-    trial = Trial(found.world, found.tree_folder, crawlers, draws, seed, sites, jitter_of(noise))
+    trial = Trial(found.world, found.tree_file, crawlers, draws, seed, sites, jitter_of(noise))
     with terminal.progress() as bars:
         bar = bars.add_task(f"{found.world.name}, {crawlers} crawlers", total=draws * len(specs))
         played = outcomes(trial, specs, jobs, lambda: bars.advance(bar))
