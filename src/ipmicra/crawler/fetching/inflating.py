@@ -16,8 +16,10 @@ import zstandard
 from isal import isal_zlib
 
 LAYERS_MAX = 3
-PIECE_BYTES = 64 << 10
+PIECE_BYTES_MIN = 256
+PIECES = 64  # fed bit by bit, so that the ratio of what was consumed is known when the cap is met
 ZSTD_WINDOW_BYTES_MAX = 8 << 20  # RFC 9659: what a content coding may ask of a client
+_ZSTD_REPEATED_BYTE = 1
 ACCEPT_ENCODING = "gzip, deflate, br, zstd"
 _INFLATE_ERROR = cast(type[Exception], isal_zlib.error)
 
@@ -52,6 +54,8 @@ def inflate(body: bytes, content_encoding: str, bytes_max: int, ratio_max: int) 
         if not body:
             break
         layer = _undone(coding, body, bytes_max)
+        if layer.cut and not layer.body:
+            raise BadEncoding(f"not {coding}: it ends before anything comes out")
         ratio *= len(layer.body) / max(1, layer.consumed_bytes)
         cut = cut or layer.cut
         body = layer.body
@@ -102,10 +106,11 @@ def _unbrotli(body: bytes, bytes_max: int) -> _Layer:
     machine = brotli.Decompressor()
     parts: list[bytes] = []
     length = consumed = 0
+    piece_bytes = _piece_bytes(body)
     while length < bytes_max and not machine.is_finished():
         piece = b""
         if machine.can_accept_more_data():
-            piece = body[consumed : consumed + PIECE_BYTES]
+            piece = body[consumed : consumed + piece_bytes]
             if not piece:
                 break
             consumed += len(piece)
@@ -119,11 +124,36 @@ def _unbrotli(body: bytes, bytes_max: int) -> _Layer:
 def _unzstd(body: bytes, bytes_max: int) -> _Layer:
     machine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_BYTES_MAX)
     source = io.BytesIO(body)
-    with machine.stream_reader(source, read_size=PIECE_BYTES, read_across_frames=True) as reader:
+    with machine.stream_reader(source, read_size=_piece_bytes(body), read_across_frames=True) as reader:
         data = reader.read(bytes_max)
-        cut = len(data) == bytes_max and bool(reader.read(1))
+        more = len(data) == bytes_max and bool(reader.read(1))
         consumed = source.tell()
-    return _Layer(data, cut, consumed)
+    return _Layer(data, more or not _zstd_is_whole(body), consumed)
+
+
+def _zstd_is_whole(body: bytes) -> bool:
+    """Whether the last block of a last frame is here: the library does not tell (RFC 8878, 3.1.1)."""
+    rest = memoryview(body)
+    while rest:
+        frame = zstandard.get_frame_parameters(rest)
+        rest = rest[zstandard.frame_header_size(rest) :]
+        last = False
+        while not last and len(rest) >= 3:
+            header = int.from_bytes(rest[:3], "little")
+            last = bool(header & 1)
+            length = 1 if header >> 1 & 3 == _ZSTD_REPEATED_BYTE else header >> 3
+            if len(rest) < 3 + length:
+                return False
+            rest = rest[3 + length :]
+        checksum_bytes = 4 if frame.has_checksum else 0
+        if not last or len(rest) < checksum_bytes:
+            return False
+        rest = rest[checksum_bytes:]
+    return True
+
+
+def _piece_bytes(body: bytes) -> int:
+    return max(PIECE_BYTES_MIN, len(body) // PIECES)
 
 
 _UNDO: dict[str, Callable[[bytes, int], _Layer]] = {

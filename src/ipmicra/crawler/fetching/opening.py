@@ -24,7 +24,7 @@ from ipmicra.crawler.fetching.target import Target
 from ipmicra.errors import OperatorFault
 
 _HOST_ERRORS = frozenset({errno.ENETUNREACH, errno.ENETDOWN, errno.EMFILE, errno.ENFILE, errno.ENOBUFS})
-_NO_COMMON_PROTOCOL = "NO_APPLICATION_PROTOCOL"
+_NO_COMMON_PROTOCOL = "no application protocol"  # OpenSSL's words for alert 120
 
 
 class OpeningFailed(Exception):
@@ -126,7 +126,7 @@ def _tls_failure(error: Exception, target: Target) -> OpeningFailed:
     reason = getattr(error, "reason", None) or ""
     why = getattr(error, "verify_message", None) or reason or str(error) or type(error).__name__
     detail = f"no TLS with {target.name}: {why}"
-    return OpeningFailed(FailureKind.TLS, detail, http2_wanted=_NO_COMMON_PROTOCOL in reason)
+    return OpeningFailed(FailureKind.TLS, detail, http2_wanted=_NO_COMMON_PROTOCOL in str(error))
 
 
 def _tls_context(authorities_file: str, version: str) -> ssl.SSLContext:

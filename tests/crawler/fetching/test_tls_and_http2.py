@@ -1,0 +1,135 @@
+"""Certificates are verified, and a site that insists on HTTP/2 gets it, under the same caps."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.crawler.fetching.test_web_fetcher import LOOPBACK, kind_of, says_here
+from tests.hostile.certificates import Authority
+from tests.hostile.http2_site import Manner, Page, http2_only
+from tests.hostile.made_up_names import MadeUpNames
+from tests.hostile.plain_site import serving
+
+from ipmicra.crawler.fetching.exchange import FailureKind, Fetched, FetchRequest
+from ipmicra.crawler.fetching.settings import FetchingSettings
+from ipmicra.crawler.fetching.web_fetcher import WebFetcher
+
+
+def trusting(authority: Authority) -> FetchingSettings:
+    return msgspec.structs.replace(LOOPBACK, authorities_file=str(authority.pem))
+
+
+@pytest.mark.parametrize(
+    ("name", "certified", "days_left", "self_signed", "expected"),
+    [
+        ("a.org", "a.org", 30, False, 200),
+        ("a.org", "b.org", 30, False, FailureKind.TLS),
+        ("a.org", "a.org", -3, False, FailureKind.TLS),
+        ("a.org", "a.org", 30, True, FailureKind.TLS),
+    ],
+)
+def test_certificates_are_verified(
+    tmp_path: Path,
+    name: str,
+    certified: str,
+    days_left: int,
+    self_signed: bool,
+    expected: FailureKind | int,
+) -> None:
+    authority = Authority(tmp_path)
+    tls = authority.context(certified, days_left=days_left, self_signed=self_signed)
+
+    async def act() -> FailureKind | int:
+        names = MadeUpNames({name: [["127.0.0.1"]]})
+        fetcher = WebFetcher(trusting(authority), "test", names)
+        async with serving(says_here, tls=tls) as site, fetcher:
+            return kind_of(await fetcher.fetch(FetchRequest(url=site.url("/", name, "https"))))
+
+    assert asyncio.run(act()) == expected
+
+
+def test_an_unknown_authority_and_a_plain_server_are_tls_failures(tmp_path: Path) -> None:
+    async def act() -> None:
+        tls = Authority(tmp_path).context("127.0.0.1")
+        fetcher = WebFetcher(LOOPBACK, "test")
+        async with serving(says_here, tls=tls) as stranger, serving(says_here) as plain, fetcher:
+            for site in (stranger, plain):
+                outcome = await fetcher.fetch(FetchRequest(url=site.url("/", scheme="https")))
+                assert kind_of(outcome) is FailureKind.TLS
+
+    asyncio.run(act())
+
+
+def test_a_handshake_is_timed_once_per_connection(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+
+    async def act() -> None:
+        tls = authority.context("127.0.0.1")
+        async with (
+            serving(says_here, tls=tls) as site,
+            WebFetcher(trusting(authority), "test") as fetcher,
+        ):
+            asked = FetchRequest(url=site.url("/", scheme="https"))
+            first, second = await fetcher.fetch(asked), await fetcher.fetch(asked)
+            assert isinstance(first, Fetched)
+            assert isinstance(second, Fetched)
+            assert first.timings.tls_ms is not None
+            assert (second.timings.tls_ms, second.reused) == (None, True)
+
+    asyncio.run(act())
+
+
+PAGES = {
+    "/": Page(body=b"<p>here"),
+    "/long": Page(body=b"x" * 300_000),
+    "/endless": Page(endless=True),
+    "/gone": Page(410),
+    "/flood": Page(fields=tuple((f"x-{number}", "y" * 100) for number in range(300))),
+}
+
+
+def with_http2(
+    tmp_path: Path, manner: Manner, act: Callable[[WebFetcher, str], Awaitable[None]]
+) -> None:
+    authority = Authority(tmp_path)
+
+    async def run() -> None:
+        tls = authority.context("127.0.0.1", alpn=("h2",))
+        async with (
+            http2_only(PAGES, tls, manner) as port,
+            WebFetcher(trusting(authority), "test") as fetcher,
+        ):
+            await act(fetcher, f"https://127.0.0.1:{port}")
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("manner", ["alerts", "greets", "505"])
+def test_a_site_that_insists_on_http2_gets_it(tmp_path: Path, manner: Manner) -> None:
+    async def act(fetcher: WebFetcher, base_url: str) -> None:
+        for path, status, length in [("/", 200, 7), ("/long", 200, 300_000), ("/gone", 410, 0)]:
+            page = await fetcher.fetch(FetchRequest(url=base_url + path))
+            assert isinstance(page, Fetched), page
+            assert (page.status, len(page.body), page.http_version) == (status, length, "2")
+            assert page.reused is (path != "/")
+
+    with_http2(tmp_path, manner, act)
+
+
+def test_http2_has_the_same_caps(tmp_path: Path) -> None:
+    async def act(fetcher: WebFetcher, base_url: str) -> None:
+        page = await fetcher.fetch(FetchRequest(url=base_url + "/endless", body_bytes_max=100_000))
+        assert isinstance(page, Fetched)
+        assert (len(page.body), page.truncated) == (100_000, True)
+        flood = await fetcher.fetch(FetchRequest(url=base_url + "/flood"))
+        assert kind_of(flood) is FailureKind.HEADERS_TOO_LARGE
+        raw = await fetcher.fetch(FetchRequest(url=base_url + "/", keep_raw=True))
+        assert isinstance(raw, Fetched)
+        assert raw.raw is not None
+        assert raw.raw.response == b"HTTP/1.1 200\r\ncontent-type: text/html\r\n\r\n<p>here"
+
+    with_http2(tmp_path, "alerts", act)
