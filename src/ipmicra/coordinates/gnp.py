@@ -1,11 +1,11 @@
 """Round trips to landmarks -> points (Global Network Positioning, Ng and Zhang 2002).
 
-Landmarks are placed against each other first; everything else is placed against the landmarks. Both minimise
-the sum of squared relative errors, ((distance - round trip) / round trip)^2, so that a near neighbour's
-millisecond weighs as much as a far one's tens. Distances are Euclidean, in milliseconds.
+Landmarks are placed against each other first; everything else is placed against the landmarks. Both
+minimise the sum of squared relative errors, ((distance - round trip) / round trip)^2, so that a near
+neighbour's millisecond weighs as much as a far one's tens. Distances are Euclidean, in milliseconds.
 
-Law: a hole (NaN, infinite, zero or negative) is no measurement and has no weight; every point that comes out
-is finite, whatever came in.
+Law: a hole (NaN, infinite, zero or negative) is no measurement and has no weight; every point that
+comes out is finite, whatever came in.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def landmark_points(round_trips_ms: RoundTrips, dimensions: int = DIMENSIONS) ->
 def points_against(landmarks: Points, round_trips_ms: RoundTrips) -> Points:
     """Points of many nodes at once, one row of round trips to all landmarks each (holes allowed).
 
-    Each is the best of a damped Gauss-Newton descent from two starts: the weighted mean of the landmarks, and
-    the nearest landmark. A node that no landmark measured stands in the middle.
+    Each is the best of a damped Gauss-Newton descent from two starts: the weighted mean of the
+    landmarks, and the nearest landmark. A node that no landmark measured stands in the middle.
     """
     wanted = np.atleast_2d(np.asarray(round_trips_ms, dtype=np.float64))
     weight = _weights(wanted)

@@ -1,8 +1,9 @@
 """One measured round trip at a time -> a point that drifts to where it belongs (Vivaldi with height).
 
-Dabek, Cox, Kaashoek and Morris, 2004. Needs no landmarks: each node keeps its own coordinate, and after each
-measurement against a peer moves a little along the line between them, by as much as it trusts the peer more
-than itself. Height is the part of every round trip that is spent on the node's own access link.
+Dabek, Cox, Kaashoek and Morris, 2004. Needs no landmarks: each node keeps its own coordinate, and
+after each measurement against a peer moves a little along the line between them, by as much as it
+trusts the peer more than itself. Height is the part of every round trip that is spent on the node's
+own access link.
 
 Law: an update returns a new coordinate, finite whatever came in; a measurement that is no number, not
 positive, or absurd changes nothing.

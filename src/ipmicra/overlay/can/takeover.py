@@ -1,0 +1,39 @@
+"""A neighbour that fell silent -> which of its zones are mine to claim, and when.
+
+Every neighbour of the dead peer knows the same candidates: the dead peer's neighbours, from its last
+greeting. For each zone they rank them alike, by the distance of their points to the zone's centre; the
+first claims at once, each further one a step later if nobody has claimed before. (CAN lets the
+smallest neighbour take over; for the distance between crawlers and sites that is the worst choice.)
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from ipmicra.overlay.can.box import Box
+from ipmicra.overlay.can.messages import Card
+from ipmicra.overlay.can.table import Neighbour, borders
+
+
+class ZonesToClaim(NamedTuple):
+    """Zones to take now, and those left to others or to a later turn."""
+
+    zones: tuple[Box, ...]
+    rest: tuple[Box, ...]
+
+
+def zones_to_claim(me: Card, dead: Neighbour, turn: int) -> ZonesToClaim:
+    """`turn`: how many steps have gone by since the neighbour counts as dead."""
+    mine = tuple(zone for zone in dead.card.zones if rank_for(zone, me, dead) <= turn)
+    rest = tuple(zone for zone in dead.card.zones if zone not in mine)
+    return ZonesToClaim(mine, rest)
+
+
+def rank_for(zone: Box, me: Card, dead: Neighbour) -> int:
+    """My place among the candidates for a zone; 0 is first. Only who borders the zone is a candidate."""
+    candidates = {**dead.neighbours, me.peer: me}
+    candidates.pop(dead.card.peer, None)
+    bordering = [c for c in candidates.values() if c.peer == me.peer or borders(c.zones, [zone])]
+    ranked = sorted(bordering, key=lambda card: (math.dist(card.point, zone.centre), card.peer))
+    return [card.peer for card in ranked].index(me.peer)

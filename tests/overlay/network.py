@@ -1,0 +1,117 @@
+"""Peers in one process: a queue of messages, a virtual clock, and crashes at will."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from random import Random
+
+from ipmicra.overlay.can.box import Box, Point, key_in
+from ipmicra.overlay.can.messages import (
+    Card,
+    Locate,
+    Located,
+    Outgoing,
+    PeerId,
+    Routed,
+    SiteRecord,
+    Submit,
+)
+from ipmicra.overlay.can.peer import Peer, PeerRules
+
+
+class Network:
+    """Carries messages between peers in order; a message to a dead peer is lost."""
+
+    def __init__(self, space: Box, rules: PeerRules) -> None:
+        self.space, self.rules = space, rules
+        self.peers: dict[PeerId, Peer] = {}
+        self.now_s = 0.0
+        self.carried = 0
+        self.located: list[Located] = []
+        self.round_trip: Callable[[PeerId, str], float | None] = lambda _peer, _site: None
+        self._queue: deque[Outgoing] = deque()
+
+    def add(self, name: str, point: Point, via: Peer | None = None) -> Peer:
+        peer = Peer(Card(PeerId(name), point, ()), self.space, self.rules)
+        self.peers[peer.id] = peer
+        if via is None:
+            peer.found()
+        else:
+            self.send(peer.join(via.card))
+        return peer
+
+    def send(self, outgoing: list[Outgoing]) -> None:
+        self._queue.extend(outgoing)
+        while self._queue:
+            letter = self._queue.popleft()
+            self.carried += 1
+            if isinstance(letter.message, Located):
+                self.located.append(letter.message)
+            receiver = self.peers.get(letter.to.peer)
+            if receiver is not None:
+                self._queue.extend(receiver.handle(letter.message, self.now_s))
+                self._answer_probes(receiver)
+
+    def _answer_probes(self, peer: Peer) -> None:
+        wanted, peer.probes_wanted = peer.probes_wanted, []
+        for measure in wanted:
+            self._queue.extend(peer.probed(measure, self.round_trip(peer.id, measure.site)))
+
+    def submit(self, site: str, point: Point, via: Peer, pages: float = 1.0) -> None:
+        record = SiteRecord(site, key_in(self.space, point), point, pages)
+        self.send([Outgoing(via.card, Routed(record.key, Submit(record)))])
+
+    def locate(self, key: Point, asker: Peer) -> Located | None:
+        self.located.clear()
+        self.send([Outgoing(asker.card, Routed(key, Locate(asker.card, "?")))])
+        return self.located[-1] if self.located else None
+
+    def run(self, seconds: float, step_s: float = 1.0) -> None:
+        until = self.now_s + seconds
+        while self.now_s < until:
+            self.now_s += step_s
+            for name in sorted(self.peers):
+                peer = self.peers[name]
+                self.send(peer.tick(self.now_s))
+                self._answer_probes(peer)
+                self.send([])
+            self._let_go()
+
+    def crash(self, name: PeerId) -> None:
+        del self.peers[name]
+
+    def leave(self, name: PeerId) -> None:
+        """Begin to leave; the peer is gone when it says so."""
+        self.send(self.peers[name].leave(self.now_s))
+        self._let_go()
+
+    def _let_go(self) -> None:
+        for name in [name for name, peer in self.peers.items() if peer.has_left]:
+            del self.peers[name]
+
+
+def tiling_faults(network: Network) -> list[str]:
+    """What is wrong with the zones and the neighbour tables; nothing, when all is well."""
+    owned = [(peer, zone) for peer in network.peers.values() for zone in peer.zones]
+    faults = []
+    total = sum(zone.volume for _, zone in owned)
+    if abs(total - network.space.volume) > 1e-6 * network.space.volume:
+        faults.append(f"zones fill {total / network.space.volume:.6f} of the space")
+    for i, (first, a) in enumerate(owned):
+        for second, b in owned[i + 1 :]:
+            if a.overlaps(b):
+                faults.append(f"{first.id} and {second.id} overlap")
+            bordering = a.abuts(b) and first is not second
+            if bordering and (second.id not in first.table or first.id not in second.table):
+                faults.append(f"{first.id} and {second.id} border and do not know it")
+    for peer in network.peers.values():
+        for card in peer.table.cards():
+            known = network.peers.get(card.peer)
+            if known is None or card.zones != known.zones:
+                faults.append(f"{peer.id} has an old card of {card.peer}")
+    return faults
+
+
+def random_point(dice: Random, space: Box) -> Point:
+    return tuple(dice.uniform(low, high) for low, high in zip(space.low, space.high, strict=True))

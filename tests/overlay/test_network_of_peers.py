@@ -1,0 +1,133 @@
+"""A CAN of peers, run as a screenplay: the zones always tile the space, and letters arrive."""
+
+from __future__ import annotations
+
+from math import dist
+from random import Random
+
+import pytest
+from tests.overlay.network import Network, random_point, tiling_faults
+
+from ipmicra.overlay.can.box import Box
+from ipmicra.overlay.can.messages import PeerId
+from ipmicra.overlay.can.nearness import HandOverRule
+from ipmicra.overlay.can.peer import PeerRules
+
+SPACE = Box((-100.0, -100.0, -100.0), (100.0, 100.0, 100.0))
+SCHEMES = [
+    "DL/blind",
+    "DL/owner",
+    "MPP",
+    "NH",
+    "GH/median",
+    "MP",
+    "MP/slab",
+    "MP_30_NH/median",
+    "DL_30_NH",
+]
+
+
+def grown(scheme: str, peers: int, sites: int, seed: int, rule: HandOverRule | None = None) -> Network:
+    dice = Random(seed)
+    rules = PeerRules(switch=scheme, peers_expected=peers, hand_over=rule)
+    network = Network(SPACE, rules)
+    network.add("p000", random_point(dice, SPACE))
+    for i in range(sites):
+        network.submit(f"s{i}.example", random_point(dice, SPACE), network.peers[PeerId("p000")])
+    for i in range(1, peers):
+        via = network.peers[dice.choice(sorted(network.peers))]
+        network.add(f"p{i:03}", random_point(dice, SPACE), via)
+    return network
+
+
+def site_faults(network: Network, sites: int) -> list[str]:
+    """What is wrong with the sites: each must have one home, which owns its key, and one crawler."""
+    homes = [record.site for peer in network.peers.values() for record in peer.book.homed.values()]
+    crawlers = [site for peer in network.peers.values() for site in peer.book.crawled]
+    faults = []
+    if not len(set(homes)) == sites == len(homes):
+        faults.append(f"{len(homes)} homes of {len(set(homes))} sites")
+    if not len(set(crawlers)) == sites == len(crawlers):
+        faults.append(f"{len(crawlers)} crawlers of {len(set(crawlers))} sites")
+    for peer in network.peers.values():
+        faults += [
+            f"{r.site} is not in {peer.id}" for r in peer.book.homed.values() if not peer.owns(r.key)
+        ]
+    return faults
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_joining_peers_tile_the_space_and_share_the_sites(scheme: str) -> None:
+    network = grown(scheme, peers=40, sites=60, seed=3)
+    assert tiling_faults(network) == []
+    assert site_faults(network, 60) == []
+
+
+@pytest.mark.parametrize("scheme", ["MP", "MP/slab"])
+def test_the_middle_point_scheme_keeps_every_peer_inside_its_zone(scheme: str) -> None:
+    network = grown(scheme, peers=60, sites=0, seed=5)
+    assert all(peer.owns(peer.card.point) for peer in network.peers.values())
+
+
+def test_letters_reach_the_owner_from_anywhere() -> None:
+    network, dice = grown("MP/slab", peers=50, sites=0, seed=7), Random(1)
+    for _ in range(200):
+        key = random_point(dice, SPACE)
+        asker = network.peers[dice.choice(sorted(network.peers))]
+        answer = network.locate(key, asker)
+        assert answer is not None
+        assert network.peers[answer.owner.peer].owns(key)
+        assert answer.hops <= 20
+
+
+def test_an_orderly_leaver_leaves_no_hole_and_no_site_behind() -> None:
+    network, dice = grown("MP/slab", peers=30, sites=40, seed=9), Random(2)
+    for _ in range(15):
+        network.leave(dice.choice(sorted(network.peers)))
+        network.run(30)
+        assert tiling_faults(network) == []
+        assert site_faults(network, 40) == []
+
+
+def test_a_crashed_peer_is_taken_over_with_its_sites() -> None:
+    network, dice = grown("MP/slab", peers=30, sites=40, seed=9), Random(4)
+    network.run(12)
+    for _ in range(8):
+        network.crash(dice.choice(sorted(network.peers)))
+        network.run(60)
+        assert tiling_faults(network) == []
+        assert site_faults(network, 40) == []
+
+
+def test_a_fifth_of_the_peers_crash_at_once() -> None:
+    network, dice = grown("MP/slab", peers=50, sites=80, seed=13), Random(6)
+    network.run(12)
+    for name in dice.sample(sorted(network.peers), 10):
+        network.crash(name)
+    network.run(90)
+    assert tiling_faults(network) == []
+    assert site_faults(network, 80) == []
+
+
+def test_handing_over_moves_sites_to_nearer_peers_and_comes_to_rest() -> None:
+    plain = grown("MP/slab", peers=40, sites=100, seed=21)
+    ours = grown("MP/slab", peers=40, sites=100, seed=21, rule=HandOverRule(price_ms=0.0))
+    ours.run(40)
+    assert site_faults(ours, 100) == []
+    assert mean_distance(ours) < 0.95 * mean_distance(plain)
+    before = delegates(ours)
+    ours.run(40)
+    assert delegates(ours) == before
+
+
+def delegates(network: Network) -> dict[str, PeerId]:
+    return {site: peer.id for peer in network.peers.values() for site in peer.book.crawled}
+
+
+def mean_distance(network: Network) -> float:
+    lengths = [
+        dist(record.point, peer.card.point)
+        for peer in network.peers.values()
+        for record in peer.book.crawled.values()
+    ]
+    return sum(lengths) / len(lengths)
