@@ -27,6 +27,7 @@ NET_TYPES = {  # netBlock's type -> status, as ARIN's text format words it
 }
 _TAG = re.compile(rb"<(/?)(net|org|poc|asn|customer)(?:\s[^<>]*)?>")
 _INNER_PARTS = re.compile(rb"<(netBlocks|iso3166-[12])>.*?</\1>", re.DOTALL)  # have names of their own
+_DOCUMENT_TAGS = re.compile(rb"<[?!/]?[A-Za-z][^<>]*>|<!--.*?-->|^\xef\xbb\xbf", re.DOTALL)
 _VALUE = re.compile(rb"<(startAddress|endAddress|orgHandle|handle|name|code2|type)>([^<>]*)</\1>")
 
 
@@ -39,8 +40,12 @@ class ArinXmlParser:
 
     def parse(self, block: Block) -> None:
         begun: re.Match[bytes] | None = None
+        outside = 0  # where the text outside of elements goes on
         for tag in _TAG.finditer(block.text):
             closes, element = tag.groups()
+            if begun is None:
+                self._check_outside(block, outside, tag.start())
+            outside = tag.end()
             if closes and begun is not None and begun[2] == element:
                 self._read(element, block, begun.end(), tag.start())
                 begun = None
@@ -50,6 +55,14 @@ class ArinXmlParser:
             begun = None if closes else tag
         if begun is not None:
             self._count_malformed("unclosed-element", block, begun.start())
+        else:
+            self._check_outside(block, outside, len(block.text))
+
+    def _check_outside(self, block: Block, begin: int, end: int) -> None:
+        """Between elements there is nothing but the document's own tags."""
+        between = block.text[begin:end]
+        if between.strip() and _DOCUMENT_TAGS.sub(b"", between).strip():
+            self._count_malformed("stray-text", block, begin)
 
     def _read(self, element: bytes, block: Block, begin: int, end: int) -> None:
         try:

@@ -26,6 +26,7 @@ KINDS: Mapping[str, str] = {
     "no-handle": "an organisation without its handle",
     "no-range": "a network without its addresses",
     "reversed-range": "the range ends before it begins, or ends in the other family",
+    "stray-text": "text stands where only elements may stand",
     "too-long": "the record is longer than any real one",
     "unclosed-element": "an XML element does not end",
     "unknown-format": "the file is in none of the known formats",
