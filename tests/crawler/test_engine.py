@@ -6,11 +6,10 @@ import asyncio
 import gzip
 from pathlib import Path
 
-from tests.crawler.crawling import crawl
-from tests.crawler.local_site import Answer, Asked, LocalSite, html
-
 from ipmicra.carrier.record import PageGone, PageMoved, PageSeen
 from ipmicra.crawler.running import CrawlWish
+from tests.crawler.crawling import crawl
+from tests.crawler.local_site import Answer, Asked, LocalSite, html
 
 ROBOTS = Answer(b"User-agent: *\nDisallow: /private/\n", headers={"Content-Type": "text/plain"})
 

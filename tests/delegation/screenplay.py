@@ -10,14 +10,13 @@ import random
 import sys
 from ipaddress import IPv4Address
 
-from tests.delegation.worlds import tree_of
-
 from ipmicra.delegation.crawlers import CrawlerProfile, Position
 from ipmicra.delegation.decision import Decision
 from ipmicra.delegation.probes import Answer, CrawlerId, Measurement, Probe, Silence, Source, Target
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.delegation.table import strategy_named
 from ipmicra.hierarchy import SubnetTree
+from tests.delegation.worlds import tree_of
 
 COUNTRIES = ("DE", "FR", "JP", "US", "BR")
 

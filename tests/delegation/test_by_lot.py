@@ -3,10 +3,10 @@ from __future__ import annotations
 from collections import Counter
 
 import msgspec
-from tests.delegation.worlds import crawler, driven, strategy_with, target, told
 
 from ipmicra.delegation.decision import Why
 from ipmicra.delegation.strategy import Strategy
+from tests.delegation.worlds import crawler, driven, strategy_with, target, told
 
 SITES = [f"site-{number}.example" for number in range(4000)]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.delegation.worlds import crawler, driven, strategy_with, target, told
 
 from ipmicra.delegation.calibration import (
     Calibration,
@@ -13,6 +12,7 @@ from ipmicra.delegation.calibration import (
     look_again,
 )
 from ipmicra.delegation.probes import Answer
+from tests.delegation.worlds import crawler, driven, strategy_with, target, told
 
 A = crawler("a")
 SITE = target("192.0.2.1")

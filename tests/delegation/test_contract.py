@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.delegation.screenplay import Referee, course_of
-from tests.delegation.worlds import driven, target, told
 
 from ipmicra.delegation.decision import Why
 from ipmicra.delegation.probes import Answer, CrawlerId, Probe, Silence
 from ipmicra.delegation.table import STRATEGIES
+from tests.delegation.screenplay import Referee, course_of
+from tests.delegation.worlds import driven, target, told
 
 ASKS_NOBODY = ("random", "hash")
 LEARNS = [name for name in STRATEGIES if name not in (*ASKS_NOBODY, "worst")]

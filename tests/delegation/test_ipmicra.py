@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import pytest
+
+from ipmicra.addresses import AddressRange
+from ipmicra.delegation.crawlers import CrawlerProfile
+from ipmicra.delegation.decision import Decision, Why
+from ipmicra.delegation.strategy import Strategy
+from ipmicra.hierarchy import Subnet, SubnetTree
 from tests.delegation.worlds import (
     Teller,
     address,
@@ -13,12 +19,6 @@ from tests.delegation.worlds import (
     told,
     tree_of,
 )
-
-from ipmicra.addresses import AddressRange
-from ipmicra.delegation.crawlers import CrawlerProfile
-from ipmicra.delegation.decision import Decision, Why
-from ipmicra.delegation.strategy import Strategy
-from ipmicra.hierarchy import Subnet, SubnetTree
 
 # Figure 2 of the paper: 8 lies in 2 and holds 11, 12 (unary), 13 and 14. Of 2 and 8 the text gives the
 # bounds; those of 11, 13 and 14 are free, and so are 3 (beside 2) and 9 (beside 8).

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.delegation.worlds import crawler, driven, strategy_with, target, told
 
 from ipmicra.delegation.calibration import Calibration, CalibrationSettings, look_again
 from ipmicra.delegation.crawlers import CrawlerProfile, Position
@@ -11,6 +10,7 @@ from ipmicra.delegation.decision import Why
 from ipmicra.delegation.learning import LearningStrategy
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.delegation.trust import CONTRADICTIONS_MIN
+from tests.delegation.worlds import crawler, driven, strategy_with, target, told
 
 ATHENS, TOKYO, LIMA = Position(38.0, 23.7), Position(35.7, 139.7), Position(-12.0, -77.0)
 SPECS = ["first-fit@1/order=joined", "ipmicra@1"]

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.hierarchy.model import ModelTree, model_of
 
 from ipmicra.addresses import BITS, AddressRange, Family
 from ipmicra.hierarchy import Allocation, Allocations, Built, Subnet, SubnetTree, build_tree
 from ipmicra.hierarchy.allocation import FACTS, Facts
+from tests.hierarchy.model import ModelTree, model_of
 
 # Where the small worlds lie: at both ends of each family, and across the border of the two halves of an
 # IPv6 address, where carries happen.

@@ -14,10 +14,9 @@ import struct
 from collections.abc import AsyncIterator
 from typing import NamedTuple
 
+from ipmicra.crawler.fetching.exchange import FailureKind
 from tests.hostile.plain_site import Site, answer, path_of, serving
 from tests.hostile.pranks import HTML, Prank, pranks, says
-
-from ipmicra.crawler.fetching.exchange import FailureKind
 
 VICTIM = answer(b"<p>an ordinary page", 200, HTML)
 REDIRECTS = {

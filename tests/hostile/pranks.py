@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import brotli  # type: ignore[import-untyped]
 import zstandard
-from tests.hostile.plain_site import answer
 
 from ipmicra.crawler.fetching.exchange import FailureKind
+from tests.hostile.plain_site import answer
 
 Writer = asyncio.StreamWriter
 Play = Callable[[Writer], Awaitable[None]]

@@ -6,12 +6,12 @@ from math import dist
 from random import Random
 
 import pytest
-from tests.overlay.network import Network, random_point, tiling_faults
 
 from ipmicra.overlay.can.box import Box
 from ipmicra.overlay.can.messages import PeerId
 from ipmicra.overlay.can.nearness import HandOverRule
 from ipmicra.overlay.can.peer import PeerRules
+from tests.overlay.network import Network, random_point, tiling_faults
 
 SPACE = Box((-100.0, -100.0, -100.0), (100.0, 100.0, 100.0))
 SCHEMES = [

@@ -12,7 +12,6 @@ from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple, TypeVar
 
 import pytest
-from tests.crawler.fetching.scripted_fetcher import Answer
 
 from ipmicra.crawler.fetching.exchange import (
     FailureKind,
@@ -21,6 +20,7 @@ from ipmicra.crawler.fetching.exchange import (
     FetchFailed,
     FetchRequest,
 )
+from tests.crawler.fetching.scripted_fetcher import Answer
 
 T = TypeVar("T")
 HTML = ("content-type", "text/html; charset=utf-8")

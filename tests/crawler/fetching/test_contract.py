@@ -7,12 +7,12 @@ import contextlib
 from collections.abc import AsyncIterator, Mapping
 
 import uvloop
-from tests.crawler.fetching.fetcher_contract import FetcherContract, World
-from tests.crawler.fetching.scripted_fetcher import Answer, ScriptedFetcher
-from tests.hostile.plain_site import answer, field_of, path_of, serving
 
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.crawler.fetching.web_fetcher import WebFetcher
+from tests.crawler.fetching.fetcher_contract import FetcherContract, World
+from tests.crawler.fetching.scripted_fetcher import Answer, ScriptedFetcher
+from tests.hostile.plain_site import answer, field_of, path_of, serving
 
 LOOPBACK = FetchingSettings(open_ranges=("127.0.0.0/8", "::1/128"))
 

@@ -9,13 +9,13 @@ from typing import Any
 import msgspec
 import pytest
 import uvloop
-from tests.hostile.hostile_site import HostileSite, hostile_site
-from tests.hostile.peak_memory import rise_of_memory
 
 from ipmicra.crawler.fetching.exchange import FailureKind, Fetched, FetchRequest, Outcome
 from ipmicra.crawler.fetching.redirects import follow
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.crawler.fetching.web_fetcher import WebFetcher
+from tests.hostile.hostile_site import HostileSite, hostile_site
+from tests.hostile.peak_memory import rise_of_memory
 
 HASTY = FetchingSettings(
     open_ranges=("127.0.0.1/32",),

@@ -7,12 +7,12 @@ import ipaddress
 from collections.abc import Sequence
 
 import pytest
-from tests.hostile.made_up_names import BROKEN, MadeUpNames
 
 from ipmicra.addresses import IPAddress
 from ipmicra.crawler.fetching.exchange import FailureKind
 from ipmicra.crawler.fetching.names import NameFailure, Names
 from ipmicra.crawler.fetching.settings import FetchingSettings
+from tests.hostile.made_up_names import BROKEN, MadeUpNames
 
 SETTINGS = FetchingSettings(dns_ttl_seconds_min=10, dns_ttl_seconds_max=1000, dns_names_max=3)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.crawler.fetching.scripted_fetcher import Answer, Script, ScriptedFetcher
 
 from ipmicra.crawler.fetching.exchange import FailureKind, Fetched, FetchFailed, FetchRequest
 from ipmicra.crawler.fetching.redirects import Followed, follow
+from tests.crawler.fetching.scripted_fetcher import Answer, Script, ScriptedFetcher
 
 
 def to(location: str, status: int = 301) -> Answer:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.hostile.made_up_names import MadeUpNames
-from tests.hostile.plain_site import answer, path_of, serving
 
 from ipmicra.crawler.fetching.exchange import FailureKind, Fetched, FetchFailed, FetchRequest, Outcome
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.crawler.fetching.web_fetcher import WebFetcher
+from tests.hostile.made_up_names import MadeUpNames
+from tests.hostile.plain_site import answer, path_of, serving
 
 LOOPBACK = FetchingSettings(
     open_ranges=("127.0.0.0/8", "::1/128"),

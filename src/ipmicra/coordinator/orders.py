@@ -1,0 +1,93 @@
+"""What hosts are to do -> rows that are offered until they are reported done.
+
+Law: an order is durable from the moment it is given until it is done, and done once in effect: it may
+be fetched many times, it is closed once, and an open order of the same kind and key is not given a
+second time.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from sqlalchemy import Connection, func, select, update
+
+from ipmicra.coordinator.state.schema import order as orders
+from ipmicra.dock.protocol import ORDERS_AT_ONCE, Order, OrderBody, OrderDone
+
+_body_decoder = msgspec.msgpack.Decoder(OrderBody)
+
+
+def give(connection: Connection, host: str, body: OrderBody, key: str, now_s: float) -> int:
+    """Give an order, or find the open one of the same kind and key. Returns its number."""
+    kind = _kind(body)
+    open_one = connection.execute(
+        select(orders.c.number).where(
+            orders.c.host == host, orders.c.kind == kind, orders.c.key == key, orders.c.done_s.is_(None)
+        )
+    ).scalar()
+    if open_one is not None:
+        return int(open_one)
+    row = {
+        "host": host,
+        "kind": kind,
+        "key": key,
+        "body": msgspec.msgpack.encode(body),
+        "given_s": now_s,
+    }
+    return int(connection.execute(orders.insert().values(row).returning(orders.c.number)).scalar_one())
+
+
+def open_orders(connection: Connection, host: str, now_s: float) -> list[Order]:
+    """The host's open orders, oldest first; noted as fetched."""
+    rows = connection.execute(
+        select(orders.c.number, orders.c.body)
+        .where(orders.c.host == host, orders.c.done_s.is_(None))
+        .order_by(orders.c.number)
+        .limit(ORDERS_AT_ONCE)
+    ).all()
+    found = [Order(number=number, body=_body_decoder.decode(body)) for number, body in rows]
+    fresh = [order.number for order in found]
+    connection.execute(
+        update(orders)
+        .where(orders.c.number.in_(fresh), orders.c.fetched_s.is_(None))
+        .values(fetched_s=now_s)
+    )
+    return found
+
+
+def has_open(connection: Connection, host: str) -> bool:
+    """Whether a long poll has something to bring."""
+    query = select(orders.c.number).where(orders.c.host == host, orders.c.done_s.is_(None)).limit(1)
+    return connection.execute(query).first() is not None
+
+
+def close(connection: Connection, host: str, done: OrderDone, now_s: float) -> OrderBody | None:
+    """Note an order as done. Returns its body the first time, None ever after or if it is not the host's."""
+    body = connection.execute(
+        update(orders)
+        .where(orders.c.number == done.number, orders.c.host == host, orders.c.done_s.is_(None))
+        .values(done_s=now_s, outcome=msgspec.msgpack.encode(done))
+        .returning(orders.c.body)
+    ).scalar()
+    return None if body is None else _body_decoder.decode(body)
+
+
+def cancel_all(connection: Connection, host: str, now_s: float) -> int:
+    """Close what is open for a host that is gone. Returns how many."""
+    cancelled = connection.execute(
+        update(orders)
+        .where(orders.c.host == host, orders.c.done_s.is_(None))
+        .values(done_s=now_s, outcome=None)
+    )
+    return cancelled.rowcount
+
+
+def counts(connection: Connection) -> dict[str, int]:
+    """Open orders by kind."""
+    rows = connection.execute(
+        select(orders.c.kind, func.count()).where(orders.c.done_s.is_(None)).group_by(orders.c.kind)
+    ).all()
+    return {kind: int(count) for kind, count in sorted(tuple(row) for row in rows)}
+
+
+def _kind(body: OrderBody) -> str:
+    return str(type(body).__struct_config__.tag)

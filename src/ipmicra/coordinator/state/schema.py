@@ -1,0 +1,158 @@
+"""The tables, in SQLAlchemy Core: one definition for SQLite and PostgreSQL.
+
+Moments are seconds since 1970 in UTC, of the coordinator's clock. Larger values are JSON or
+MessagePack, made and read by the module that owns the table.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+)
+
+SCHEMA_VERSION = 1
+
+metadata = MetaData()
+
+# SQLite numbers rows by itself only in a plain INTEGER key.
+_RowNumber = BigInteger().with_variant(Integer, "sqlite")
+
+schema_version = Table(
+    "schema_version",
+    metadata,
+    Column("version", Integer, primary_key=True),
+)
+
+host = Table(
+    "host",
+    metadata,
+    Column("name", String(100), primary_key=True),
+    Column("contact", Text, nullable=False, server_default=""),
+    Column("state", String(20), nullable=False),  # see hosts.HostState
+    Column("token_digest", LargeBinary, unique=True),  # of the one-time join token; NULL once used
+    Column("token_until_s", Float),
+    Column("public_key", LargeBinary, unique=True),
+    Column("address", String(50), nullable=False, server_default=""),
+    Column("heard_s", Float),  # last signed request
+    Column("lease_until_s", Float),
+    Column("epoch", BigInteger, nullable=False, server_default="0"),  # rises when the lease is lost
+    Column("report", Text, nullable=False, server_default="{}"),  # the host's own words: rules, load
+)
+
+channel = Table(
+    "host_channel",
+    metadata,
+    Column("host", String(100), ForeignKey("host.name"), primary_key=True),
+    Column("channel", String(20), primary_key=True),
+    Column("last_sequence", BigInteger, nullable=False),
+)
+
+order = Table(
+    "host_order",
+    metadata,
+    Column("number", _RowNumber, primary_key=True, autoincrement=True),
+    Column("host", String(100), ForeignKey("host.name"), nullable=False),
+    Column("kind", String(40), nullable=False),
+    Column(
+        "key", String(300), nullable=False
+    ),  # an open order of the same kind and key is not given twice
+    Column("body", LargeBinary, nullable=False),
+    Column("given_s", Float, nullable=False),
+    Column("fetched_s", Float),
+    Column("done_s", Float),
+    Column("outcome", LargeBinary),
+    Index("host_order_open", "host", "done_s"),
+)
+
+package = Table(
+    "package",
+    metadata,
+    Column("crawler", String(100), primary_key=True),
+    Column("sequence", BigInteger, primary_key=True),
+    Column("digest", String(64), nullable=False),
+    Column("package_bytes", BigInteger, nullable=False),
+    Column("epoch", BigInteger, nullable=False),
+    Column("received_s", Float, nullable=False),
+    Column("state", String(20), nullable=False),  # see packages.PackageState
+    Column("reason", Text, nullable=False, server_default=""),
+    Column("claimed_by", String(100)),
+    Column("claimed_until_s", Float),
+    Column("integrated_s", Float),
+    Index("package_waiting", "state", "claimed_until_s"),
+)
+
+site = Table(
+    "site",
+    metadata,
+    Column("name", String(300), primary_key=True),  # scheme, name and port: "https://example.org"
+    Column("address", String(50), nullable=False, server_default=""),
+    Column("ground", String(100), nullable=False, server_default=""),
+    Column("crawler", String(100)),
+    Column("epoch", BigInteger, nullable=False, server_default="0"),
+    Column("found_s", Float, nullable=False),
+    Column("delegated_s", Float),
+    Column("state", String(20), nullable=False),  # see sites.SiteState
+    Column("note", Text, nullable=False, server_default=""),
+    Index("site_by_crawler", "crawler"),
+    Index("site_by_ground", "ground"),
+    Index("site_by_state", "state", "found_s"),
+)
+
+link = Table(
+    "link",
+    metadata,
+    Column("url", Text, primary_key=True),
+    Column("site", String(300), nullable=False),
+    Column("found_s", Float, nullable=False),
+    Column("given_s", Float),  # when it was sent to the site's crawler
+    Index("link_waiting", "site", "given_s"),
+)
+
+delegation = Table(
+    "delegation",
+    metadata,
+    Column("ground", String(100), primary_key=True),  # a subnet's range, or a lone address
+    Column("crawler", String(100), nullable=False),
+    Column("epoch", BigInteger, nullable=False, server_default="0"),
+    Column("decided_s", Float, nullable=False),
+    Column("decision", LargeBinary, nullable=False),  # why, probes, beliefs
+    Index("delegation_by_crawler", "crawler"),
+)
+
+memory = Table(
+    "memory",
+    metadata,
+    Column("name", String(100), primary_key=True),  # "strategy", "calibration", ...
+    Column("saved_s", Float, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+)
+
+leader = Table(
+    "leader",
+    metadata,
+    Column("office", String(100), primary_key=True),  # "delegation"
+    Column("holder", String(100), nullable=False),
+    Column("epoch", BigInteger, nullable=False),
+    Column("until_s", Float, nullable=False),
+)
+
+event = Table(
+    "event",
+    metadata,
+    Column("number", _RowNumber, primary_key=True, autoincrement=True),
+    Column("at_s", Float, nullable=False),
+    Column("kind", String(40), nullable=False),
+    Column("subject", String(300), nullable=False),
+    Column("detail", Text, nullable=False, server_default=""),
+    Index("event_by_time", "at_s"),
+)
