@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.registry import registry_server as server
-from tests.registry.registry_server import CONTENTS, Behaviour, RegistryServer, serving
 
 from ipmicra.cli.main import run
 from ipmicra.errors import HostFault
@@ -14,6 +12,8 @@ from ipmicra.registry import fetching, sources
 from ipmicra.registry.fetching import Outcome, Patience, fetch
 from ipmicra.registry.settings import RegistrySettings
 from ipmicra.registry.sources import PUBLIC_FILES, REGISTRIES, RemoteFile, files_to_fetch
+from tests.registry import registry_server as server
+from tests.registry.registry_server import CONTENTS, Behaviour, RegistryServer, serving
 
 PATH = "/split/file.gz"
 Script = dict[str, list[Behaviour]]

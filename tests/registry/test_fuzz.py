@@ -7,7 +7,6 @@ import io
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tests.registry.conftest import read_texts, rows_of
 
 from ipmicra.hierarchy.build import build_tree
 from ipmicra.registry import reading
@@ -20,6 +19,7 @@ from ipmicra.registry.reading import Block
 from ipmicra.registry.routed import NetworksParser
 from ipmicra.registry.sample_world import sample_folder
 from ipmicra.registry.unpacking import DAMAGE, decompressed
+from tests.registry.conftest import read_texts, rows_of
 
 SAMPLES = [path.read_bytes() for path in sorted(sample_folder().iterdir())] + [
     b"1.0.0.0/8\t\tAU\n1.0.0.0/24\t13335\tAU\n2001:db8::/32\t64500\t\n" * 3,
