@@ -19,7 +19,7 @@ from typing import Self
 from ipmicra import __version__
 from ipmicra.addresses import AddressRange, IPAddress
 from ipmicra.carrier.spool import FOLDER as SPOOL_FOLDER
-from ipmicra.carrier.spool import Spool
+from ipmicra.carrier.spool import Position, SealRules, Spool
 from ipmicra.crawler.decisions.scope import ScopeKind, scope_around
 from ipmicra.crawler.decisions.urls import Normaliser, Url, site_of
 from ipmicra.crawler.engine import Engine
@@ -74,7 +74,8 @@ class Crawl:
         frontier = Frontier(self.frontier_path, self.plan.budget, self.plan.traps)
         try:
             self._check_same_scope(frontier)
-            spool = Spool(self.spool_folder, self.name, frontier.spool_position())
+            position = frontier.spool_position() or Position(1, 0)
+            spool = Spool(self.spool_folder, self.name, position, self._seal_rules())
             try:
                 yield frontier, spool
             finally:
@@ -101,6 +102,14 @@ class Crawl:
                 on_start(engine)
                 progress = await engine.run([Discovery(seed, 0, 0) for seed in self.seeds])
             return progress, frontier.counts()
+
+    def _seal_rules(self) -> SealRules:
+        crawler = self.settings.crawler
+        return SealRules(
+            records_max=crawler.package_records_max,
+            journal_bytes_max=crawler.package_bytes_max,
+            age_s_max=crawler.package_seconds_max,
+        )
 
     def _check_same_scope(self, frontier: Frontier) -> None:
         scope = f"{self.wish.scope} {self.wish.pattern or ''}".strip()

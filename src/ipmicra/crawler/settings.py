@@ -57,6 +57,15 @@ class CrawlerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
         int, described("Pages in one transaction; after a crash at most these are fetched again.")
     ] = 200
     commit_seconds: Annotated[float, described("The longest time between two transactions.")] = 1.0
+    package_records_max: Annotated[
+        int, described("Records in one package; larger ones compress better.")
+    ] = 2_000
+    package_bytes_max: Annotated[
+        int, described("Bytes of records in one package, before compression; they wait in memory.")
+    ] = 16 << 20
+    package_seconds_max: Annotated[
+        float, described("A package is sealed after this time at the latest.")
+    ] = 60.0
     recent_urls_max: Annotated[
         int, described("Links remembered in memory, to spare look-ups; some 150 bytes each.")
     ] = 200_000
