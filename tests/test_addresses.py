@@ -6,7 +6,7 @@ import ipaddress
 
 import pytest
 
-from ipmicra.addresses import AddressRange
+from ipmicra.addresses import AddressRange, gaps_between
 
 
 @pytest.mark.parametrize(
@@ -59,3 +59,12 @@ def test_a_range_that_is_no_block_is_written_by_its_ends_and_divides_into_blocks
         "192.0.2.4/31",
         "192.0.2.6/32",
     ]
+
+
+def test_the_gaps_between_ranges_are_all_the_rest() -> None:
+    ranges = [AddressRange.parse(text) for text in ("128.0.0.0/1", "10.0.0.0/8", "10.1.0.0/16")]
+    assert [str(gap) for gap in gaps_between(ranges, 4)] == [
+        "0.0.0.0 - 9.255.255.255",
+        "11.0.0.0 - 127.255.255.255",
+    ]
+    assert list(gaps_between(ranges, 6)) == [AddressRange.whole(6)]

@@ -7,7 +7,7 @@ bounds by hand. `end` of a whole family is one past its last address, so it need
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
 Family: TypeAlias = Literal[4, 6]
@@ -88,6 +88,17 @@ class AddressRange(NamedTuple):
         if self.size == 1 << bits and self.start % self.size == 0:
             return f"{self.first_address()}/{BITS[self.family] - bits}"
         return f"{self.first_address()} - {self.last_address()}"
+
+
+def gaps_between(ranges: Iterable[AddressRange], family: Family) -> Iterator[AddressRange]:
+    """All addresses of the family that none of the ranges holds, lowest first."""
+    reached, end = 0, 1 << BITS[family]
+    for block in sorted(block for block in ranges if block.family == family):
+        if block.start > reached:
+            yield AddressRange(family, reached, block.start)
+        reached = max(reached, block.end)
+    if reached < end:
+        yield AddressRange(family, reached, end)
 
 
 def address_of(family: Family, value: int) -> IPAddress:

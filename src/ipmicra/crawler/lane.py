@@ -13,6 +13,7 @@ import time
 from collections import deque
 from typing import Protocol
 
+from ipmicra.addresses import IPAddress
 from ipmicra.carrier.record import VisitFailed
 from ipmicra.crawler.courtesy import Courtesy
 from ipmicra.crawler.decisions.politeness import after_refusal
@@ -78,6 +79,8 @@ class Lane:
         self._stopped = False
         self._workers: asyncio.TaskGroup | None = None
         self._working = 0
+        self._address: IPAddress | None = None
+        self._address_text = ""
 
     def stop(self) -> None:
         """Begin no further request."""
@@ -192,7 +195,7 @@ class Lane:
         located = await owner.fetcher.locate(request.url)
         if isinstance(located, FetchFailed):
             return located
-        address = str(located)
+        address = self._text_of(located)
         ready_at = await owner.courtesy.begin(self.site, address, manners)
         if ready_at is not None:
             raise TurnFarOff(ready_at)
@@ -214,6 +217,12 @@ class Lane:
         self.site.bytes_fetched += outcome.bytes_on_wire
         owner.measure(self.site, outcome)
         return outcome
+
+    def _text_of(self, address: IPAddress) -> str:
+        """The address as text, which costs more than it seems, for the one that is used all the time."""
+        if address != self._address:
+            self._address, self._address_text = address, str(address)
+        return self._address_text
 
     # --- robots.txt -------------------------------------------------------------------------------
 

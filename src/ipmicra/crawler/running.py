@@ -13,17 +13,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Self
+
+import msgspec
 
 from ipmicra import __version__
-from ipmicra.addresses import AddressRange, IPAddress
+from ipmicra.addresses import BITS, AddressRange, gaps_between
 from ipmicra.carrier.spool import FOLDER as SPOOL_FOLDER
 from ipmicra.carrier.spool import Position, SealRules, Spool
 from ipmicra.crawler.decisions.scope import ScopeKind, scope_around
 from ipmicra.crawler.decisions.urls import Normaliser, Url, site_of
 from ipmicra.crawler.engine import Engine
-from ipmicra.crawler.fetching.exchange import FailureKind, Fetcher, FetchFailed, FetchRequest, Outcome
+from ipmicra.crawler.fetching.exchange import FailureKind, Fetcher, FetchFailed
+from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.crawler.fetching.web_fetcher import WebFetcher
 from ipmicra.crawler.frontier import Counts, Discovery, Frontier
 from ipmicra.crawler.plan import CrawlPlan, plan_from
@@ -62,11 +63,9 @@ class Crawl:
         """The fetcher that says who we are."""
         crawler = self.settings.crawler
         agent = f"{crawler.product}/{__version__}"
-        fetching = self.settings.fetching
         if crawler.contact:
-            return WebFetcher(fetching, f"{agent} (+{crawler.contact})")
-        opened = tuple(AddressRange.parse(text) for text in fetching.open_ranges)
-        return OpenedRangesOnly(WebFetcher(fetching, agent), opened)
+            return WebFetcher(self.settings.fetching, f"{agent} (+{crawler.contact})")
+        return WebFetcher(_opened_only(self.settings.fetching), agent)
 
     @contextmanager
     def opened(self) -> Iterator[tuple[Frontier, Spool]]:
@@ -126,40 +125,23 @@ class Crawl:
         """Raise OperatorFault when a seed is on the Internet and no contact is set."""
         for seed in self.seeds:
             located = await fetcher.locate(seed)
-            if isinstance(located, FetchFailed) and located.detail == NO_CONTACT:
+            refused = isinstance(located, FetchFailed) and located.kind is FailureKind.REFUSED_ADDRESS
+            if refused and not self.settings.crawler.contact:
                 raise OperatorFault(f"crawling {seed}: {NO_CONTACT}")
 
 
 NO_CONTACT = (
-    "it lies outside of the opened address ranges, and no contact is set; "
-    "set crawler.contact to a URL or mail address that the owners of sites can turn to"
+    "its address is not among the opened ranges, and no contact is set. On the Internet, set "
+    "crawler.contact to a URL or mail address that owners of sites can turn to; for a site of your own "
+    "on this machine or an intranet, open its range (--allow-range 127.0.0.0/8, fetching.open_ranges)"
 )
 
 
-class OpenedRangesOnly:
-    """A fetcher that goes nowhere but into the ranges that the operator has opened."""
-
-    def __init__(self, fetcher: Fetcher, opened: Sequence[AddressRange]) -> None:
-        self._fetcher, self._opened = fetcher, opened
-
-    async def __aenter__(self) -> Self:
-        await self._fetcher.__aenter__()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._fetcher.__aexit__(kind, value, trace)
-
-    async def locate(self, url: str) -> IPAddress | FetchFailed:
-        located = await self._fetcher.locate(url)
-        if isinstance(located, FetchFailed) or any(known.holds(located) for known in self._opened):
-            return located
-        return FetchFailed(url=url, kind=FailureKind.REFUSED_ADDRESS, detail=NO_CONTACT, address=located)
-
-    async def fetch(self, request: FetchRequest) -> Outcome:
-        located = await self.locate(request.url)
-        return located if isinstance(located, FetchFailed) else await self._fetcher.fetch(request)
+def _opened_only(fetching: FetchingSettings) -> FetchingSettings:
+    """The same, with all that is not opened closed."""
+    opened = [AddressRange.parse(text) for text in fetching.open_ranges]
+    closed = [str(gap) for family in BITS for gap in gaps_between(opened, family)]
+    return msgspec.structs.replace(fetching, closed_ranges=(*fetching.closed_ranges, *closed))
 
 
 def _seeds(wish: CrawlWish, normaliser: Normaliser) -> tuple[Url, ...]:

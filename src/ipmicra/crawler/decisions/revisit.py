@@ -24,19 +24,17 @@ DAY_SECONDS = 86_400.0
 class History(msgspec.Struct, frozen=True):
     """What the visits of one page have shown. The first visit shows nothing: it has no predecessor."""
 
-    visits: int = 0  # visits after the first
-    changes: int = 0  # how many of them found the page changed
+    visits: float = 0.0  # visits after the first; fractions are evidence that has faded
+    changes: float = 0.0  # how many of them found the page changed
     watched_seconds: float = 0.0  # sum of the intervals
 
     def after(self, changed: bool, interval_seconds: float) -> History:
         """The history after one more visit; old evidence fades so that a page may change its habits."""
-        fade = min(1.0, HISTORY_VISITS_MAX / (self.visits + 1))
+        fade = min(1.0, (HISTORY_VISITS_MAX - 1) / max(self.visits, 1.0))
         return History(
-            visits=math.floor((self.visits + 1) * fade),
-            changes=min(
-                math.floor((self.changes + changed) * fade + 0.5), math.floor((self.visits + 1) * fade)
-            ),
-            watched_seconds=(self.watched_seconds + interval_seconds) * fade,
+            visits=self.visits * fade + 1,
+            changes=self.changes * fade + changed,
+            watched_seconds=self.watched_seconds * fade + interval_seconds,
         )
 
 

@@ -45,7 +45,7 @@ CREATE TABLE queue (
 CREATE TABLE visits (
     key INTEGER PRIMARY KEY, visit INTEGER NOT NULL, status INTEGER NOT NULL,
     fetched_ms INTEGER NOT NULL, revisit_ms INTEGER, page_bytes INTEGER NOT NULL, etag TEXT,
-    last_modified TEXT, content_hash BLOB NOT NULL, seen INTEGER NOT NULL, changes INTEGER NOT NULL,
+    last_modified TEXT, content_hash BLOB NOT NULL, seen REAL NOT NULL, changes REAL NOT NULL,
     watched_seconds REAL NOT NULL
 );
 CREATE TABLE revisits (

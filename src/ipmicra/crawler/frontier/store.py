@@ -246,13 +246,11 @@ class Frontier:
     def watched(self, prior_seconds: float) -> list[Watched]:
         """All pages that have been visited, grouped by habit."""
         rows = self._database.execute(
-            "SELECT seen, changes, count(*), sum(watched_seconds), avg(page_bytes) FROM visits"
-            " WHERE revisit_ms IS NOT NULL GROUP BY seen, changes"
+            "SELECT avg(seen), avg(changes), count(*), avg(watched_seconds), avg(page_bytes) FROM visits"
+            " WHERE revisit_ms IS NOT NULL GROUP BY round(seen), round(changes)"
         )
         return [
-            Watched(
-                pages, changes_per_second(History(seen, changes, seconds / pages), prior_seconds), cost
-            )
+            Watched(pages, changes_per_second(History(seen, changes, seconds), prior_seconds), cost)
             for seen, changes, pages, seconds, cost in rows
         ]
 

@@ -1,0 +1,132 @@
+"""Clocks: when the next request may begin, told as tables and short stories."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from email.utils import format_datetime
+
+import pytest
+
+from ipmicra.crawler.decisions.politeness import (
+    BLOCK_SECONDS_MAX,
+    Clock,
+    Grant,
+    Manners,
+    after_answer,
+    after_refusal,
+    after_start,
+    manners_towards,
+    retry_after_seconds,
+)
+from ipmicra.crawler.decisions.urls import Site
+
+NOW = 1_800_000_000.0
+
+
+@pytest.mark.parametrize(
+    ("response_seconds", "crawl_delay", "expected"),
+    [
+        (0.01, None, 1.0),  # the minimum
+        (0.5, None, 2.5),  # five times the response
+        (0.5, 10.0, 10.0),  # robots' own
+        (3.0, 10.0, 15.0),
+        (0.0, 1e9, 86_400.0),  # a day at most
+    ],
+)
+def test_the_pause_is_the_largest_of_three(
+    response_seconds: float, crawl_delay: float | None, expected: float
+) -> None:
+    assert Manners().pause_seconds(response_seconds, crawl_delay) == expected
+
+
+GRANT = Grant("e.org:81", requests_per_second=50, connections=4)
+
+
+@pytest.mark.parametrize(
+    ("site", "granted"),
+    [("http://e.org:81", True), ("http://e.org", False), ("http://www.e.org:81", False)],
+)
+def test_a_grant_is_for_the_named_site_alone(site: str, granted: bool) -> None:
+    manners = manners_towards(Site(site), Manners(), [GRANT])
+    assert (manners.connections == 4) is granted
+    assert manners.spacing_seconds() == (0.02 if granted else 0.0)
+
+
+def test_a_grant_does_not_switch_off_crawl_delay() -> None:
+    manners = manners_towards(Site("http://e.org:81"), Manners(), [GRANT])
+    assert manners.pause_seconds(3.0, None) == 0
+    assert manners.pause_seconds(0.1, 7.0) == 7.0
+
+
+def test_granted_requests_are_paced_from_start_to_start() -> None:
+    manners = manners_towards(Site("http://e.org:81"), Manners(), [GRANT])
+    clock = after_start(Clock(), NOW, manners)
+    assert clock.ready_at() == pytest.approx(NOW + 0.02)
+
+
+def test_an_answer_moves_the_clock_and_never_back() -> None:
+    clock = after_answer(Clock(next_at=NOW + 100), NOW, 1.0)
+    assert clock.ready_at() == NOW + 100
+
+
+def test_refusals_double_from_a_minute_to_a_day() -> None:
+    clock, now, blocks = Clock(), NOW, []
+    for _ in range(13):
+        clock = after_refusal(clock, now, None)
+        blocks.append(clock.blocked_until - now)
+        now = clock.blocked_until
+    assert blocks[:4] == [60, 120, 240, 480]
+    assert blocks[-1] == blocks[-2] == BLOCK_SECONDS_MAX
+
+
+def test_refusals_of_requests_begun_before_the_block_count_once() -> None:
+    clock = after_refusal(Clock(), NOW, None)
+    assert after_refusal(clock, NOW + 1, None) == clock
+
+
+def test_a_quiet_spell_forgives() -> None:
+    clock = after_refusal(Clock(), NOW, None)
+    soon = after_answer(clock, clock.blocked_until + 59, 1.0)
+    assert soon.block_seconds == 60
+    later = after_answer(soon, clock.blocked_until + 60, 1.0)
+    assert later.block_seconds == 0
+    assert after_refusal(later, NOW + 1000, None).blocked_until == NOW + 1060
+
+
+def test_an_answer_within_the_quiet_spell_keeps_the_block() -> None:
+    clock = after_refusal(Clock(), NOW, "600")
+    assert after_answer(clock, NOW + 1, 1.0).ready_at() == NOW + 600
+
+
+def http_date(moment: float) -> str:
+    return format_datetime(datetime.fromtimestamp(moment, UTC), usegmt=True)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("120", 120.0),
+        (" 5 ", 5.0),
+        ("0", 1.0),
+        ("999999999999999999999", BLOCK_SECONDS_MAX),
+        (http_date(NOW + 90), 90.0),
+        (http_date(NOW - 90), 1.0),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", BLOCK_SECONDS_MAX),
+        ("soon", None),
+        ("-3", None),
+        ("", None),
+        ("٣", None),
+    ],
+)
+def test_retry_after_is_seconds_or_a_date(value: str, expected: float | None) -> None:
+    assert retry_after_seconds(value, NOW) == expected
+
+
+def test_retry_after_decides_and_does_not_double() -> None:
+    clock = after_refusal(Clock(), NOW, "7")
+    assert clock.ready_at() == NOW + 7
+    assert after_refusal(clock, NOW + 10, None).blocked_until == NOW + 70
+
+
+def test_retry_after_that_is_no_time_falls_back_to_a_minute() -> None:
+    assert after_refusal(Clock(), NOW, "whenever").ready_at() == NOW + 60

@@ -1,0 +1,214 @@
+"""robots.txt as RFC 9309 has it: the RFC's own cases, and what hostile or sloppy files do."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from ipmicra.crawler.decisions.robots import (
+    DISALLOW_ALL,
+    ROBOTS_BYTES_MAX,
+    Robots,
+    Verdict,
+    parse_robots,
+    verdict_on_status,
+)
+
+
+def allows(file: str, path: str, product: str = "ipmicra") -> bool:
+    return parse_robots(file.encode(), product).allows(path)
+
+
+RFC_5_1 = """
+User-Agent: *
+Disallow: *.gif$
+Disallow: /example/
+Allow: /publications/
+
+User-Agent: foobot
+Disallow:/
+Allow:/example/page.html
+Allow:/example/allowed.gif
+
+User-Agent: barbot
+User-Agent: bazbot
+Disallow: /example/page.html
+
+User-Agent: quxbot
+
+EOF
+"""
+
+
+@pytest.mark.parametrize(
+    ("product", "path", "expected"),
+    [
+        ("ipmicra", "/publications/x", True),
+        ("ipmicra", "/example/page.html", False),
+        ("ipmicra", "/pictures/a.gif", False),
+        ("ipmicra", "/pictures/a.gif?x", True),  # $ is the end
+        ("foobot", "/anything", False),
+        ("foobot", "/example/page.html", True),
+        ("FooBot", "/example/allowed.gif", True),  # product tokens do not heed case
+        ("barbot", "/example/page.html", False),
+        ("bazbot", "/example/page.html", False),
+        ("bazbot", "/example/a.gif", True),
+        ("quxbot", "/example/", True),  # a group without rules
+    ],
+)
+def test_simple_example_of_section_5_1(product: str, path: str, expected: bool) -> None:
+    assert allows(RFC_5_1, path, product) is expected
+
+
+def test_longest_match_of_section_5_2() -> None:
+    file = "User-Agent: ipmicra\nAllow: /example/page/\nDisallow: /example/page/disallowed.gif\n"
+    assert not allows(file, "/example/page/disallowed.gif")
+    assert allows(file, "/example/page/other.gif")
+
+
+@pytest.mark.parametrize(
+    ("rules", "path", "expected"),
+    [
+        ("Disallow: /\nAllow: /", "/x", True),  # the least restrictive of equals
+        ("Allow: /p\nDisallow: /", "/page", True),
+        ("Allow: /folder\nDisallow: /folder", "/folder/page", True),
+        ("Allow: /page\nDisallow: /*.htm", "/page.htm", False),
+        ("Allow: /$\nDisallow: /", "/", True),
+        ("Allow: /$\nDisallow: /", "/page.htm", False),
+        ("Disallow:", "/x", True),
+        ("Disallow: /fish", "/fish.html", False),
+        ("Disallow: /fish", "/Fish.asp", True),  # paths heed case
+        ("Disallow: /fish*", "/fishheads/yummy.html", False),
+        ("Disallow: /fish/", "/fish", True),
+        ("Disallow: /fish/", "/fish/?id=any", False),
+        ("Disallow: /*.php", "/folder/any.php.file.html", False),
+        ("Disallow: /*.php$", "/filename.php?parameters", True),
+        ("Disallow: /*.php$", "/filename.php/", True),
+        ("Disallow: /*.php$", "/a.php/b.php", False),
+        ("Disallow: /fish*.php", "/fishheads/catfish.php?parameters", False),
+        ("Disallow: /*/*/deep$", "/a/b/deep", False),
+        ("Disallow: /a*b*c$", "/aXbYcZc", False),
+        ("Disallow: /", "/robots.txt", True),  # implicitly allowed (2.2.2)
+        ("Disallow: /*?", "/x?query", False),
+        ("Disallow: /a$b", "/a$b/c", False),  # $ is special at the end only
+    ],
+)
+def test_matching(rules: str, path: str, expected: bool) -> None:
+    assert allows(f"User-agent: *\n{rules}", path) is expected
+
+
+@pytest.mark.parametrize(
+    ("rule", "path"),
+    [
+        ("/foo/bar?baz=http://foo.bar", "/foo/bar?baz=http://foo.bar"),
+        ("/foo/bar/ツ", "/foo/bar/%E3%83%84"),
+        ("/foo/bar/%E3%83%84", "/foo/bar/%E3%83%84"),
+        ("/foo/bar/%e3%83%84", "/foo/bar/%E3%83%84"),
+        ("/foo/bar/%62%61%7A", "/foo/bar/baz"),
+        ("/foo/bar/baz", "/foo/bar/%62%61%7A"),
+    ],
+)
+def test_percent_encoding_of_section_2_2_2(rule: str, path: str) -> None:
+    assert not allows(f"User-agent: *\nDisallow: {rule}", path)
+    assert allows(f"User-agent: *\nDisallow: {rule}", "/other")
+
+
+def test_an_encoded_slash_is_not_a_slash() -> None:
+    assert allows("User-agent: *\nDisallow: /a/b", "/a%2Fb")
+
+
+def test_groups_of_one_name_are_merged() -> None:
+    ours = "User-agent: ipmicra\nDisallow:"
+    file = f"{ours} /a\n\nUser-agent: x\nDisallow: /\n\n{ours} /b\n"
+    assert not allows(file, "/a")
+    assert not allows(file, "/b")
+    assert allows(file, "/c")
+
+
+def test_our_own_group_replaces_the_one_for_everybody() -> None:
+    assert allows("User-agent: *\nDisallow: /\n\nUser-agent: IPMicra/2.0\nAllow: /\n", "/x")
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "\ufeffUser-agent: *\nDisallow: /x",
+        "User-agent: *\rDisallow: /x",
+        "User-agent: *\r\nDisallow: /x # why",
+        "  user-agent :  *  \n  DISALLOW :  /x  ",
+        "Unknown: 1\nUser-agent: *\nUnknown: 2\nDisallow: /x",
+        "Disallow: /before-any-group\nUser-agent: *\n\n\nDisallow: /x",
+        "User-agent: *\nSitemap: https://e.org/s.xml\nDisallow: /x",
+    ],
+)
+def test_sloppy_files_are_read(file: str) -> None:
+    assert not allows(file, "/x")
+    assert allows(file, "/before-any-group")
+
+
+def test_crawl_delay_and_sitemaps_are_heard() -> None:
+    robots = parse_robots(
+        b"Sitemap: https://e.org/a.xml\nUser-agent: *\nCrawl-delay: 2.5\nsitemap: /b.xml\n", "ipmicra"
+    )
+    assert robots.crawl_delay_seconds == 2.5
+    assert robots.sitemaps == ("https://e.org/a.xml", "/b.xml")
+
+
+@pytest.mark.parametrize("value", ["", "soon", "-1", "inf", "nan"])
+def test_a_crawl_delay_that_is_no_time_is_ignored(value: str) -> None:
+    file = f"User-agent: *\nCrawl-delay: {value}\n".encode()
+    assert parse_robots(file, "ipmicra").crawl_delay_seconds is None
+
+
+def test_what_is_beyond_500_kib_is_not_read() -> None:
+    filler = b"#" * (ROBOTS_BYTES_MAX - 30) + b"\n"
+    file = b"User-agent: *\n" + filler + b"Disallow: /a\nDisallow: /b\n"
+    robots = parse_robots(file, "ipmicra")
+    assert not robots.allows("/a") or robots.allows("/b")
+    assert parse_robots(b"User-agent: *\n" + b"#" * ROBOTS_BYTES_MAX + b"\nDisallow: /", "x").allows("/")
+
+
+def test_bytes_that_are_no_text_allow_everything() -> None:
+    assert parse_robots(bytes(range(256)) * 100, "ipmicra") == Robots()
+
+
+def test_a_rule_of_many_stars_costs_little() -> None:
+    rule = "/" + "*a" * 2_000 + "*b"
+    began = time.process_time()
+    assert allows(f"User-agent: *\nDisallow: {rule}", "/" + "a" * 2_000)
+    assert time.process_time() - began < 0.5
+
+
+@pytest.mark.parametrize(
+    ("status", "verdict"),
+    [
+        (200, Verdict.PARSE),
+        (204, Verdict.PARSE),
+        (301, Verdict.REDIRECT),
+        (308, Verdict.REDIRECT),
+        (400, Verdict.ALLOW_ALL),
+        (401, Verdict.ALLOW_ALL),
+        (403, Verdict.ALLOW_ALL),
+        (404, Verdict.ALLOW_ALL),
+        (410, Verdict.ALLOW_ALL),
+        (429, Verdict.DISALLOW_ALL),
+        (500, Verdict.DISALLOW_ALL),
+        (503, Verdict.DISALLOW_ALL),
+        (None, Verdict.DISALLOW_ALL),
+    ],
+)
+def test_what_a_status_means(status: int | None, verdict: Verdict) -> None:
+    assert verdict_on_status(status) is verdict
+
+
+def test_five_redirects_are_followed_and_the_sixth_means_unavailable() -> None:
+    assert [verdict_on_status(302, followed) for followed in (4, 5)] == [
+        Verdict.REDIRECT,
+        Verdict.ALLOW_ALL,
+    ]
+
+
+def test_disallow_all_forbids_every_page() -> None:
+    assert not DISALLOW_ALL.allows("/")
+    assert not DISALLOW_ALL.allows("/any?thing")
