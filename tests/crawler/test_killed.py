@@ -12,10 +12,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from ipmicra.crawler.frontier import Frontier
 from tests.crawler.crawling import records_in
 from tests.crawler.local_site import Answer, Asked, LocalSite, html
-
-from ipmicra.crawler.frontier import Frontier
 
 KILLS = int(os.environ.get("IPMICRA_KILLS", "8"))
 PAGES = 60 * KILLS
