@@ -1,0 +1,55 @@
+"""The bytes of packages -> a place where they last: files in the data folder, or any S3.
+
+Law: `keep` returns when the bytes would survive a power cut, and may be called again with the same
+bytes. The digest names the bytes, so nothing is ever overwritten with something else.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+from ipmicra.carrier.durable import sync_folder, write_durably
+from ipmicra.errors import HostFault
+
+
+class PackageStore(Protocol):
+    """Where packages lie, by their digest."""
+
+    def keep(self, digest: str, data: bytes) -> None: ...
+
+    def fetch(self, digest: str) -> bytes: ...
+
+    def discard(self, digest: str) -> None: ...
+
+
+class FilePackageStore:
+    """One file a package, in folders by the first two digits of the digest."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def keep(self, digest: str, data: bytes) -> None:
+        path = self._path(digest)
+        if path.exists():
+            return
+        if not path.parent.exists():
+            path.parent.mkdir(exist_ok=True)
+            sync_folder(self._folder)
+        try:
+            write_durably(path, data)
+        except OSError as error:
+            raise HostFault(f"keeping the package {digest[:12]} in {self._folder}: {error}") from error
+
+    def fetch(self, digest: str) -> bytes:
+        try:
+            return self._path(digest).read_bytes()
+        except FileNotFoundError as error:
+            raise HostFault(f"the package {digest[:12]} is missing from {self._folder}") from error
+
+    def discard(self, digest: str) -> None:
+        self._path(digest).unlink(missing_ok=True)
+
+    def _path(self, digest: str) -> Path:
+        return self._folder / digest[:2] / digest

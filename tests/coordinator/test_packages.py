@@ -1,0 +1,128 @@
+"""Packages come home: kept before they are acknowledged, integrated once, whoever dies in between."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from ipmicra.carrier.package import digest_of
+from ipmicra.coordinator import hosts, packages
+from ipmicra.coordinator.hosts import Refused
+from ipmicra.coordinator.package_stores import FilePackageStore, PackageStore
+from ipmicra.coordinator.packages import Arrival
+from ipmicra.coordinator.state.database import Database
+from ipmicra.errors import HostFault
+
+NOW = 1_800_000_000.0
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> PackageStore:
+    return FilePackageStore(tmp_path / "packages")
+
+
+@pytest.fixture
+def home(database: Database) -> Database:
+    with database.begin() as c:
+        hosts.register(c, "lima", "token", NOW, 3600)
+        hosts.enrol(c, "token", bytes(32), "192.0.2.1", NOW)
+    return database
+
+
+def arrival(sequence: int = 1, data: bytes = b"pages", epoch: int = 0) -> Arrival:
+    return Arrival("lima", sequence, digest_of(data), epoch, data)
+
+
+def test_a_store_keeps_what_it_was_given(store: PackageStore) -> None:
+    digest = digest_of(b"pages")
+    store.keep(digest, b"pages")
+    store.keep(digest, b"pages")
+    assert store.fetch(digest) == b"pages"
+    store.discard(digest)
+    store.discard(digest)
+    with pytest.raises(HostFault, match="is missing"):
+        store.fetch(digest)
+
+
+def test_the_same_package_is_taken_once_and_acknowledged_as_often_as_it_comes(
+    home: Database, store: PackageStore
+) -> None:
+    assert packages.receive(home, store, arrival(), NOW)
+    assert not packages.receive(home, store, arrival(), NOW)
+    with home.begin() as c:
+        assert packages.counts(c) == {"kept": 1}
+
+
+@pytest.mark.parametrize(
+    ("bad", "kind"),
+    [
+        (arrival()._replace(data=b"altered"), "digest"),
+        (arrival(data=b"another under the same number"), "number"),
+        (arrival(2, epoch=1), "epoch"),
+        (arrival(2)._replace(crawler="nobody"), "epoch"),
+    ],
+)
+def test_what_is_not_right_is_refused(
+    home: Database, store: PackageStore, bad: Arrival, kind: str
+) -> None:
+    packages.receive(home, store, arrival(), NOW)
+    with pytest.raises(Refused) as refused:
+        packages.receive(home, store, bad, NOW)
+    assert refused.value.refusal.kind == kind
+
+
+def test_late_packages_of_a_host_that_lost_its_lease_are_refused(
+    home: Database, store: PackageStore
+) -> None:
+    with home.begin() as c:
+        epoch = hosts.renew_lease(c, "lima", NOW, 60)
+    packages.receive(home, store, arrival(1, b"in time", epoch), NOW)
+    with home.begin() as c:
+        hosts.expire_leases(c, NOW + 61)
+    with pytest.raises(Refused, match="given to others"):
+        packages.receive(home, store, arrival(2, b"late", epoch), NOW + 62)
+    assert not packages.receive(home, store, arrival(1, b"in time", epoch), NOW + 62)
+
+
+def test_a_claim_that_runs_out_is_anybodys(home: Database, store: PackageStore) -> None:
+    packages.receive(home, store, arrival(), NOW)
+    with home.begin() as c:
+        [first] = packages.claim(c, "a", NOW, 60, 10)
+        assert packages.claim(c, "b", NOW + 30, 60, 10) == []
+        assert packages.claim(c, "b", NOW + 61, 60, 10) == [first]
+        assert packages.integrated(c, first, NOW)
+        assert not packages.integrated(c, first, NOW)
+        assert packages.claim(c, "b", NOW + 200, 60, 10) == []
+
+
+def test_a_damaged_package_is_kept_aside_with_its_reason(home: Database, store: PackageStore) -> None:
+    packages.receive(home, store, arrival(), NOW)
+    with home.begin() as c:
+        [claimed] = packages.claim(c, "a", NOW, 60, 10)
+        assert packages.refused(c, claimed, "no package", NOW)
+        assert packages.counts(c) == {"refused": 1}
+    assert store.fetch(claimed.digest) == b"pages"
+
+
+def test_many_workers_share_the_packages_without_overlap(home: Database, store: PackageStore) -> None:
+    for number in range(60):
+        packages.receive(home, store, arrival(number, b"%d" % number), NOW)
+    taken: list[packages.Claimed] = []
+
+    def work(name: str) -> None:
+        while True:
+            with home.begin() as c:
+                claimed = packages.claim(c, name, NOW, 60, 7)
+            if not claimed:
+                return
+            assert len(claimed) <= 7
+            taken.extend(claimed)
+
+    threads = [threading.Thread(target=work, args=(f"w{i}",)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(claimed.sequence for claimed in taken) == list(range(60))
