@@ -1,0 +1,246 @@
+"""What every index must do. A second engine joins by one more entry in ENGINES."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.search.worlds import gone, package, seen
+
+from ipmicra.carrier.record import Record
+from ipmicra.search.contract import Index, Request
+from ipmicra.search.tantivy_index import TantivyIndex
+
+ENGINES: dict[str, Callable[[Path], Index]] = {
+    "tantivy": lambda folder: TantivyIndex(folder, writable=True),
+}
+
+
+@pytest.fixture(params=list(ENGINES.values()), ids=list(ENGINES))
+def index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Index]:
+    opened: Index = request.param(tmp_path)
+    yield opened
+    opened.close()
+
+
+def fill(index: Index, *records: Record, crawler: str = "athens", sequence: int = 1) -> int:
+    changed = index.integrate(*package(records, crawler, sequence))
+    index.commit()
+    return changed
+
+
+def found(index: Index, text: str, per_site: int = 0) -> list[str]:
+    return [hit.url for hit in index.search(Request(text=text, per_site=per_site)).hits]
+
+
+A, B, C = "http://a.example/", "http://b.example/", "http://c.example/docs/install.html"
+
+
+@pytest.mark.parametrize(
+    ("text", "urls"),
+    [
+        ("crawler", [A]),
+        ("crawlers", [A]),  # stemmed
+        ("CRAWLER", [A]),
+        ("naive", [B]),  # accents do not matter
+        ("naïve", [B]),
+        ("nothing", []),
+        ("quick brown", [A, B]),
+        ('"quick brown"', [A]),
+        ('"brown quick"', [B]),
+        ("brown -crawler", [B]),
+        ("-crawler brown", [B]),
+        ("crawler OR naive", [A, B]),
+        ("(crawler OR naive) quick", [A, B]),
+        ("brown AND crawler", [A]),
+        ("site:a.example", [A]),
+        ("site:example brown", [A, B]),
+        ("brown -site:a.example", [B]),
+        ("lang:de", [C]),
+        ("inurl:install", [C]),
+        ("inurl:docs/install", [C]),
+        ("intitle:first", [A]),
+        ("häuser", [C]),
+        ("haus", [C]),  # German stemming: Häuser
+        ("after:2020", [B]),
+        ("before:2020 brown", []),
+        ("after:2019-12-31 before:2020-01-03", [B]),
+        ("near:athens brown", [A, B]),
+        ("near:paris", []),
+        ("", []),
+        ("-", []),
+        ("()", []),
+        ('""', []),
+    ],
+)
+def test_a_question_finds_what_it_asks_for(index: Index, text: str, urls: list[str]) -> None:
+    dated = '<meta property="article:modified_time" content="2020-01-02">'
+    fill(
+        index,
+        seen(A, "First page", "A quick brown crawler."),
+        seen(B, "Second page", "A brown quick naïve fox.", head=dated),
+        seen(C, "Installation", "Die alten Häuser.", language="de"),
+    )
+    assert sorted(found(index, text)) == sorted(urls)
+
+
+@pytest.mark.parametrize("text", ["日本", "東京都", "天気", "서울"])
+def test_text_without_spaces_is_found(index: Index, text: str) -> None:
+    fill(
+        index,
+        seen(A, "日本語", "今日は東京都の天気がいいです。", language="ja"),
+        seen(B, "한국어", "오늘 서울의 날씨", language="ko"),
+    )
+    assert found(index, text) == ([B] if text == "서울" else [A])
+
+
+def test_a_word_counts_most_in_the_title(index: Index) -> None:
+    filler = "other words that make a text " * 5
+    fill(
+        index,
+        seen(A, "about nothing", f"<p>{filler} zebra"),
+        seen(B, "zebra", f"<p>{filler}"),
+        seen(C, "about nothing", f"<h2>zebra</h2><p>{filler}"),
+    )
+    assert found(index, "zebra") == [B, C, A]
+
+
+def test_a_page_is_found_by_what_links_to_it_say(index: Index) -> None:
+    fill(index, seen(B, "target", "some text"))
+    assert found(index, "pelican") == []
+    fill(index, seen(A, "source", f'<a href="{B}">pelican</a>'), sequence=2)
+    assert found(index, "pelican")[0:2] == [B, A] or found(index, "pelican")[0:2] == [A, B]
+    fill(index, seen(A, "source", "no link any more", visit=2), sequence=3)
+    assert found(index, "pelican") == []
+
+
+def test_of_two_equal_pages_the_one_that_others_link_to_is_first(index: Index) -> None:
+    links = [seen(f"http://{name}.example/", name, f'<a href="{B}">x</a>') for name in ("d", "e", "f")]
+    fill(index, seen(A, "walrus", "one text"), seen(B, "walrus", "two text"), *links)
+    assert found(index, "walrus") == [B, A]
+
+
+def test_a_changed_page_is_found_changed_and_a_deleted_one_is_gone(index: Index) -> None:
+    fill(index, seen(A, "before", "apples"))
+    fill(index, seen(A, "after", "oranges", visit=2), sequence=2)
+    assert (found(index, "apples"), found(index, "oranges")) == ([], [A])
+    fill(index, gone(A, visit=3), sequence=3)
+    assert (found(index, "oranges"), index.page_count()) == ([], 0)
+
+
+def test_what_arrives_twice_or_late_changes_nothing(index: Index) -> None:
+    newer, older = seen(A, "newer", "oranges", visit=2), seen(A, "older", "apples", visit=1)
+    assert fill(index, newer, sequence=2) == 1
+    assert fill(index, newer, sequence=2) == 0
+    assert fill(index, newer, sequence=3) == 0  # the same visit in another package
+    assert fill(index, older, sequence=1) == 0
+    assert fill(index, gone(A, visit=1), sequence=4) == 0
+    assert (found(index, "oranges"), found(index, "apples"), index.page_count()) == ([A], [], 1)
+
+
+def test_a_page_that_asks_to_stay_out_is_not_found(index: Index) -> None:
+    fill(index, seen(A, "x", "secret", head='<meta name=robots content="noindex">'))
+    assert found(index, "secret") == []
+
+
+def test_a_page_that_asks_for_no_snippet_shows_none(index: Index) -> None:
+    fill(index, seen(A, "x", "secret words", head='<meta name=robots content="nosnippet">'))
+    assert index.search(Request(text="secret")).hits[0].snippet == ""
+
+
+def test_near_duplicates_are_folded_into_the_best(index: Index) -> None:
+    text = " ".join(f"word{number * number % 97}" for number in range(400))
+    fill(
+        index,
+        seen(A, "original", text),
+        seen(B, "original", f"{text} copied"),
+        seen(C, "other", "word1"),
+    )
+    answer = index.search(Request(text="word1", per_site=0))
+    assert len(answer.hits) == 2
+    assert {hit.url: hit.alike for hit in answer.hits}[C] == 0
+    assert sum(hit.alike for hit in answer.hits) == 1
+
+
+def test_a_site_shows_its_best_page_and_how_many_more_it_has(index: Index) -> None:
+    pages = [seen(f"{A}{number}", "otter", f"otter {'text ' * number}") for number in range(5)]
+    fill(index, *pages, seen(B, "otter", "otter too"))
+    answer = index.search(Request(text="otter"))
+    assert sorted(hit.site for hit in answer.hits) == ["a.example", "b.example"]
+    assert {hit.site: hit.more_from_site for hit in answer.hits} == {"a.example": 4, "b.example": 0}
+    assert len(found(index, "otter", per_site=0)) == 6
+    assert answer.total == 6
+
+
+def test_a_misspelt_question_is_answered_with_a_better_one(index: Index) -> None:
+    fill(index, seen(A, "x", "the elephant walks"))
+    assert index.search(Request(text="elefant walks")).did_you_mean == "elephant walks"
+    assert index.search(Request(text="elephnat")).did_you_mean == "elephant"
+    assert index.search(Request(text="elephant")).did_you_mean == ""
+    assert index.search(Request(text="xyzzy")).did_you_mean == ""
+
+
+def test_a_hit_tells_when_and_by_whom_the_page_was_seen(index: Index) -> None:
+    fill(index, seen(A, "Title", "hello", visit=7), crawler="nicosia")
+    hit = index.search(Request(text="hello")).hits[0]
+    assert (hit.crawler, hit.fetched_at_ms, hit.title, hit.language) == (
+        "nicosia",
+        7 * 86_400_000,
+        "Title",
+        "en",
+    )
+
+
+def test_nothing_of_a_page_reaches_an_answer_unescaped(index: Index) -> None:
+    fill(index, seen(A, "x", "&lt;script&gt;alert(1)&lt;/script&gt; needle &amp; &quot;hay&quot;"))
+    snippet = index.search(Request(text="needle")).hits[0].snippet
+    assert "<mark>needle</mark>" in snippet
+    assert "<script" not in snippet.replace("<mark>", "")
+    assert "&lt;script&gt;" in snippet
+
+
+def test_results_can_be_paged_through(index: Index) -> None:
+    fill(
+        index, *[seen(f"http://s{number}.example/", "otter", f"otter n{number}") for number in range(30)]
+    )
+    pages = [
+        hit.url
+        for offset in range(0, 40, 10)
+        for hit in index.search(Request(text="otter", offset=offset)).hits
+    ]
+    assert len(pages) == len(set(pages)) == 30
+
+
+def test_a_question_beyond_the_caps_is_cut_and_says_so(index: Index) -> None:
+    fill(index, seen(A, "x", "word"))
+    answer = index.search(Request(text="word " * 500))
+    assert answer.partial
+    assert answer.remarks
+    assert [hit.url for hit in answer.hits] == [A]
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    text=st.text(alphabet='ab"()-:ORsitelangnear*~^[]{}\\/ \0日é', max_size=200) | st.text(max_size=60)
+)
+def test_any_text_is_a_question(index: Index, text: str) -> None:
+    if index.page_count() == 0:
+        fill(index, seen(A, "ab", "a b site lang"))
+    answer = index.search(Request(text=text))
+    assert len(answer.hits) <= 1
+
+
+def test_hostile_questions_cost_little(index: Index) -> None:
+    fill(index, *[seen(f"{A}{number}", f"t{number}", "a b c d e f g " * 50) for number in range(50)])
+    for text in (
+        "(" * 900,
+        '"' * 900,
+        "a OR " * 200,
+        "-a " * 300,
+        "(a OR (b OR (c OR (d OR (e OR (f" * 20,
+        "a*" * 400,
+    ):
+        assert index.search(Request(text=text)).took_ms < 500
