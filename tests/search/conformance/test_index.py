@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.search.worlds import gone, package, seen
 
 from ipmicra.carrier.record import Record
 from ipmicra.search.contract import Index, Request
 from ipmicra.search.tantivy_index import TantivyIndex
+from tests.search.worlds import gone, package, seen
 
 ENGINES: dict[str, Callable[[Path], Index]] = {
     "tantivy": lambda folder: TantivyIndex(folder, writable=True),
