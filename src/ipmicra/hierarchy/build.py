@@ -23,6 +23,7 @@ from ipmicra.hierarchy.texts import PackedTexts, Texts
 from ipmicra.hierarchy.tree import SubnetTree
 
 Column: TypeAlias = NDArray[Any]  # of the type that its name has in `FACTS`, or narrower
+JUMP_BITS_MAX = 24
 V4_LAST = (1 << 32) - 1
 V6_LAST = (1 << 64) - 1  # of each half
 
@@ -109,9 +110,13 @@ def _columns(
 
 
 def _jumps(starts: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """The place of each /16 among the starts, and at the end that of the end."""
-    blocks = np.arange(1 << 16, dtype=np.uint32) << np.uint32(16)
-    return np.append(np.searchsorted(starts, blocks), len(starts)).astype(np.uint32)
+    """The place of each block of addresses among the starts, and at the end that of the end.
+
+    About one block for two subnets: 2 bytes a subnet, and a lookup is left with a few steps.
+    """
+    bits = min(max(len(starts) // 2, 1).bit_length() - 1, JUMP_BITS_MAX)
+    blocks = np.arange(1 << bits, dtype=np.uint64) << np.uint64(32 - bits)
+    return np.append(np.searchsorted(starts, blocks.astype(np.uint32)), len(starts)).astype(np.uint32)
 
 
 def _organisation_order(

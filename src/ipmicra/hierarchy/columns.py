@@ -24,7 +24,9 @@ class TreeColumns:
 
     v4_starts: NDArray[np.uint32]
     v4_lasts: NDArray[np.uint32]
-    v4_jumps: NDArray[np.uint32]  # for each value of the top 16 bits, the first subnet that starts there
+    v4_jumps: NDArray[
+        np.uint32
+    ]  # for each value of the top bits, the first subnet from there on; a last one
     v6_starts_high: NDArray[np.uint64]
     v6_starts_low: NDArray[np.uint64]
     v6_lasts_high: NDArray[np.uint64]

@@ -2,8 +2,8 @@
 
 The subnets are sorted by start. The last one that starts at or before an address either holds it or
 lies wholly before it; then one of its ancestors does. One address at a time: bisect between the two
-bounds that the top 16 bits give, then climb. A batch: sort it, so that neighbours touch the same memory,
-search, and climb with those that have not arrived.
+bounds that its top bits give, then climb. A batch: sort it roughly, so that neighbours touch the same
+memory, search, and climb with those that have not arrived.
 """
 
 from __future__ import annotations
@@ -16,23 +16,25 @@ from numpy.typing import NDArray
 from ipmicra.hierarchy.columns import TreeColumns
 
 LOW_64 = (1 << 64) - 1
+V4_BITS = 32
 Answers = NDArray[np.int64]
 
 
 class V4Search:
     """Over subnets 0 ... of IPv4."""
 
-    __slots__ = ("_columns", "_jumps", "_lasts", "_parents", "_starts")
+    __slots__ = ("_columns", "_jumps", "_lasts", "_parents", "_shift", "_starts")
 
     def __init__(self, columns: TreeColumns) -> None:
         self._columns = columns
         self._starts = columns.v4_starts.data
         self._lasts = columns.v4_lasts.data
         self._jumps = columns.v4_jumps.data
+        self._shift = V4_BITS - (len(self._jumps) - 1).bit_length() + 1
         self._parents = columns.parents.data
 
     def smallest(self, address: int) -> int:
-        block = address >> 16
+        block = address >> self._shift
         jumps = self._jumps
         here: int = bisect_right(self._starts, address, jumps[block], jumps[block + 1]) - 1
         lasts = self._lasts
@@ -45,15 +47,12 @@ class V4Search:
         return bisect_left(self._starts, address)
 
     def smallest_batch(self, addresses: NDArray[np.uint32]) -> Answers:
-        keys = addresses.astype(np.uint64)
-        keys <<= np.uint64(32)
-        keys |= np.arange(len(keys), dtype=np.uint64)
-        keys.sort()
-        ordered = (keys >> np.uint64(32)).astype(np.uint32)
+        order = np.argsort((addresses >> np.uint32(16)).astype(np.uint16), kind="stable")  # by radix
+        ordered = addresses[order]
         here = np.searchsorted(self._columns.v4_starts, ordered, "right") - 1
         _climb(here, np.flatnonzero(self._columns.v4_lasts[here] < ordered), ordered, self._columns)
         answers = np.empty_like(here)
-        answers[(keys & np.uint64(0xFFFFFFFF)).view(np.int64)] = here
+        answers[order] = here
         return answers
 
 
