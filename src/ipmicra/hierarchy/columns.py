@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from ipmicra.hierarchy.texts import PackedTexts
 
+INDEX_COLUMNS = ("by_organisation", "organisation_bounds")
+
 TableNumbers: TypeAlias = NDArray[np.uint8] | NDArray[np.uint16]
 
 
@@ -42,9 +44,18 @@ class TreeColumns:
     organisation_bounds: NDArray[np.uint32]  # where each organisation's part of it begins
 
     @property
-    def resident_bytes(self) -> int:
-        """What all columns take in memory."""
-        return sum(int(getattr(self, field.name).nbytes) for field in fields(self))
+    def tree_bytes(self) -> int:
+        """What lookups and walks can touch: all columns but the index by organisation."""
+        return sum(
+            int(getattr(self, field.name).nbytes)
+            for field in fields(self)
+            if field.name not in INDEX_COLUMNS
+        )
+
+    @property
+    def index_bytes(self) -> int:
+        """The index by organisation, mapped but untouched until an organisation's subnets are asked for."""
+        return sum(int(getattr(self, name).nbytes) for name in INDEX_COLUMNS)
 
 
 @dataclass(frozen=True)
