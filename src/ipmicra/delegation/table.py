@@ -19,6 +19,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from ipmicra.delegation.adaptive import Adaptive, AdaptiveSettings
 from ipmicra.delegation.asking_all import BruteForce, Worst
 from ipmicra.delegation.by_lot import Hashed, Hashing, Lots, Nothing
 from ipmicra.delegation.first_fit import FirstFit, FirstFitSettings
@@ -60,6 +61,12 @@ STRATEGIES: dict[str, Entry[Any]] = {
         IPMicra,
         main="threshold",
         words={word: ("organisation", word) for word in ("inherit", "confirm")},
+    ),
+    "adaptive": Entry(
+        "asks the probe worth most, stops when none is worth its price in ms",
+        AdaptiveSettings,
+        Adaptive,
+        main="price",
     ),
 }
 

@@ -1,0 +1,101 @@
+"""Examples, their prior weights and the answers so far -> what is believed of one site.
+
+Each example foretells the site's round trips; an answer multiplies its weight by how well it foretold
+it (a Student t, so that one odd answer ruins nothing). A site's own access link shifts all its round
+trips alike: each example's shift is estimated from its residuals and held back by how wide shifts are.
+
+Law: weights add up to one and no number is NaN, whatever was answered. Asks nobody, decides nothing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ipmicra.delegation.adaptive.arrays import Floats
+from ipmicra.delegation.adaptive.bounds import least_ms
+from ipmicra.delegation.adaptive.closeness import Prior
+from ipmicra.delegation.adaptive.experience import Experience
+from ipmicra.delegation.adaptive.spreads import FREEDOM, Spreads
+
+SHIFTS_DOWN, SHIFTS_UP = -2.0, 6.0  # in widths: an access link is seldom faster, at times much slower
+
+
+class Belief:
+    """About one site, from its prior on."""
+
+    def __init__(self, prior: Prior, experience: Experience, spreads: Spreads) -> None:
+        self.prior = prior
+        self._experience = experience
+        self._widths = spreads
+        self.values_ms, self.doubts_ms, self.kinds = experience.gathered(prior.rows)
+        self.spreads_ms = spreads.of(self.values_ms, self.doubts_ms, self.kinds)
+        self.weights = prior.weights
+        self.means_ms = self.values_ms
+        self.bounds_ms: Floats = np.zeros(self.values_ms.shape[1])
+        self.columns: list[int] = []
+        self.answers_ms: list[float] = []
+        self._shifts: Floats = np.zeros(len(self.weights))
+        self._log_prior = np.log(np.maximum(prior.weights, 1e-300))
+
+    def hear(self, column: int, round_trip_ms: float) -> None:
+        """One crawler's answer."""
+        self.columns.append(column)
+        self.answers_ms.append(round_trip_ms)
+        mutual, light = self._experience.rows_of(column)
+        self.bounds_ms = np.maximum(self.bounds_ms, least_ms(round_trip_ms, mutual, light))
+        self._shift()
+        self._weigh()
+        self.means_ms = np.maximum(self.values_ms + self._shifts[:, None], self.bounds_ms)
+
+    def _shift(self) -> None:
+        variance, width = self._widths.shift_variance, self._widths.shift_variance**0.5
+        precision = self._precision()
+        raw = (precision * self._unshifted()).sum(axis=1) / (precision.sum(axis=1) + 1 / variance)
+        self._shifts = np.clip(raw, SHIFTS_DOWN * width, SHIFTS_UP * width)
+
+    def _weigh(self) -> None:
+        variance = self._widths.shift_variance
+        asked = self.spreads_ms[:, self.columns]
+        scores = (self.residuals_ms() / asked) ** 2
+        logs = self._log_prior - (FREEDOM + 1) / 2 * np.log1p(scores / FREEDOM).sum(axis=1)
+        logs -= np.log(asked).sum(axis=1) + 0.5 * self._shifts**2 / variance
+        logs -= 0.5 * np.log1p(variance * self._precision().sum(axis=1))
+        weights = np.exp(logs - logs.max())
+        self.weights = weights / weights.sum()
+
+    def _precision(self) -> Floats:
+        return 1.0 / self.spreads_ms[:, self.columns] ** 2
+
+    def _unshifted(self) -> Floats:
+        return np.array(self.answers_ms) - self.values_ms[:, self.columns]
+
+    def residuals_ms(self) -> Floats:
+        """Example by answer: what the example and its shift leave unexplained."""
+        return self._unshifted() - self._shifts[:, None]
+
+    def teach(self) -> None:
+        """Let the widths learn from this site's answers."""
+        if self.columns:
+            asked = self.columns
+            self._widths.learn(
+                self.residuals_ms(),
+                self.values_ms[:, asked],
+                self.spreads_ms[:, asked],
+                self.kinds,
+                self.weights,
+            )
+            left = 1.0 / (self._precision().sum(axis=1) + 1 / self._widths.shift_variance)
+            self._widths.learn_shift(self._shifts, left, self.weights)
+
+    def summary(self) -> tuple[Floats, Floats]:
+        """The site as an example: believed round trips with their doubts, the measured ones exact."""
+        values: Floats = self.weights @ self.means_ms
+        square: Floats = self.weights @ ((self.means_ms - values) ** 2 + CARRIED * self.spreads_ms**2)
+        doubts = np.sqrt(square)
+        values[self.columns], doubts[self.columns] = self.answers_ms, 0.0
+        return values, doubts
+
+
+# Of an example's variance, the share that its follower inherits as doubt about what was not measured;
+# the rest is added anew when the follower is compared with a site.
+CARRIED = 0.5

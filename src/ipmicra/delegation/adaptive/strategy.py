@@ -1,0 +1,200 @@
+"""A target -> the few probes worth asking -> its nearest crawler, with reasons.
+
+What is believed of a site comes from examples (`experience`), weighed by what the site shares with them
+(`closeness`) and by how well they foretold the answers so far (`belief`). The probe worth most is asked
+(`worth`), until none is worth its price. Then the site is an example itself.
+
+Law: the chosen crawler has answered, unless its subnet is known to agree. Nothing is learnt about places
+from an address that is in many of them.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Generator
+
+import numpy as np
+
+from ipmicra.delegation.adaptive.agreement import Agreement
+from ipmicra.delegation.adaptive.belief import Belief
+from ipmicra.delegation.adaptive.closeness import Ties
+from ipmicra.delegation.adaptive.experience import Experience
+from ipmicra.delegation.adaptive.explanation import candidates_step, stop_step, ties_step
+from ipmicra.delegation.adaptive.facts import Facts, facts_of
+from ipmicra.delegation.adaptive.mutual import middle_ms
+from ipmicra.delegation.adaptive.settings import AdaptiveSettings
+from ipmicra.delegation.adaptive.spreads import Spreads
+from ipmicra.delegation.adaptive.worth import choice
+from ipmicra.delegation.crawlers import CrawlerProfile
+from ipmicra.delegation.decision import Decision, Why
+from ipmicra.delegation.delegations import Ground
+from ipmicra.delegation.inquiry import Inquiry
+from ipmicra.delegation.learning import LearningStrategy
+from ipmicra.delegation.probes import Answer, CrawlerId, Measurement, Probe, Target
+from ipmicra.delegation.strategy import Delegating
+from ipmicra.delegation.subnets import Subnets, known_subnet
+from ipmicra.hierarchy import Subnet
+
+
+class Adaptive(LearningStrategy):
+    """Asks the probe worth most, and stops when none is worth its price."""
+
+    def __init__(self, tree: Subnets, rng: random.Random, settings: AdaptiveSettings) -> None:
+        super().__init__(tree, rng, settings.silent_probes_max, settings.retry_after_s)
+        self._settings = settings
+        self.experience = Experience(tree, settings)
+        self.ties = Ties(settings)
+        self.spreads = Spreads()
+        self.agreement = Agreement()
+
+    # --- what is whose --------------------------------------------------------
+
+    def delegated(self, target: Target) -> CrawlerId | None:
+        """The address's own owner, else that of its subnet where its sites agree."""
+        owner = self.delegations.owner(target.address)
+        return self._inherited(target) if owner is None else owner
+
+    def ground_of(self, target: Target) -> Ground:
+        """The address, unless it goes with its subnet."""
+        if self.delegations.owner(target.address) is None and self._inherited(target) is not None:
+            subnet = known_subnet(self.tree, target.address)
+            return target.address if subnet is None else subnet
+        return target.address
+
+    def _inherited(self, target: Target) -> CrawlerId | None:
+        subnet = known_subnet(self.tree, target.address)
+        owner = None if subnet is None else self.delegations.owner(subnet)
+        return (
+            owner if subnet is not None and owner is not None and self._agrees(subnet, owner) else None
+        )
+
+    def _agrees(self, subnet: Subnet, owner: CrawlerId) -> bool:
+        wrong_ms = middle_ms(self.experience.mutual.round_trips_ms) / 2
+        doubt = self.agreement.doubt(self.tree.range_of(subnet), owner)
+        return doubt * wrong_ms < self._settings.price
+
+    # --- deciding -------------------------------------------------------------
+
+    def delegate(self, target: Target, now_s: float, *, afresh: bool = False) -> Delegating:
+        if not afresh and (kept := self._kept(target, now_s)) is not None:
+            return kept
+        inquiry = Inquiry(self, target, now_s)
+        if not afresh:
+            inquiry.recall(self._settings.remember_s)
+        if not self.crawlers.awake:
+            return inquiry.decision(None, Why.NO_CRAWLER_AWAKE)
+        facts = facts_of(target.address, self.tree)
+        belief = yield from self._asked(inquiry, facts)
+        return self._end(inquiry, facts, belief)
+
+    def _kept(self, target: Target, now_s: float) -> Decision | None:
+        owner = self.delegations.owner(target.address)
+        if owner is not None:
+            return self.kept(owner)
+        owner = self._inherited(target)
+        subnet = known_subnet(self.tree, target.address)
+        if owner is not None and subnet is not None and self.rng.random() >= self._settings.explore:
+            return self.kept(owner, subnet)
+        return self.settled(target, (), now_s)
+
+    def _asked(self, inquiry: Inquiry, facts: Facts) -> Generator[Probe, Answer, Belief]:
+        """Ask until nothing is worth asking. The belief is begun anew when crawlers come or go."""
+        curious = self.rng.random() < self._settings.explore
+        belief, version = self._begun(inquiry, facts), self.experience.version
+        while not self.no_use(inquiry):
+            if version != self.experience.version:
+                belief, version = self._begun(inquiry, facts), self.experience.version
+            column, saving_ms = choice(belief, self._askable(inquiry), _best_ms(inquiry))
+            if column is None:
+                break
+            crawler = self.experience.mutual.profiles[column].id
+            if saving_ms < self._settings.price:
+                if not curious:
+                    inquiry.steps.append(stop_step(crawler, saving_ms, self._settings.price))
+                    break
+                curious = False
+                inquiry.note("curious", "one probe more, so that beliefs do not confirm themselves")
+            round_trip_ms = yield from inquiry.ask(crawler)
+            if round_trip_ms is not None and version == self.experience.version:
+                belief.hear(column, round_trip_ms)
+        return belief
+
+    def _begun(self, inquiry: Inquiry, facts: Facts) -> Belief:
+        """The belief from the prior, and from what is known already."""
+        self.experience.ready()
+        near = self.experience.near(facts.country) if self._settings.country else None
+        prior = self.ties.prior(facts, near, self.experience.blocks())
+        belief = Belief(prior, self.experience, self.spreads)
+        for crawler, round_trip_ms in inquiry.round_trips_ms().items():
+            if (column := self.experience.mutual.column.get(crawler)) is not None:
+                belief.hear(column, round_trip_ms)
+        return belief
+
+    def _askable(self, inquiry: Inquiry) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+        """Columns of crawlers awake, believed, and neither asked nor remembered."""
+        column = self.experience.mutual.column
+        known = inquiry.answers.keys() | inquiry.recalled_ms.keys()
+        return np.array(
+            [column[c] for c in self.crawlers.awake if c not in known and self.trust.believes(c)],
+            dtype=np.int64,
+        )
+
+    # --- concluding -----------------------------------------------------------
+
+    def _end(self, inquiry: Inquiry, facts: Facts, belief: Belief) -> Decision:
+        chosen = inquiry.fastest()
+        if belief.columns:
+            inquiry.steps += [
+                ties_step(belief),
+                candidates_step(belief, self.experience.mutual.profiles),
+            ]
+        grounds: tuple[Ground, ...] = (inquiry.target.address,)
+        if chosen is not None and not inquiry.near:
+            self._become_wiser(inquiry, facts, belief)
+            grounds += self._subnet_with(inquiry.target, chosen)
+        return self.concluded(inquiry, chosen, Why.BELIEVED, grounds)
+
+    def _become_wiser(self, inquiry: Inquiry, facts: Facts, belief: Belief) -> None:
+        same = belief.values_ms.shape[1] == len(self.experience.mutual)
+        if same and belief.columns:
+            self.ties.learn(belief.prior, belief.weights)
+            belief.teach()
+            if self._settings.sites:
+                self.experience.remember(inquiry.target.address, facts, *belief.summary())
+
+    def _subnet_with(self, target: Target, chosen: CrawlerId) -> tuple[Ground, ...]:
+        """The subnet goes along where most of its sites go to the chosen crawler."""
+        subnet = known_subnet(self.tree, target.address)
+        if subnet is None:
+            return ()
+        most = self.agreement.count(self.tree.range_of(subnet), chosen)
+        return (subnet,) if most == chosen else ()
+
+    # --- events ---------------------------------------------------------------
+
+    def learn(self, measurement: Measurement) -> None:
+        """A remembered site is measured again: its example follows."""
+        super().learn(measurement)
+        value = measurement.round_trip_ms
+        if value is not None and np.isfinite(value) and value > 0:
+            self.experience.correct(measurement.address, measurement.crawler, value)
+
+    def crawlers_measured(self, one: CrawlerId, other: CrawlerId, round_trip_ms: float) -> None:
+        super().crawlers_measured(one, other, round_trip_ms)
+        believed_ms = self.crawlers.mutual_ms(one, other)
+        if believed_ms is not None and one != other:
+            self.experience.measure(one, other, believed_ms)
+
+    def crawler_joined(self, profile: CrawlerProfile) -> None:
+        super().crawler_joined(profile)
+        self.experience.join(profile)
+
+    def crawler_left(self, crawler: CrawlerId) -> tuple[Ground, ...]:
+        self.experience.leave(crawler)
+        self.agreement.forget(crawler)
+        return super().crawler_left(crawler)
+
+
+def _best_ms(inquiry: Inquiry) -> float | None:
+    fastest = inquiry.fastest()
+    return None if fastest is None else inquiry.round_trips_ms()[fastest]
