@@ -76,6 +76,13 @@ class Strategy(ABC):
         """The range whose measurements count for the address."""
         return AddressRange.of_address(address)
 
+    def place_of_ground(self, ground: Ground) -> AddressRange | None:
+        """The range that a ground's measurements are remembered under; a site has none."""
+        if isinstance(ground, int):
+            whole = self.tree.range_of(ground)
+            return self.place_of(whole.first_address()) if whole.is_unary else whole
+        return None if isinstance(ground, str) else self.place_of(ground)
+
     # --- events -------------------------------------------------------------
 
     def learn(self, measurement: Measurement) -> None:

@@ -1,0 +1,46 @@
+"""A new ground whose best crawler is full -> the papers' two ways out (the later paper, III.F).
+
+(a) `release`: the full crawler takes it and gives up one of its old ones, by a heuristic. (b)
+`second-best`: the new ground goes to the next-best crawler that has room.
+
+Law: nobody is overfull afterwards who was not before, as far as anybody has room at all.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from ipmicra.delegation.balancing.loads import Loads, Owners
+from ipmicra.delegation.balancing.moves import SingleMove, least_variance_move
+
+WayOut: TypeAlias = Literal["release", "second-best"]
+
+
+def owners_with_newcomer(
+    loads: Loads, newcomer: int, way: WayOut, heuristic: SingleMove = least_variance_move
+) -> Owners:
+    """The owners after the ground `newcomer` was taken in. Its owner in `loads` is its best crawler."""
+    owner = loads.owner.copy()
+    best = int(owner[newcomer])
+    if best not in loads.overfull(owner):
+        return owner
+    if way == "second-best":
+        owner[newcomer] = _second_best(loads, owner, newcomer)
+        return owner
+    while best in loads.overfull(owner):
+        move = heuristic(loads, owner, best)
+        if move is None:
+            break
+        owner[move.ground] = move.to
+    return owner
+
+
+def _second_best(loads: Loads, owner: Owners, newcomer: int) -> int:
+    costs = loads.costs_ms[newcomer].copy()
+    without = loads.carried(owner)
+    without[owner[newcomer]] -= loads.bytes_a_day[newcomer]
+    has_room = without + loads.bytes_a_day[newcomer] <= loads.capacity_bytes_a_day
+    costs[~has_room] = np.inf
+    return int(np.argmin(costs)) if np.isfinite(costs).any() else int(owner[newcomer])

@@ -1,0 +1,62 @@
+"""Round trips that were measured -> what to believe of those that were not.
+
+Law: a belief has a value and a spread everywhere, and repeats what was measured with spread 0. It is
+handed in: a strategy that knows more (countries, organisations, past sites) hands in its own.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers: TypeAlias = NDArray[np.float64]
+
+UNREACHED = 10.0  # times the slowest round trip there is: what silence is taken for
+SPREAD_SHARE = 0.25  # of the width between the bounds, as if they were two standard deviations off
+
+
+class Believed(NamedTuple):
+    """Ground by crawler."""
+
+    round_trips_ms: Numbers
+    spread_ms: Numbers
+
+
+class Belief(Protocol):
+    """NaN in `known_ms` is unknown, infinite is a silence."""
+
+    def __call__(self, known_ms: Numbers) -> Believed: ...
+
+
+class TriangleBelief:
+    """From the crawlers' round trips to each other, and nothing else.
+
+    Whoever measured r, at d from another crawler, leaves that one between |d - r| and d + r; the
+    narrowest of all such bounds hold, and their middle is believed.
+    """
+
+    def __init__(self, mutual_ms: Numbers) -> None:
+        """`mutual_ms`: crawler by crawler, 0 on the diagonal."""
+        self._mutual_ms = mutual_ms
+
+    def __call__(self, known_ms: Numbers) -> Believed:
+        measured = np.isfinite(known_ms)
+        least, most = self._bounds(known_ms, measured)
+        slowest = float(known_ms[measured].max(initial=float(self._mutual_ms.max(initial=1.0))))
+        middle = np.where(measured, known_ms, (least + most) / 2)
+        middle[np.isinf(known_ms)] = UNREACHED * slowest
+        spread = np.where(np.isnan(known_ms), np.maximum(1.0, SPREAD_SHARE * (most - least)), 0.0)
+        return Believed(middle, spread)
+
+    def _bounds(self, known_ms: Numbers, measured: NDArray[np.bool_]) -> tuple[Numbers, Numbers]:
+        """One measuring crawler at a time, so that memory stays that of the table."""
+        least = np.zeros_like(known_ms)
+        most = np.full_like(known_ms, 2 * float(self._mutual_ms.max(initial=1.0)))
+        for crawler, mutual_ms in enumerate(self._mutual_ms):
+            rows = measured[:, crawler]
+            own = known_ms[rows, crawler][:, None]
+            least[rows] = np.maximum(least[rows], np.abs(mutual_ms[None, :] - own))
+            most[rows] = np.minimum(most[rows], mutual_ms[None, :] + own)
+        return least, np.maximum(most, least)  # routes that break the triangle cross the bounds

@@ -1,0 +1,87 @@
+"""Who holds what, how heavy it is and how far from everybody -> one picture that all policies look at.
+
+Law: rows are grounds, columns are crawlers. A policy is judged by true round trips that it does not see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ipmicra.delegation.balancing.believing import Belief, Believed, Numbers
+
+Owners: TypeAlias = NDArray[np.int64]
+
+# Bytes a day are summed as floats: a crawler is full up to this share of its capacity, not overfull.
+ROUNDING_SHARE = 1e-9
+
+
+class Question(NamedTuple):
+    """A probe that a policy wants: this crawler to that ground."""
+
+    ground: int
+    crawler: int
+
+
+@dataclass(frozen=True)
+class Loads:
+    """The state of affairs before balancing."""
+
+    known_ms: Numbers  # ground by crawler; NaN unknown, infinite silent
+    belief: Belief
+    bytes_a_day: Numbers  # of each ground
+    capacity_bytes_a_day: Numbers  # of each crawler
+    owner: Owners  # of each ground
+
+    @cached_property
+    def believed(self) -> Believed:
+        return self.belief(self.known_ms)
+
+    @property
+    def costs_ms(self) -> Numbers:
+        """The best that is known of every pair: measured, else believed."""
+        return self.believed.round_trips_ms
+
+    def carried(self, owner: Owners) -> Numbers:
+        """What every crawler carries under these owners, bytes a day."""
+        count = len(self.capacity_bytes_a_day)
+        return np.bincount(owner, weights=self.bytes_a_day, minlength=count).astype(np.float64)
+
+    def overfull(self, owner: Owners) -> list[int]:
+        """The crawlers over their capacity, the fullest first."""
+        over = self.carried(owner) - self.capacity_bytes_a_day * (1 + ROUNDING_SHARE)
+        return [int(crawler) for crawler in np.argsort(-over, kind="stable") if over[crawler] > 0]
+
+    def learnt(self, answers_ms: Mapping[Question, float | None]) -> Loads:
+        """The picture with these answers, and with what is believed because of them."""
+        known = self.known_ms.copy()
+        for question, answer_ms in answers_ms.items():
+            known[question] = np.inf if answer_ms is None else answer_ms
+        return replace(self, known_ms=known)
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Who holds what after balancing. `relieved` is False where somebody had to stay overfull."""
+
+    owner: Owners
+    relieved: bool
+    probes: int = 0
+
+    def moves(self, before: Loads) -> list[tuple[int, int, int]]:
+        """Ground, from, to."""
+        changed = np.flatnonzero(self.owner != before.owner)
+        return [(int(g), int(before.owner[g]), int(self.owner[g])) for g in changed]
+
+    def total_ms(self, round_trips_ms: Numbers) -> float:
+        """The papers' global cost: the sum of everybody's round trips."""
+        return float(round_trips_ms[np.arange(len(self.owner)), self.owner].sum())
+
+
+def result(loads: Loads, owner: Owners, probes: int = 0) -> Assignment:
+    return Assignment(owner, not loads.overfull(owner), probes)
