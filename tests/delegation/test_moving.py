@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from tests.delegation.worlds import crawler, driven, strategy_with, target, told
-
 from ipmicra.delegation.crawlers import CrawlerProfile
 from ipmicra.delegation.moving import Inherited, Offered, leave_to_heirs, offer_to_newcomer
 from ipmicra.delegation.probes import Answer
 from ipmicra.delegation.strategy import Strategy
+from tests.delegation.worlds import crawler, driven, strategy_with, target, told
 
 NEAR_A, NEAR_B, AWAY = target("192.0.2.1"), target("192.0.2.2"), target("192.0.2.3")
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from tests.delegation.worlds import Teller, crawler, driven, strategy_with, target, told
-
 from ipmicra.delegation.balancing import POLICIES
 from ipmicra.delegation.balancing.picture import Moved, Weighed, balanced
 from ipmicra.delegation.crawlers import CrawlerProfile
 from ipmicra.delegation.delegations import Ground
 from ipmicra.delegation.probes import Answer
 from ipmicra.delegation.strategy import Strategy
+from tests.delegation.worlds import Teller, crawler, driven, strategy_with, target, told
 
 SITES = [target(f"192.0.2.{number}") for number in range(4)]
 
