@@ -22,6 +22,7 @@ from ipmicra.crawler.decisions.revisit import History, Watched, changes_per_seco
 from ipmicra.crawler.decisions.scope import SiteBudget
 from ipmicra.crawler.decisions.traps import DEFAULT_RULES, TrapRules, too_many_queries
 from ipmicra.crawler.decisions.urls import Site, Url, UrlKey, key_of, path_of, site_of, url_at
+from ipmicra.crawler.frontier import transfer
 from ipmicra.crawler.frontier.entries import (
     Batch,
     Counts,
@@ -253,6 +254,22 @@ class Frontier:
             Watched(pages, changes_per_second(History(seen, changes, seconds), prior_seconds), cost)
             for seen, changes, pages, seconds, cost in rows
         ]
+
+    # --- hand-over ---------------------------------------------------------------------------------
+
+    def export_site(self, site: Site) -> Iterator[bytes]:
+        """All that is known of a site, in chunks for another crawler's `import_site`."""
+        return transfer.export_site(self._ledger, self._sites, site)
+
+    def import_site(self, chunks: Iterable[bytes]) -> Site:
+        """Take a site over, whole or not at all; known URLs stay as they are."""
+        with self._transaction(durable=True):
+            return transfer.import_site(self._ledger, self._sites, chunks, self._epoch)
+
+    def forget_site(self, site: Site) -> None:
+        """The site is another's now. It must not be open."""
+        with self._transaction(durable=True):
+            transfer.forget_site(self._ledger, self._sites, site)
 
     # --- facts ------------------------------------------------------------------------------------
 

@@ -1,0 +1,96 @@
+"""Watching: an unchanged page costs a request and nothing home; changes and deletions are reported."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from ipmicra.carrier.record import PageGone, PageSeen
+from ipmicra.crawler.engine import Engine
+from ipmicra.crawler.running import Crawl, CrawlWish
+from tests.crawler.crawling import Visit, records_in, settings_for
+from tests.crawler.local_site import Answer, Asked, LocalSite, html
+
+SOON = {"revisit_seconds_first": 0.2, "revisit_seconds_min": 0.2, "revisit_seconds_max": 0.2}
+
+
+async def watch(
+    folder: Path, site: LocalSite, enough: Callable[[], bool], **crawler: object
+) -> list[Visit]:
+    """Crawl and watch until `enough`; all that came home."""
+    settings = settings_for(folder, **{**SOON, **crawler})
+    job = Crawl(settings, CrawlWish((site.address,), watch=True))
+    engines: list[Engine] = []
+    running = asyncio.create_task(job.run(on_start=engines.append))
+    async with asyncio.timeout(30):
+        while not enough():
+            await asyncio.sleep(0.005)
+    engines[0].stop()
+    await running
+    return records_in(job.spool_folder)
+
+
+def conditional(tag: str, answer: Answer) -> Callable[[Asked], Answer]:
+    def serve(asked: Asked) -> Answer:
+        if asked.headers.get("if-none-match") == tag:
+            return Answer(status=304)
+        return answer._replace(headers={**answer.headers, "ETag": tag})
+
+    return serve
+
+
+def test_a_page_that_answers_304_sends_nothing_home_again(tmp_path: Path) -> None:
+    async def story() -> None:
+        serve = conditional('"v1"', html(text="the same"))
+        pages = lambda asked: Answer(status=404) if asked.path == "/robots.txt" else serve(asked)  # noqa: E731
+        async with LocalSite(pages).serving() as site:
+            records = await watch(tmp_path, site, lambda: len(site.asked) >= 5)
+        assert [record.visit for record in records] == [1]
+        tags = [asked.headers.get("if-none-match") for asked in site.asked[1:]]
+        assert tags[:4] == [None, '"v1"', '"v1"', '"v1"']
+
+    asyncio.run(story())
+
+
+def test_a_page_without_validators_is_compared_by_its_content(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with LocalSite({"/": html(text="the same")}).serving() as site:
+            records = await watch(tmp_path, site, lambda: len(site.asked) >= 4)
+        assert [record.visit for record in records] == [1]
+
+    asyncio.run(story())
+
+
+def test_a_changed_page_is_sent_and_a_deleted_one_reported(tmp_path: Path) -> None:
+    async def story() -> None:
+        states = [html(text="first"), html(text="second"), Answer(status=410), html(text="back")]
+
+        def pages(asked: Asked) -> Answer:
+            if asked.path == "/robots.txt":
+                return Answer(status=404)
+            return states.pop(0) if len(states) > 1 else states[0]
+
+        async with LocalSite(pages).serving() as site:
+            records = await watch(tmp_path, site, lambda: len(site.asked) >= 6)
+        kinds = [(record.visit, type(record)) for record in records]
+        assert kinds == [(1, PageSeen), (2, PageSeen), (3, PageGone), (4, PageSeen)]
+
+    asyncio.run(story())
+
+
+def test_a_daily_budget_of_bytes_stops_revisits(tmp_path: Path) -> None:
+    async def story() -> None:
+        page = html(text="the same " * 50)
+        began = time.monotonic()
+        async with LocalSite({"/": page}).serving() as site:
+            await watch(
+                tmp_path,
+                site,
+                lambda: time.monotonic() - began > 2.5,
+                revisit_bytes_per_day=2 * len(page.body),
+            )
+        assert 3 <= len(site.asked) <= 5  # robots.txt, the first visit, and what the budget allows
+
+    asyncio.run(story())
