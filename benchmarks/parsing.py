@@ -1,0 +1,228 @@
+"""How fast are registry files read: RPSL in MB/s, delegated statistics in lines/s, of one core?
+
+RPSL text in the proportions of the RIPE NCC's split inetnum file is generated; delegated lines are those
+of IPMICRA_DATA where that is set, repeated to a million, else generated. Rivals read the same bytes: a
+plain line-by-line parser as most scripts have it, and rpsl-parser (a Rust extension), where installed.
+CPU time of this process counts, since neighbours make wall time useless; the least of three runs.
+
+Asked for: RPSL at 60 MB/s or better, delegated files at 1 million lines/s or better.
+"""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import io
+import os
+import random
+import resource
+import time
+from collections.abc import Callable
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from ipmicra.registry.files import read_stream
+from ipmicra.registry.formats import DELEGATED, LIBLOC_NETWORKS, RPSL, Format
+from ipmicra.registry.gathering import Gathering
+from ipmicra.registry.joining import allocations_of
+from ipmicra.registry.unpacking import decompressed
+
+RPSL_BYTES = 100_000_000
+LINES = 1_000_000
+RUNS = 3
+SEED = 7
+
+OBJECT = """\
+inetnum:        {first} - {last}
+netname:        {netname}
+descr:          {name}
+descr:          {street} {number}
+descr:          {number} Somewhere
+country:        {country}
+{org}admin-c:        DUMY-RIPE
+tech-c:         DUMY-RIPE
+status:         ASSIGNED PA
+{remarks}mnt-by:         {netname}-MNT
+created:        2002-07-05T09:12:33Z
+last-modified:  2014-03-05T10:12:13Z
+source:         RIPE
+remarks:        ****************************
+remarks:        * THIS OBJECT IS MODIFIED
+remarks:        * Please note that all data that is generally regarded as personal
+remarks:        * data has been removed from this object.
+remarks:        * To view the original object, please query the RIPE Database at:
+remarks:        * http://www.ripe.net/whois
+remarks:        ****************************
+
+"""
+
+
+def rpsl_text(size_bytes: int) -> bytes:
+    """Objects of different lengths, one in ten with an organisation, one in fifty with many remarks."""
+    dice = random.Random(SEED)
+    objects: list[bytes] = []
+    made = 0
+    while made < size_bytes:
+        first = dice.randrange(1 << 24, 223 << 24)
+        number = dice.randrange(1_000_000)
+        text = OBJECT.format(
+            first=ip_address(first),
+            last=ip_address(first + dice.choice((0, 3, 7, 15, 255))),
+            netname=f"NET-{number}",
+            name=f"Customer Number {number} Ltd",
+            street=dice.choice(("High Street", "Hauptstraße", "Rue de la Gare")),
+            number=number,
+            country=dice.choice(("DE", "FR", "NL", "GB", "RU")),
+            org=f"org:            ORG-X{number}-RIPE\n" if dice.random() < 0.1 else "",
+            remarks="remarks:        to whom it may concern\n" * (20 if dice.random() < 0.02 else 0),
+        )
+        encoded = text.encode("latin-1" if dice.random() < 0.5 else "utf-8")
+        objects.append(encoded)
+        made += len(encoded)
+    return b"".join(objects)
+
+
+def delegated_text(lines: int) -> bytes:
+    """Real lines where there are some, else lines like them."""
+    folder = os.environ.get("IPMICRA_DATA")
+    found = sorted(Path(folder).rglob("delegated-*-extended-latest*")) if folder else []
+    if found:
+        text = b"".join(decompressed(io.BytesIO(path.read_bytes())).read(1 << 30) for path in found)
+        return text * (1 + lines // text.count(b"\n"))
+    dice = random.Random(SEED)
+    return b"".join(
+        b"ripencc|%s|ipv4|%s|%d|20100712|allocated|%032x\n"
+        % (
+            dice.choice((b"DE", b"FR", b"NL")),
+            str(ip_address(dice.randrange(1 << 24, 223 << 24) & ~255)).encode(),
+            dice.choice((256, 1024, 65536)),
+            dice.randrange(100_000),
+        )
+        for _ in range(lines)
+    )
+
+
+def networks_text() -> bytes:
+    folder = os.environ.get("IPMICRA_DATA")
+    found = sorted(Path(folder).rglob("networks.tsv.gz")) if folder else []
+    return gzip.decompress(found[0].read_bytes()) if found else b""
+
+
+def ours(form: Format) -> Callable[[bytes], int]:
+    def read(text: bytes) -> int:
+        gathering = Gathering()
+        read_stream(io.BytesIO(text), "benchmark", form, gathering)
+        return sum(len(gathering.columns(family).handle) for family in (4, 6))
+
+    return read
+
+
+def ours_joined(text: bytes) -> int:
+    """The same up to finished allocations: names decoded, organisations told apart."""
+    gathering = Gathering()
+    read_stream(io.BytesIO(text), "benchmark", RPSL, gathering)
+    return len(allocations_of(gathering))
+
+
+def line_by_line_rpsl(text: bytes) -> int:
+    networks = []
+    found: dict[str, str] = {}
+    for line in io.TextIOWrapper(io.BytesIO(text), "latin-1"):
+        if line == "\n":
+            if "inetnum" in found:
+                first, _, last = found["inetnum"].partition(" - ")
+                bounds = (int(ip_address(first)), int(ip_address(last)))
+                networks.append((*bounds, found.get("org"), found.get("descr"), found.get("country")))
+            found = {}
+            continue
+        name, _, value = line.partition(":")
+        found.setdefault(name, value.strip())
+    return len(networks)
+
+
+def rpsl_parser() -> Callable[[bytes], int] | None:
+    """The Rust extension: an object at a time, ranges stay text, and it knows ASCII only."""
+    try:
+        library: Any = importlib.import_module("rpsl_parser")
+    except ImportError:
+        return None
+
+    def read(text: bytes) -> int:
+        objects = text.decode("latin-1").encode("ascii", "replace").decode().split("\n\n")
+        networks = [dict(library.parse_rpsl_object(part + "\n\n")) for part in objects if part]
+        return sum("inetnum" in found for found in networks)
+
+    return read
+
+
+def line_by_line_delegated(text: bytes) -> int:
+    networks = []
+    for line in text.decode("ascii").splitlines():
+        fields = line.split("|")
+        if len(fields) >= 7 and fields[6] in ("allocated", "assigned") and fields[2] != "asn":
+            first = int(ip_address(fields[3]))
+            size = int(fields[4]) if fields[2] == "ipv4" else 1 << (128 - int(fields[4]))
+            networks.append((first, first + size, fields[1], fields[7] if len(fields) > 7 else ""))
+    return len(networks)
+
+
+def least_cpu_s(read: Callable[[bytes], int], text: bytes) -> tuple[float, int]:
+    times, count = [], 0
+    for _ in range(RUNS):
+        begin = time.process_time()
+        count = read(text)
+        times.append(time.process_time() - begin)
+    return min(times), count
+
+
+def main() -> None:
+    table = Table("format", "reader", "networks", "CPU s", "MB/s", "million lines/s", "against ours")
+    _measure(
+        table,
+        "RPSL",
+        rpsl_text(RPSL_BYTES),
+        {
+            "ipmicra": ours(RPSL),
+            "ipmicra, joined": ours_joined,
+            "line by line": line_by_line_rpsl,
+            "rpsl-parser": rpsl_parser(),
+        },
+    )
+    _measure(
+        table,
+        "delegated",
+        delegated_text(LINES),
+        {
+            "ipmicra": ours(DELEGATED),
+            "line by line": line_by_line_delegated,
+        },
+    )
+    networks = networks_text()
+    if networks:
+        _measure(table, "IPFire networks", networks, {"ipmicra": ours(LIBLOC_NETWORKS)})
+    Console(width=110).print(table)
+    print(f"peak memory of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10} MiB")
+
+
+def _measure(
+    table: Table, form: str, text: bytes, readers: dict[str, Callable[[bytes], int] | None]
+) -> None:
+    lines = text.count(b"\n")
+    first_s = 0.0
+    for name, read in readers.items():
+        if read is None:
+            table.add_row(form, name, "not installed")
+            continue
+        taken_s, count = least_cpu_s(read, text)
+        first_s = first_s or taken_s
+        speed = f"{len(text) / taken_s / 1e6:.0f}", f"{lines / taken_s / 1e6:.2f}"
+        table.add_row(form, name, f"{count:,}", f"{taken_s:.2f}", *speed, f"{first_s / taken_s:.2f}")
+    table.add_section()
+
+
+if __name__ == "__main__":
+    main()
