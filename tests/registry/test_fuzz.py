@@ -9,12 +9,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ipmicra.hierarchy.build import build_tree
-from ipmicra.registry import reading
+from ipmicra.registry import keyed, reading
 from ipmicra.registry.delegated import DelegatedParser
 from ipmicra.registry.files import read_stream
 from ipmicra.registry.formats import ARIN_XML, DELEGATED, FORMATS, LIBLOC_NETWORKS, Format, format_of
 from ipmicra.registry.gathering import Gathering
 from ipmicra.registry.joining import allocations_of
+from ipmicra.registry.keyed import KeyedParser
 from ipmicra.registry.reading import Block
 from ipmicra.registry.routed import NetworksParser
 from ipmicra.registry.sample_world import sample_folder
@@ -61,7 +62,7 @@ def check_that_everything_is_accounted_for(text: bytes, form: Format) -> None:
 
 
 @pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(text=st.binary(max_size=400))
 @example(text=b"\n\n\n")
 @example(text=b"\r")
@@ -71,7 +72,7 @@ def test_any_bytes_are_accounted_for(form: Format, text: bytes) -> None:
     check_that_everything_is_accounted_for(text, form)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(text=mutated_samples(), form=st.sampled_from(FORMATS))
 def test_mutated_samples_are_accounted_for_in_their_own_and_any_other_format(
     text: bytes, form: Format
@@ -137,7 +138,7 @@ FIELDS = [
 ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(lines=st.lists(st.tuples(*FIELDS).map(b"|".join), min_size=1, max_size=8))
 def test_arrays_say_of_delegated_lines_what_line_by_line_reading_says(lines: list[bytes]) -> None:
     by_arrays, by_line = Gathering(), Gathering()
@@ -169,7 +170,7 @@ AS_NUMBERS = st.sampled_from(
 COUNTRIES = st.sampled_from([b"", b"DE", b"de", b"ZZ", b"D", b"DEU", b"DE\tx", b"D/E"])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     lines=st.lists(st.tuples(PREFIXES, AS_NUMBERS, COUNTRIES).map(b"\t".join), min_size=1, max_size=8)
 )
@@ -180,6 +181,46 @@ def test_arrays_say_of_networks_what_line_by_line_reading_says(lines: list[bytes
     for number, line in enumerate(lines, 1):
         slow._read_line(line, number)
     check_equal(by_arrays, by_line)
+
+
+OBJECT_LINES = st.sampled_from(
+    (
+        *(b"inetnum: 192.0.2.0 - 192.0.2.255", b"inetnum:        1.2.3.4 - 1.2.3.4"),
+        *(b"inetnum: 1.2.3.4-1.2.3.9", b"inetnum:\t1.2.3.4  -  1.2.3.9", b"inetnum: 9.9.9.9 - 1.1.1.1"),
+        *(b"inetnum: 1.2.3.0/24", b"inetnum:", b"inetnum: 1.2.3.4 - 1.2.3.9 # note", b"inetnum-up: x-y"),
+        *(b"inetnum: 01.2.3.4 - 1.2.3.9", b"inet6num: 2001:db8::/32", b"Inetnum: 1.2.3.0 - 1.2.3.1"),
+        *(
+            b"descr:   ",
+            b"descr: A - B",
+            b"netname: N",
+            b"-",
+            b"org: ORG-1 # x",
+            b"org:",
+            b"country: de",
+        ),
+        *(b"country: FR", b"country:   ", b"status:  ASSIGNED PA", b"source: RIPE # Filtered"),
+        *(b"source: RIPE", b"Source: APNIC", b" continued", b"+", b"# remark", b"", b"", b""),
+        *(b"% remark", b"person: X", b"organisation: ORG-1", b"org-name: One"),
+    )
+)
+
+
+@settings(max_examples=250, deadline=None)
+@given(lines=st.lists(OBJECT_LINES, min_size=1, max_size=14))
+@example(
+    lines=[b"inetnum: 192.0.2.0 - 192.0.2.255", b"descr: A", b"source: RIPE", b"", b"inetnum: x", b""]
+)
+def test_arrays_say_of_rpsl_objects_what_reading_one_by_one_says(lines: list[bytes]) -> None:
+    by_arrays, by_object = Gathering(), Gathering()
+    KeyedParser(keyed.RPSL, by_arrays, "f").parse(Block(b"\n".join(lines) + b"\n\n", 1))
+    slow = KeyedParser(keyed.RPSL, by_object, "f")
+    number = 1
+    for text in (b"\n".join(lines) + b"\n\n").split(b"\n\n"):
+        begin = len(text) - len(text.lstrip(b"\n"))
+        if text.strip(b"\n"):
+            slow._read_object(text.strip(b"\n"), number + begin)
+        number += text.count(b"\n") + 2
+    check_equal(by_arrays, by_object)
 
 
 def check_equal(one: Gathering, other: Gathering) -> None:

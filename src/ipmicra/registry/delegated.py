@@ -26,6 +26,7 @@ SEPARATORS = (b"\n",)
 REGISTRY, COUNTRY, TYPE, FIRST, VALUE, _DATE, STATUS, HANDLE = range(8)
 FIELDS_MIN = STATUS + 1  # without the handle: the older, plain form
 DIGITS_MAX = 10
+REGISTRIES = (b"ripencc", b"arin", b"apnic", b"lacnic", b"afrinic")
 TAKEN, FREE = (b"allocated", b"assigned"), (b"available", b"reserved")
 FREE_SPACE, AS_NUMBER = "free space", "AS number"
 
@@ -61,23 +62,32 @@ class DelegatedParser:
         bounds, plain = _bounds(family, some)
         country, readable = some.countries(COUNTRY, self._gathering.words.number)
         plain &= readable
-        registry = some.text[some.begin[REGISTRY][0] : some.end[REGISTRY][0]] if len(plain) else b""
-        plain &= some.are(REGISTRY, registry) & (registry_called(registry) != b"")
+        registry = self._registries(some)
+        plain &= registry != 0
         taken = chosen.copy()
         taken[chosen] = plain
         some = some.rows(plain)
         labels = {
             "handle": self._gathering.handles.numbered(some.texts(HANDLE)),
             "country": country[plain],
-            "registry": self._words(some.are(REGISTRY, registry), registry_called(registry), b""),
-            "status": self._words(some.are(STATUS, TAKEN[0]), *TAKEN),
+            "registry": registry[plain],
+            "status": self._statuses(some),
         }
         self._gathering.add_columns(family, Bounds(*(column[plain] for column in bounds)), labels)
         return taken
 
-    def _words(self, truths: Truths, if_true: bytes, if_false: bytes) -> Labels:
-        number = self._gathering.words.number
-        return np.where(truths, np.uint32(number(if_true)), np.uint32(number(if_false)))
+    def _registries(self, fields: Fields) -> Labels:
+        """The registries' numbers, 0 where it is none of the five; a file is of one registry as a rule."""
+        labels = np.zeros(len(fields.count), np.uint32)
+        for registry in REGISTRIES:
+            if labels.all():
+                break
+            labels[fields.are(REGISTRY, registry)] = self._gathering.words.number(registry)
+        return labels
+
+    def _statuses(self, fields: Fields) -> Labels:
+        first, second = (np.uint32(self._gathering.words.number(status)) for status in TAKEN)
+        return np.where(fields.are(STATUS, TAKEN[0]), first, second)
 
     def _read_line(self, line: bytes, number: int) -> None:
         try:

@@ -22,18 +22,23 @@ ROWS_PER_FLUSH = 1 << 16
 LOW_64_BITS = (1 << 64) - 1
 
 
+class _Numbers(dict[bytes, int]):
+    """Texts -> numbers; a text that is asked for the first time gets the next one."""
+
+    def __missing__(self, text: bytes) -> int:
+        number = self[text] = len(self)
+        return number
+
+
 class Texts:
     """Different texts, numbered in order of appearance; number 0 is the empty text."""
 
     def __init__(self) -> None:
-        self.numbers: dict[bytes, int] = {b"": 0}
-
-    def number(self, text: bytes) -> int:
-        return self.numbers.setdefault(text, len(self.numbers))
+        self.numbers = _Numbers({b"": 0})
+        self.number = self.numbers.__getitem__
 
     def numbered(self, texts: list[bytes]) -> Labels:
-        number = self.number
-        return np.array([number(text) for text in texts], np.uint32)
+        return np.fromiter(map(self.number, texts), np.uint32, len(texts))
 
 
 class Organisation(NamedTuple):
