@@ -1,0 +1,84 @@
+"""What an experiment found, as plain data: tables, plots and words, all of it in the results file.
+
+Law: whatever a terminal, a plot or a page shows is in here, so that each can be made again from the JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+Cell = float | str
+
+
+class Column(msgspec.Struct, frozen=True):
+    """A column of a table: its heading, the key of its cells, and how a number is written."""
+
+    heading: str
+    key: str
+    form: str = ".2f"
+
+    def written(self, row: dict[str, Cell]) -> str:
+        cell = row.get(self.key, "")
+        return cell if isinstance(cell, str) else format(cell, self.form)
+
+
+class Tabulated(msgspec.Struct, frozen=True):
+    """One table. Rows may hold more than the columns show."""
+
+    title: str
+    columns: list[Column]
+    rows: list[dict[str, Cell]]
+
+
+class Series(msgspec.Struct, frozen=True):
+    """One line, or one group of bars, of a plot; `low` and `high` are its spread over the draws."""
+
+    label: str
+    x: Sequence[float | str]
+    y: list[float]
+    low: list[float] = []
+    high: list[float] = []
+    points_only: bool = False
+
+
+class Plot(msgspec.Struct, frozen=True):
+    """One plot; bars where the first series has words for x."""
+
+    name: str
+    title: str
+    x_label: str
+    y_label: str
+    series: list[Series]
+
+
+class Findings(msgspec.Struct, frozen=True):
+    """Everything an experiment found, and what it was found on."""
+
+    experiment: str
+    world: str
+    draws: int
+    seed: int
+    tables: list[Tabulated]
+    plots: list[Plot]
+    verdict: list[str]
+    figures: dict[str, float] = {}
+
+
+def prose(text: str) -> str:
+    """A paragraph in one line, however it was broken in the source."""
+    return " ".join(text.split())
+
+
+# The columns that most tables share.
+STRATEGY = Column("strategy", "strategy")
+NEAREST = Column("nearest", "optimal_share", ".1%")
+WORST_DRAW = Column("worst draw", "optimal_share_min", ".1%")
+WITHIN_5_MS = Column("<5 ms", "within_5ms_share", ".1%")
+EXCESS = Column("excess ms", "excess_ms_mean")
+PROBES = Column("probes", "probes_per_site")
+PROBES_SPREAD = Column("± draws", "probes_per_site_sd")
+LAST_50 = Column("last 50", "probes_per_site_last_50")
+NOT_FREE = Column("not free", "probes_beyond_first_fetch_per_site")
+COMMON = [STRATEGY, NEAREST, WORST_DRAW, WITHIN_5_MS, EXCESS, PROBES, PROBES_SPREAD, LAST_50, NOT_FREE]
