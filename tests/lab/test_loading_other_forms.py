@@ -122,3 +122,32 @@ def test_a_round_trip_is_twice_the_shortest_path_between_stub_nodes(tmp_path: Pa
 def test_a_malformed_graph_is_refused(tmp_path: Path, edges: str, complaint: str) -> None:
     with pytest.raises(OperatorFault, match=complaint):
         load_world(graph(tmp_path, edges))
+
+
+def hourly(folder: Path, probes: str) -> Path:
+    file(folder, "eu_probes.csv", probes)
+    rows = "0,1,2,30.5\n1,1,2,29.5\n0,2,1,31\n0,2,3,-1\n0,9,1,5\n"
+    file(folder, "eu_rtt_hourly.csv", "hour_utc,source_id,target_id,rtt_ms\n" + rows)
+    return folder
+
+
+def test_hours_become_the_least_of_the_day(tmp_path: Path) -> None:
+    probes = "id,ipv4,latitude,longitude\n1,192.0.2.1,52.1,4.9\n2,192.0.2.2,,\n3,192.0.2.3,,\n4,,,\n"
+    world = load_world(hourly(tmp_path, probes))
+    assert [place.name for place in world.places] == ["1", "2", "3"]
+    assert world.round_trips_ms[0, 1] == 29.5
+    assert np.isnan(world.round_trips_ms[1, 2])
+    assert world.places[0].latitude == 52.1
+
+
+@pytest.mark.parametrize(
+    ("probes", "complaint"),
+    [
+        ("id\n1\n", "no column ipv4"),
+        ("id,ipv4\n1,\n", "no probe with an address"),
+        ("id,ipv4\n1,x\n", "'x'"),
+    ],
+)
+def test_a_malformed_list_of_probes_is_refused(tmp_path: Path, probes: str, complaint: str) -> None:
+    with pytest.raises(OperatorFault, match=complaint):
+        load_world(hourly(tmp_path, probes))

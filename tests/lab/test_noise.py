@@ -31,7 +31,7 @@ def test_a_pair_seen_in_too_few_hours_tells_nothing(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_hours_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(OperatorFault, match=r"no file \*rtt_hourly\.csv"):
+    with pytest.raises(OperatorFault, match=r"holds no file \*rtt_hourly\.csv"):
         load_jitter(tmp_path)
 
 

@@ -62,7 +62,7 @@ _OPTIONS = (
 def ground_of(context: click.Context, data: Path | None, registry: Path | None, seed: int) -> Ground:
     """The world and tree that the options describe, with the remarks on them said."""
     cache = terminal.settings_of(context).data_folder / "lab" / "trees"
-    found = ground(data, registry, cache, seed)
+    found = ground(data, registry, cache, seed, terminal.remark)
     for remark in found.remarks:
         terminal.remark(remark)
     return found

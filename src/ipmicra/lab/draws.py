@@ -130,9 +130,9 @@ def _from_addresses(
     homes: list[Home], crawler_places: tuple[int, ...], generator: np.random.Generator
 ) -> Iterator[tuple[DrawnSite, int]]:
     others = [home for home in homes if home.place not in crawler_places]
-    for position in generator.permutation(len(others)):
+    for number, position in enumerate(generator.permutation(len(others))):
         home = others[position]
-        yield _site(home, home.addresses.first_address(), f"site-{home.place}"), home.place
+        yield _site(number, home.addresses.first_address()), home.place
 
 
 def _from_prefixes(
@@ -141,9 +141,9 @@ def _from_prefixes(
     for number in range(count):
         home = prefixes[int(generator.integers(len(prefixes)))]
         offset = int(generator.integers(min(home.addresses.size, 1 << 62)))
-        address = address_of(home.addresses.family, home.addresses.start + offset)
-        yield _site(home, address, f"site-{number}"), home.place
+        yield _site(number, address_of(home.addresses.family, home.addresses.start + offset)), home.place
 
 
-def _site(home: Home, address: IPAddress, name: str) -> DrawnSite:
-    return DrawnSite(f"{name}.example", address)
+def _site(number: int, address: IPAddress) -> DrawnSite:
+    """Named by order of arrival: a name that tells nothing."""
+    return DrawnSite(f"site-{number}.example", address)

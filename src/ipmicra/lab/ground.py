@@ -5,6 +5,7 @@ Without a data folder the world is made up from the seed, and its registries wit
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,8 +26,17 @@ class Ground(NamedTuple):
     remarks: tuple[str, ...]
 
 
-def ground(data: Path | None, registry: Path | None, cache: Path, seed: int) -> Ground:
-    """The world of the data folder with the tree of the registry folder, or a made-up one with its own."""
+def ground(
+    data: Path | None,
+    registry: Path | None,
+    cache: Path,
+    seed: int,
+    say: Callable[[str], object] = lambda words: None,
+) -> Ground:
+    """The world of the data folder with the tree of the registry folder, or a made-up one with its own.
+
+    `say` is told what takes long before it is begun.
+    """
     if data is None:
         if registry is not None:
             raise OperatorFault("--registry without --data: a made-up world has registries of its own")
@@ -35,7 +45,7 @@ def ground(data: Path | None, registry: Path | None, cache: Path, seed: int) -> 
     if registry is None:
         silence = "no --registry: the tree says nothing of any address"
         return Ground(world, None, (*world.remarks, silence))
-    return Ground(world, kept_tree(registry, cache), world.remarks)
+    return Ground(world, kept_tree(registry, cache, say), world.remarks)
 
 
 def _made_up(cache: Path, seed: int) -> Ground:

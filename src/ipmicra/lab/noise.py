@@ -1,7 +1,5 @@
 """Round trips of the same pairs hour by hour -> how far one probe strays above the least round trip.
 
-    eu_rtt_hourly.csv.gz    hour_utc, source_id, target_id, rtt_ms      (any *_rtt_hourly.csv[.gz])
-
 A probe's answer is the true round trip plus a jitter drawn from what was seen: the hour's round trip less
 the pair's least of the day, all pairs and hours pooled. The pool is kept as QUANTILES equal steps of its
 distribution, so that drawing is one index. Truth, and so every judgement, stays free of jitter.
@@ -15,13 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from ipmicra.errors import OperatorFault
-from ipmicra.lab.loading import tables
+from ipmicra.lab.loading import hourly
 from ipmicra.lab.world import Milliseconds
 
 QUANTILES = 10_000
 HOURS_SEEN_MIN = 6  # fewer hours of a pair tell nothing of its least
-
-ENDING = "rtt_hourly.csv"
 
 
 @dataclass(frozen=True)
@@ -36,12 +32,9 @@ class Jitter:
 
 def load_jitter(folder: Path) -> Jitter:
     """The jitter of a folder in the form of anchors-hourly."""
-    found = [path for path in sorted(folder.glob(f"*{ENDING}*")) if path.suffix in (".csv", ".gz")]
-    if not found:
-        raise OperatorFault(f"{folder} holds no file *{ENDING} or *{ENDING}.gz to take the jitter from")
-    above_ms = _above_least(_hours_by_pair(found[0]))
+    above_ms = _above_least(hourly.hours_by_pair(folder))
     if not len(above_ms):
-        raise OperatorFault(f"{found[0]}: no pair was measured in {HOURS_SEEN_MIN} hours or more")
+        raise OperatorFault(f"{folder}: no pair was measured in {HOURS_SEEN_MIN} hours or more")
     return jitter_of(above_ms)
 
 
@@ -56,15 +49,6 @@ def made_up_jitter() -> Jitter:
     usual_ms = -0.5 * np.log1p(-shares)
     late_ms = -20.0 * np.log1p(-shares[::50])
     return jitter_of(np.concatenate([usual_ms, late_ms]))
-
-
-def _hours_by_pair(path: Path) -> dict[tuple[str, str], list[float]]:
-    hours: dict[tuple[str, str], list[float]] = {}
-    for row in tables.rows(path, ["source_id", "target_id", "rtt_ms"]):
-        value_ms = row.round_trip_ms("rtt_ms")
-        if value_ms is not None:
-            hours.setdefault((row.text("source_id"), row.text("target_id")), []).append(value_ms)
-    return hours
 
 
 def _above_least(hours: dict[tuple[str, str], list[float]]) -> Milliseconds:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -25,11 +26,12 @@ from ipmicra.registry.treefile import VERSION, open_tree, write_tree
 NAMES = ("delegated-*", "*.db.*", "*.db", "arin_db*", "networks.tsv*", "ases.tsv*")
 
 
-def kept_tree(registry: Path, cache: Path) -> Path:
-    """The file that holds the tree of this registry data; made now where it is not there yet."""
+def kept_tree(registry: Path, cache: Path, say: Callable[[str], object] = lambda words: None) -> Path:
+    """The file that holds the tree of this registry data; made now, and said so, where it is missing."""
     files = _files(registry)
     kept = cache / f"{_digest(files)}.tree"
     if not kept.is_file():
+        say(f"making the tree of {len(files)} registry files, to be kept as {kept}")
         _make(files, kept)
     return kept
 

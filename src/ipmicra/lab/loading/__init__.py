@@ -9,20 +9,22 @@ from __future__ import annotations
 from pathlib import Path
 
 from ipmicra.errors import OperatorFault
-from ipmicra.lab.loading import anchors, cloud, matrices, tables, transit_stub
+from ipmicra.lab.loading import anchors, cloud, hourly, matrices, tables, transit_stub
 from ipmicra.lab.world import World
 
 MATRIX_FILE = "rtt_ms.csv"
 
 
 def load_world(path: Path) -> World:
-    """The world of a folder (anchors, cloud, transit-stub, matrix) or of a matrix file."""
+    """The world of a folder (anchors, cloud, hourly, transit-stub, matrix) or of a matrix file."""
     if path.is_file():
         return _load_file(path)
     if not path.is_dir():
         raise OperatorFault(f"{path}: no such file or folder of latency data")
     if cloud.is_cloud(path):
         return cloud.load(path)
+    if hourly.is_hourly(path):
+        return hourly.load(path)
     if tables.found(path, "edges.csv"):
         return transit_stub.load(path)
     if tables.found(path, "nodes.csv"):
@@ -32,7 +34,8 @@ def load_world(path: Path) -> World:
         return matrices.load_matrix(matrix)
     raise OperatorFault(
         f"{path} holds no latency data in a form that is known: nodes.csv and rtt.csv.gz; "
-        f"*_{cloud.PREFIXES} and *_{cloud.ROUND_TRIPS}; nodes.csv and edges.csv; or {MATRIX_FILE}"
+        f"*_{cloud.PREFIXES} and *_{cloud.ROUND_TRIPS}; *_{hourly.PROBES} and *_{hourly.ROUND_TRIPS}; "
+        f"nodes.csv and edges.csv; or {MATRIX_FILE}"
     )
 
 

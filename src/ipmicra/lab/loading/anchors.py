@@ -9,12 +9,10 @@ get addresses that no registry knows. Empty or negative round trips are pairs th
 
 from __future__ import annotations
 
-import ipaddress
 from pathlib import Path
 
 import numpy as np
 
-from ipmicra.addresses import IPAddress
 from ipmicra.errors import OperatorFault
 from ipmicra.lab.loading import tables
 from ipmicra.lab.world import (
@@ -51,7 +49,7 @@ def _nodes(path: Path) -> dict[str, Place]:
             raise OperatorFault(f"{row.where}: probe_id {name!r} is empty or was there before")
         nodes[name] = Place(
             name=name,
-            address=_address(row),
+            address=row.address("ipv4"),
             country=row.text("country").upper(),
             continent=row.text("continent").upper(),
             latitude=row.number("lat"),
@@ -60,14 +58,6 @@ def _nodes(path: Path) -> dict[str, Place]:
     if not nodes:
         raise OperatorFault(f"{path} holds no node")
     return nodes
-
-
-def _address(row: tables.Row) -> IPAddress | None:
-    text = row.text("ipv4")
-    try:
-        return ipaddress.ip_address(text) if text else None
-    except ValueError:
-        raise OperatorFault(f"{row.where}: ipv4 {text!r} is not an address") from None
 
 
 def _directed(path: Path, kept: dict[str, Place], nodes: dict[str, Place]) -> tuple[Milliseconds, int]:

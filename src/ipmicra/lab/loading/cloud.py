@@ -27,13 +27,13 @@ ROUND_TRIPS = "rtt_ms_p50.csv"
 
 
 def is_cloud(folder: Path) -> bool:
-    return _file(folder, PREFIXES) is not None and _file(folder, ROUND_TRIPS) is not None
+    return tables.ending(folder, PREFIXES) is not None and tables.ending(folder, ROUND_TRIPS) is not None
 
 
 def load(folder: Path) -> World:
     """The world of a folder in the form of cloud."""
-    prefixes = _prefixes(_needed(folder, PREFIXES))
-    measured = _measured(_needed(folder, ROUND_TRIPS))
+    prefixes = _prefixes(tables.needed_ending(folder, PREFIXES))
+    measured = _measured(tables.needed_ending(folder, ROUND_TRIPS))
     regions = sorted(set(prefixes) & {region for pair in measured for region in pair})
     if not regions:
         raise OperatorFault(f"{folder}: no region has both prefixes and round trips")
@@ -44,18 +44,6 @@ def load(folder: Path) -> World:
     left_out = len(set(prefixes) ^ set(regions))
     remarks = (f"{left_out} regions without round trips left out",) if left_out else ()
     return World(folder.name, places, homes, _matrix(regions, measured), remarks)
-
-
-def _file(folder: Path, ending: str) -> Path | None:
-    found = [path for path in sorted(folder.glob(f"*{ending}*")) if path.suffix in (".csv", ".gz")]
-    return found[0] if found else None
-
-
-def _needed(folder: Path, ending: str) -> Path:
-    path = _file(folder, ending)
-    if path is None:
-        raise OperatorFault(f"{folder} holds no file *{ending} or *{ending}.gz")
-    return path
 
 
 def _prefixes(path: Path) -> dict[str, list[AddressRange]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import ipaddress
 import math
 import zlib
 from collections.abc import Iterator, Sequence
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from ipmicra.addresses import IPAddress
 from ipmicra.errors import OperatorFault
 
 
@@ -45,6 +47,14 @@ class Row(NamedTuple):
             raise OperatorFault(f"{self.where}: {column} {text!r} is not a number") from None
         return value if math.isfinite(value) else None
 
+    def address(self, column: str) -> IPAddress | None:
+        """The cell as an address; None where it is empty."""
+        text = self.text(column)
+        try:
+            return ipaddress.ip_address(text) if text else None
+        except ValueError:
+            raise OperatorFault(f"{self.where}: {column} {text!r} is not an address") from None
+
     def round_trip_ms(self, column: str) -> float | None:
         """A measured round trip; None for an empty cell or a negative value (a failed measurement)."""
         value = self.number(column)
@@ -61,6 +71,19 @@ def needed(folder: Path, name: str) -> Path:
     path = found(folder, name)
     if path is None:
         raise OperatorFault(f"{folder} holds neither {name} nor {name}.gz")
+    return path
+
+
+def ending(folder: Path, name_end: str) -> Path | None:
+    """The first file whose name ends so, or so with `.gz` behind it."""
+    names = (path for path in sorted(folder.glob(f"*{name_end}*")) if path.is_file())
+    return next((path for path in names if path.name.endswith((name_end, f"{name_end}.gz"))), None)
+
+
+def needed_ending(folder: Path, name_end: str) -> Path:
+    path = ending(folder, name_end)
+    if path is None:
+        raise OperatorFault(f"{folder} holds no file *{name_end} or *{name_end}.gz")
     return path
 
 

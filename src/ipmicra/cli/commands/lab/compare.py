@@ -78,7 +78,7 @@ def _table(results: list[Summary]) -> Table:
     table = Table(box=box.SIMPLE, caption="excess in ms, probes per site; means over the draws")
     table.add_column("strategy", no_wrap=True)
     for heading, _, _ in COLUMNS:
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", min_width=5)
     for row in results:
         cells = [format(float(row[name]), form) for _, name, form in COLUMNS]
         table.add_row(str(row["strategy"]), *cells)

@@ -114,7 +114,8 @@ def _table(tabulated: Tabulated) -> Table:
     table = Table(title=tabulated.title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for column in tabulated.columns:
         in_words = any(isinstance(row.get(column.key), str) for row in tabulated.rows)
-        table.add_column(column.heading, justify="left" if in_words else "right", no_wrap=in_words)
+        widest = max(len(column.written(row)) for row in tabulated.rows)
+        table.add_column(column.heading, justify="left" if in_words else "right", min_width=widest)
     for row in tabulated.rows:
         table.add_row(*(column.written(row) for column in tabulated.columns))
     return table
