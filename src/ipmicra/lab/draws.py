@@ -59,9 +59,18 @@ def draw_from(
     )
 
 
+def candidates(world: World) -> list[int]:
+    """Where a crawler may stand: round trips known well enough, on a continent where there are any."""
+    homes = {home.place for home in world.homes}
+    known = world.known_share >= KNOWN_SHARE_MIN
+    places = [place for place in sorted(homes) if known[place]]
+    on_continents = [place for place in places if world.places[place].continent]
+    return on_continents or places
+
+
 def draw_crawlers(world: World, count: int, generator: np.random.Generator) -> tuple[int, ...]:
     """Places for the crawlers, continents in turn."""
-    shuffled = [int(place) for place in generator.permutation(_candidates(world))]
+    shuffled = [int(place) for place in generator.permutation(candidates(world))]
     waiting: dict[str, list[int]] = {}
     for place in shuffled:
         waiting.setdefault(world.places[place].continent, []).append(place)
@@ -106,15 +115,6 @@ def draw_sites(
         site_places=places,
         round_trips_ms=world.round_trips_ms[np.ix_(crawler_places, places)],
     )
-
-
-def _candidates(world: World) -> list[int]:
-    """Places whose round trips are known well enough, of known continent where there are continents."""
-    homes = {home.place for home in world.homes}
-    known = world.known_share >= KNOWN_SHARE_MIN
-    places = [place for place in sorted(homes) if known[place]]
-    on_continents = [place for place in places if world.places[place].continent]
-    return on_continents or places
 
 
 def _next_in(waiting: list[int], chosen: list[int], world: World) -> list[int]:
