@@ -1,0 +1,6 @@
+"""A seed -> a made-up Internet on loopback addresses: names, sites, pages, and delays by who asks.
+
+Real HTTP over real sockets, no privileges. The delays are the server's: it waits one round trip before
+each answer and one more on a new connection, by the address that asks. The kernel's own round trip
+stays that of loopback, so in this world a probe is a HEAD request.
+"""
