@@ -30,7 +30,7 @@ class NameFailure(Exception):
 class Place:
     """The addresses of one name; the first is the one it is crawled at."""
 
-    __slots__ = ("addresses", "expires_at", "failure", "proven")
+    __slots__ = ("addresses", "expires_at", "failure", "located", "proven")
 
     def __init__(
         self,
@@ -43,12 +43,14 @@ class Place:
         self.expires_at = expires_at
         self.failure = failure
         self.proven = proven  # the first address has answered
+        self.located: IPAddress | None = None  # what was told to who asked, until something changes
 
     def prove(self, address: IPAddress) -> None:
         """A connection to this address was made: stay with it."""
         others = tuple(other for other in self.addresses if other != address)
         self.addresses = (address, *others)
         self.proven = True
+        self.located = address
 
     def demote(self, address: IPAddress) -> None:
         """No connection to this address: try the others first from now on."""
@@ -56,6 +58,7 @@ class Place:
             others = tuple(other for other in self.addresses if other != address)
             self.addresses = (*others, address)
             self.proven = False
+            self.located = None
 
 
 class Names:

@@ -90,12 +90,16 @@ class WebFetcher:
             place = await self._names.place(target.name)
         except NameFailure as failure:
             return FetchFailed(url=url, kind=failure.kind, detail=str(failure))
-        refusals = {address: self._guard.refusal(address) for address in place.addresses}
-        allowed = next((address for address, why in refusals.items() if why is None), None)
-        if allowed is not None:
-            return allowed
-        address, why = next(iter(refusals.items()))
-        return FetchFailed(url=url, kind=FailureKind.REFUSED_ADDRESS, detail=why or "", address=address)
+        if place.located is not None:
+            return place.located
+        for address in place.addresses:
+            refusal = self._guard.refusal(address)
+            if refusal is None:
+                place.located = address
+                return address
+        return FetchFailed(
+            url=url, kind=FailureKind.REFUSED_ADDRESS, detail=refusal or "", address=address
+        )
 
     async def fetch(self, request: FetchRequest) -> Outcome:
         """One hop."""

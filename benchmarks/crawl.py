@@ -1,0 +1,137 @@
+"""How many pages does one core crawl in a second of its time, against Scrapy, Crawlee and wget?
+
+Real documentation trees from Debian packages, one site each, behind nginx on loopback with gzip on; the
+server on one core, the contestant on the other. Everybody crawls the same sites from the same start pages,
+and the server's log must show that everybody fetched every page. Starting a program costs about a second:
+each contestant also crawls a site of one page, and "net" leaves that out for all alike.
+
+    python -m benchmarks crawl --pages 5000
+    python -m benchmarks crawl --only 'ipmicra crawl' 'wget -r' --tls
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.crawl_parts.contests import CONTESTANTS, Command, Cost, Task, fresh_folder, run
+from benchmarks.crawl_parts.documentation_sites import START_PAGE, DocumentationSite, documentation_sites
+from benchmarks.crawl_parts.web_server import PORT, TLS_PORT, Served, address_of, serving
+
+SERVER_CORE, CLIENT_CORE = 0, 1
+
+
+class Result(NamedTuple):
+    name: str
+    cost: Cost
+    start_up: Cost
+    pages: int
+    missing: int
+    repeated: int
+
+    @property
+    def net_pages_per_cpu_second(self) -> float:
+        return (self.pages - 1) / max(1e-9, self.cost.cpu_seconds - self.start_up.cpu_seconds)
+
+
+def main() -> None:
+    wishes = _wishes()
+    console = Console(width=150)
+    with tempfile.TemporaryDirectory(prefix="ipmicra-crawl-") as folder:
+        work = Path(folder)
+        work.chmod(0o755)  # nginx's worker is another user
+        sites = documentation_sites(wishes.cache, wishes.pages)
+        tiny = _tiny_site(work / "tiny")
+        with serving([*sites, tiny], work, SERVER_CORE) as served:
+            results = [_contest(name, served, work, wishes.tls, console) for name in wishes.only]
+    console.print(_table(results, sum(len(site.pages) for site in sites), wishes.tls))
+
+
+def _wishes() -> argparse.Namespace:
+    layout = argparse.RawTextHelpFormatter
+    parser = argparse.ArgumentParser("crawl", description=__doc__, formatter_class=layout)
+    data = Path(os.environ.get("IPMICRA_DATA", "~/.cache/ipmicra")).expanduser()
+    parser.add_argument("--pages", type=int, default=5000, help="pages in all sites together")
+    parser.add_argument("--only", nargs="+", default=list(CONTESTANTS), choices=list(CONTESTANTS))
+    parser.add_argument("--tls", action="store_true", help="over HTTPS")
+    parser.add_argument("--cache", type=Path, default=data / "documentation-sites")
+    return parser.parse_args()
+
+
+def _tiny_site(folder: Path) -> DocumentationSite:
+    folder.mkdir()
+    (folder / START_PAGE).write_text("<title>tiny</title><p>one page")
+    return DocumentationSite("tiny", folder, (START_PAGE,))
+
+
+def _contest(name: str, served: Served, work: Path, tls: bool, console: Console) -> Result:
+    *urls, tiny_url = served.start_urls(tls)
+    start_up = _run(CONTESTANTS[name], [tiny_url], served, work, name)
+    served.begin_log()
+    cost = _run(CONTESTANTS[name], urls, served, work, name)
+    seen = served.pages_in_log()
+    tiny_page = (address_of(len(served.sites) - 1), f"/{START_PAGE}")
+    wanted = served.pages() - {tiny_page}
+    fetched = wanted & seen.keys()
+    repeated = sum(count - 1 for page, count in seen.items() if page in wanted)
+    result = Result(name, cost, start_up, len(fetched), len(wanted) - len(fetched), repeated)
+    if result.missing:
+        console.print(f"{name} ended with {cost.exit_code}: {_last_words(work)}", highlight=False)
+    return result
+
+
+def _run(command: Command, urls: list[str], served: Served, work: Path, name: str) -> Cost:
+    task = Task(urls, _pattern(), fresh_folder(work, name), served.authority)
+    return run(command(task), task, CLIENT_CORE, work / "contestant.log")
+
+
+def _last_words(work: Path) -> str:
+    return (work / "contestant.log").read_text(errors="replace")[-2000:]
+
+
+def _pattern() -> str:
+    """Pages of the sites, and nothing else: no queries, pictures or places elsewhere."""
+    return rf"^https?://127\.0\.1\.[0-9]+:({PORT}|{TLS_PORT})/[^?#]*\.html$"
+
+
+def _table(results: list[Result], pages: int, tls: bool) -> Table:
+    transport = "HTTPS" if tls else "HTTP"
+    table = Table(title=f"{pages} pages over {transport}; server on core 0, contestant on core 1")
+    for column in (
+        "contestant",
+        "net pages/CPU-s",
+        "of ours",
+        "gross",
+        "pages/s",
+        "CPU s",
+        "start-up s",
+    ):
+        table.add_column(column, justify="left" if column == "contestant" else "right")
+    for column in ("resident MB", "missing", "repeated"):
+        table.add_column(column, justify="right")
+    best = results[0].net_pages_per_cpu_second
+    for result in results:
+        table.add_row(*_row(result, best))
+    return table
+
+
+def _row(result: Result, ours: float) -> list[str]:
+    cost = result.cost
+    return [
+        result.name,
+        f"{result.net_pages_per_cpu_second:,.0f}",
+        f"{result.net_pages_per_cpu_second / ours:.2f}",
+        f"{result.pages / cost.cpu_seconds:,.0f}",
+        f"{result.pages / cost.wall_seconds:,.0f}",
+        f"{cost.cpu_seconds:.1f}",
+        f"{result.start_up.cpu_seconds:.1f}",
+        f"{cost.resident_mb:.0f}",
+        str(result.missing),
+        str(result.repeated),
+    ]
