@@ -12,6 +12,7 @@ from ipaddress import IPv4Address
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ipmicra.crawler.fetching.resolving import DnsResolver, NameAnswer
 from ipmicra.lab.loopback.layout import Layout, city_of, crawler_address, round_trip_ms, site_address
 from ipmicra.lab.loopback.names import answer_to
 from ipmicra.lab.loopback.pages import CITIES, made_sites
@@ -76,6 +77,22 @@ def test_a_page_is_served_after_the_delay_of_who_asks() -> None:
     assert far_ms >= 120  # a handshake's and a request's round trip
     assert near_ms < far_ms
     assert [(line.site, line.path, line.status) for line in web.log] == [(site.name, "/", 200)] * 2
+
+
+def test_a_name_is_looked_up_over_a_real_socket() -> None:
+    layout = Layout.of(made_sites(1, 2, 2))
+    [(address, site), *_] = layout.sites.items()
+    names_port = free_port()
+
+    async def play() -> NameAnswer:
+        async with LoopbackWeb(layout.sites, free_port(), names_port=names_port):
+            resolver = DnsResolver([f"127.0.0.1:{names_port}"])
+            try:
+                return await resolver.resolve(site.name)
+            finally:
+                await resolver.close()
+
+    assert asyncio.run(play()).addresses == (address,)
 
 
 def question(name: str, kind: int = 1) -> bytes:

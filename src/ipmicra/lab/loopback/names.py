@@ -10,6 +10,7 @@ import asyncio
 import struct
 from collections.abc import Mapping
 from ipaddress import IPv4Address
+from typing import cast
 
 _HEADER = struct.Struct(">HHHHHH")
 _A, _IN = 1, 1
@@ -24,8 +25,7 @@ class NameServer(asyncio.DatagramProtocol):
         self._transport: asyncio.DatagramTransport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.DatagramTransport)
-        self._transport = transport
+        self._transport = cast("asyncio.DatagramTransport", transport)
 
     def datagram_received(self, data: bytes, address: tuple[str, int]) -> None:
         reply = answer_to(data, self._table)
