@@ -144,10 +144,13 @@ def _opened_only(fetching: FetchingSettings) -> FetchingSettings:
     return msgspec.structs.replace(fetching, closed_ranges=(*fetching.closed_ranges, *closed))
 
 
+_BARE_NAME = re.compile(r"[\w.-]+\.[\w-]+(:\d+)?([/?].*)?")  # example.org, without a scheme
+
+
 def _seeds(wish: CrawlWish, normaliser: Normaliser) -> tuple[Url, ...]:
     seeds = []
     for text in wish.seeds:
-        url = normaliser.url(text if "://" in text else f"https://{text}")
+        url = normaliser.url(f"https://{text}" if _BARE_NAME.fullmatch(text) else text)
         if url is None:
             raise OperatorFault(f"{text!r} is not the address of a web page; write https://example.org/")
         seeds.append(url)
