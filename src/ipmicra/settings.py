@@ -22,6 +22,7 @@ from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.crawler.settings import CrawlerSettings
 from ipmicra.errors import OperatorFault
 from ipmicra.knobs import described
+from ipmicra.probing.settings import ProbingSettings
 from ipmicra.registry.settings import RegistrySettings
 
 ENVIRONMENT_PREFIX = "IPMICRA_"
@@ -47,6 +48,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     general: GeneralSettings = GeneralSettings()
     fetching: FetchingSettings = FetchingSettings()
+    probing: ProbingSettings = ProbingSettings()
     registry: RegistrySettings = RegistrySettings()
     crawler: CrawlerSettings = CrawlerSettings()
 

@@ -1,0 +1,55 @@
+"""Outcomes of fetches -> the least recent round trip per address: probes that cost nothing.
+
+Law: bounded in number and age. The least counts, since all that can happen to a packet makes it later;
+but only of a window of time, since routes change.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+
+from ipmicra.addresses import IPAddress
+from ipmicra.crawler.fetching.exchange import FetchFailed, Outcome
+from ipmicra.probing.settings import ProbingSettings
+from ipmicra.probing.sounding import Sounding
+
+
+class PassiveRoundTrips:
+    """What fetches have shown."""
+
+    def __init__(self, settings: ProbingSettings, clock: Callable[[], float] = time.monotonic) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._seen: OrderedDict[IPAddress, tuple[float, float]] = OrderedDict()  # ms, and when
+
+    def __len__(self) -> int:
+        return len(self._seen)
+
+    def saw(self, outcome: Outcome) -> None:
+        """Learn from a fetch, be it a success or a failure after connecting."""
+        measured = outcome if isinstance(outcome, FetchFailed) else outcome.timings
+        round_trip_ms = measured.round_trip_ms
+        if outcome.address is None or round_trip_ms is None:
+            return
+        now = self._clock()
+        known = self._seen.get(outcome.address)
+        if known is None or round_trip_ms <= known[0] or self._is_old(known, now):
+            self._remember(outcome.address, round_trip_ms, now)
+
+    def known(self, address: IPAddress) -> Sounding | None:
+        """The round trip to that address, if a fetch has shown it lately."""
+        seen = self._seen.get(address)
+        if seen is None or self._is_old(seen, self._clock()):
+            return None
+        return Sounding(way="passive", round_trip_ms=seen[0])
+
+    def _is_old(self, seen: tuple[float, float], now: float) -> bool:
+        return now - seen[1] > self._settings.passive_seconds_max
+
+    def _remember(self, address: IPAddress, round_trip_ms: float, now: float) -> None:
+        self._seen[address] = (round_trip_ms, now)
+        self._seen.move_to_end(address)
+        if len(self._seen) > self._settings.passive_addresses_max:
+            self._seen.popitem(last=False)

@@ -1,0 +1,124 @@
+"""An address and a port -> a sounding: what fetches have shown, else the first way that brings an answer.
+
+Law: never a packet to an address that the guard refuses. A connection is closed as soon as it stands. A
+refused connection is no round trip: a firewall on the way may have said no.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+from collections.abc import Awaitable, Callable
+from time import monotonic
+
+from ipmicra.addresses import IPAddress
+from ipmicra.crawler.fetching import kernel_times
+from ipmicra.crawler.fetching.exchange import FailureKind, Fetcher, FetchFailed, FetchRequest
+from ipmicra.crawler.fetching.guard import Guard
+from ipmicra.delegation.probes import Silence
+from ipmicra.probing.icmp import echo_ms
+from ipmicra.probing.passive import PassiveRoundTrips
+from ipmicra.probing.settings import ProbingSettings, Way
+from ipmicra.probing.sounding import Sounding
+
+_TIMEOUTS = frozenset(
+    {FailureKind.CONNECT_TIMEOUT, FailureKind.SILENT, FailureKind.TOO_SLOW, FailureKind.TOO_LONG}
+)
+
+
+class Prober:
+    """Measures round trips from this machine. `fetcher` is needed for HEAD only."""
+
+    def __init__(
+        self,
+        settings: ProbingSettings,
+        guard: Guard,
+        passive: PassiveRoundTrips | None = None,
+        fetcher: Fetcher | None = None,
+    ) -> None:
+        self._settings = settings
+        self._guard = guard
+        self._passive = passive or PassiveRoundTrips(settings)
+        self._fetcher = fetcher
+
+    async def probe(self, address: IPAddress, port: int = 443, site: str = "") -> Sounding:
+        """The round trip to an address. `site`, such as https://example.org, is whom HEAD asks."""
+        known = self._passive.known(address)
+        if known is not None:
+            return known
+        sounding = Sounding(way="connect", silence=Silence.REFUSED, detail="no way to probe is set")
+        for way in self._settings.ways:
+            sounding = await self.probe_by(way, address, port, site)
+            if sounding.round_trip_ms is not None:
+                break
+        return sounding
+
+    async def probe_by(self, way: Way, address: IPAddress, port: int = 443, site: str = "") -> Sounding:
+        """The least round trip of the tries, by this one way."""
+        refusal = self._guard.refusal(address) or self._guard.port_refusal(port)
+        if refusal is not None:
+            return Sounding(way=way, silence=Silence.REFUSED, detail=refusal)
+        if way == "passive":
+            return self._passive.known(address) or _unseen()
+        tries = [await self._try(way, address, port, site) for _ in range(max(1, self._settings.tries))]
+        return min(tries, key=_least_first)
+
+    async def _try(self, way: Way, address: IPAddress, port: int, site: str) -> Sounding:
+        asks: dict[Way, Callable[[], Awaitable[Sounding]]] = {
+            "connect": lambda: self._connect(address, port),
+            "head": lambda: self._head(address, port, site),
+            "icmp": lambda: self._icmp(address),
+        }
+        try:
+            return await asks[way]()
+        except TimeoutError:
+            detail = f"no answer within {self._settings.patience_ms} ms"
+            return Sounding(way=way, silence=Silence.TIMED_OUT, detail=detail)
+        except OSError as error:
+            timed_out = error.errno in (errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH)
+            silence = Silence.TIMED_OUT if timed_out else Silence.REFUSED
+            return Sounding(way=way, silence=silence, detail=error.strerror or str(error))
+
+    async def _connect(self, address: IPAddress, port: int) -> Sounding:
+        family = socket.AF_INET if address.version == 4 else socket.AF_INET6
+        with socket.socket(family, socket.SOCK_STREAM) as plug:
+            plug.setblocking(False)
+            started_at = monotonic()
+            async with asyncio.timeout(self._settings.patience_ms / 1000):
+                await asyncio.get_running_loop().sock_connect(plug, (str(address), port))
+            connect_ms = (monotonic() - started_at) * 1000
+            measured = kernel_times.round_trip_ms(plug)
+        return Sounding(way="connect", round_trip_ms=connect_ms if measured is None else measured)
+
+    async def _head(self, address: IPAddress, port: int, site: str) -> Sounding:
+        if self._fetcher is None:
+            return Sounding(way="head", silence=Silence.REFUSED, detail="no fetcher to ask with")
+        url = f"{site or _site_at(address, port)}/"
+        outcome = await self._fetcher.fetch(FetchRequest(url=url, method="HEAD"))
+        self._passive.saw(outcome)
+        if outcome.address != address:
+            detail = f"{url} is at {outcome.address} now"
+            return Sounding(way="head", silence=Silence.REFUSED, detail=detail)
+        if not isinstance(outcome, FetchFailed):
+            return Sounding(way="head", round_trip_ms=outcome.timings.round_trip_ms)
+        silence = Silence.TIMED_OUT if outcome.kind in _TIMEOUTS else Silence.REFUSED
+        if outcome.round_trip_ms is not None:
+            return Sounding(way="head", round_trip_ms=outcome.round_trip_ms)
+        return Sounding(way="head", silence=silence, detail=outcome.detail)
+
+    async def _icmp(self, address: IPAddress) -> Sounding:
+        return Sounding(way="icmp", round_trip_ms=await echo_ms(address, self._settings.patience_ms))
+
+
+def _site_at(address: IPAddress, port: int) -> str:
+    name = f"[{address}]" if address.version == 6 else str(address)
+    return f"http://{name}" if port == 80 else f"https://{name}:{port}"
+
+
+def _least_first(sounding: Sounding) -> float:
+    return float("inf") if sounding.round_trip_ms is None else sounding.round_trip_ms
+
+
+def _unseen() -> Sounding:
+    return Sounding(way="passive", silence=Silence.TIMED_OUT, detail="no fetch has been there lately")

@@ -1,0 +1,27 @@
+"""The knobs of probing. More tries cost packets and time, and take the noise out of the least of them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+import msgspec
+
+from ipmicra.knobs import described
+
+Way: TypeAlias = Literal["passive", "connect", "head", "icmp"]
+
+
+class ProbingSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a round trip is measured when no fetch has measured it yet."""
+
+    ways: Annotated[
+        tuple[Way, ...], described("Ways to ask, in this order, until one answers: connect, head, icmp.")
+    ] = ("connect", "icmp")
+    patience_ms: Annotated[int, described("How long one try may take.")] = 2_000
+    tries: Annotated[int, described("Tries of one way; the least round trip counts.")] = 1
+    passive_seconds_max: Annotated[
+        float, described("A round trip seen by a fetch is as good as a probe for this long.")
+    ] = 3_600.0
+    passive_addresses_max: Annotated[
+        int, described("Addresses whose round trips are remembered; some 200 bytes each.")
+    ] = 100_000

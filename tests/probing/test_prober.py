@@ -1,0 +1,164 @@
+"""Round trips by every way, from the kernel where it has one; and silence with its reason."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import json
+import socket
+from collections.abc import Iterator
+
+import pytest
+from click.testing import CliRunner
+
+from ipmicra.cli.main import program
+from ipmicra.crawler.fetching.exchange import FailureKind, FetchFailed, FetchRequest
+from ipmicra.crawler.fetching.guard import Guard
+from ipmicra.crawler.fetching.settings import FetchingSettings
+from ipmicra.crawler.fetching.web_fetcher import WebFetcher
+from ipmicra.delegation.probes import Silence
+from ipmicra.probing.passive import PassiveRoundTrips
+from ipmicra.probing.prober import Prober
+from ipmicra.probing.settings import ProbingSettings, Way
+from ipmicra.probing.sounding import Sounding
+from tests.crawler.fetching.scripted_fetcher import Answer, ScriptedFetcher
+from tests.hostile.plain_site import answer, serving
+
+HOME = ipaddress.ip_address("127.0.0.1")
+LOOPBACK = Guard(open_ranges=["127.0.0.0/8", "::1/128"])
+HASTY = ProbingSettings(patience_ms=300)
+
+
+@pytest.fixture
+def listening() -> Iterator[int]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+def probed(way: Way, port: int, guard: Guard = LOOPBACK, tries: int = 1) -> Sounding:
+    prober = Prober(ProbingSettings(patience_ms=300, tries=tries), guard)
+    return asyncio.run(prober.probe_by(way, HOME, port))
+
+
+@pytest.mark.parametrize("tries", [1, 5])
+def test_connecting_measures_the_kernels_round_trip(listening: int, tries: int) -> None:
+    sounding = probed("connect", listening, tries=tries)
+    assert sounding.round_trip_ms is not None
+    assert 0 < sounding.round_trip_ms < 50
+    assert sounding.answer().round_trip_ms == sounding.round_trip_ms
+
+
+def test_nobody_there_is_a_refusal() -> None:
+    sounding = probed("connect", 1025)
+    assert (sounding.round_trip_ms, sounding.silence) == (None, Silence.REFUSED)
+
+
+def test_an_address_that_the_guard_refuses_gets_no_packet(listening: int) -> None:
+    sounding = probed("connect", listening, guard=Guard())
+    assert sounding.silence is Silence.REFUSED
+    assert "not public" in sounding.detail
+
+
+def test_a_full_queue_is_a_time_out() -> None:
+    """A server that accepts nobody, its queue full: the next connection gets no answer."""
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen(0)
+        port = server.getsockname()[1]
+        fillers = [socket.socket() for _ in range(4)]
+        for filler in fillers:
+            filler.setblocking(False)
+            filler.connect_ex(("127.0.0.1", port))
+        sounding = probed("connect", port)
+        for filler in fillers:
+            filler.close()
+    assert (sounding.round_trip_ms, sounding.silence) == (None, Silence.TIMED_OUT)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+def test_icmp_measures_where_it_is_allowed_and_says_so_where_not(address: str) -> None:
+    prober = Prober(HASTY, LOOPBACK)
+    sounding = asyncio.run(prober.probe_by("icmp", ipaddress.ip_address(address)))
+    if sounding.round_trip_ms is None:
+        assert sounding.silence is Silence.REFUSED, sounding
+    else:
+        assert 0 < sounding.round_trip_ms < 300
+
+
+def test_head_asks_the_site_and_fetches_teach_the_prober() -> None:
+    async def serve(head: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        assert head.startswith("HEAD / HTTP/1.1")
+        writer.write(answer(b"", length=5000))
+        await writer.drain()
+        return True
+
+    async def act() -> None:
+        fetching = FetchingSettings(open_ranges=("127.0.0.0/8",))
+        async with serving(serve) as site, WebFetcher(fetching, "test") as fetcher:
+            prober = Prober(HASTY, LOOPBACK, fetcher=fetcher)
+            asked = await prober.probe_by("head", HOME, site.port, site.url(""))
+            assert asked.round_trip_ms is not None
+            again = await prober.probe(HOME, site.port)
+            assert (again.way, again.round_trip_ms) == ("passive", asked.round_trip_ms)
+            assert site.connections == [1]
+
+    asyncio.run(act())
+
+
+class TestPassive:
+    def passive(self) -> PassiveRoundTrips:
+        self.now = 0.0
+        settings = ProbingSettings(passive_seconds_max=100, passive_addresses_max=2)
+        return PassiveRoundTrips(settings, clock=lambda: self.now)
+
+    def seen(self, passive: PassiveRoundTrips, address: str, round_trip_ms: float) -> None:
+        async def act() -> None:
+            page = Answer(address=ipaddress.ip_address(address), round_trip_ms=round_trip_ms)
+            async with ScriptedFetcher({"http://a.org/": page}) as fetcher:
+                passive.saw(await fetcher.fetch(FetchRequest(url="http://a.org/")))
+
+        asyncio.run(act())
+
+    def test_the_least_of_a_window_counts(self) -> None:
+        passive = self.passive()
+        for self.now, round_trip_ms, expected in [
+            (0, 30, 30),
+            (10, 20, 20),
+            (50, 25, 20),
+            (120, 40, 40),
+        ]:
+            self.seen(passive, "8.8.8.8", round_trip_ms)
+            known = passive.known(ipaddress.ip_address("8.8.8.8"))
+            assert known is not None
+            assert known.round_trip_ms == expected
+
+    def test_it_grows_old_and_memory_is_bounded(self) -> None:
+        passive = self.passive()
+        for address in ("8.8.8.8", "9.9.9.9", "1.1.1.1"):
+            self.seen(passive, address, 10)
+        assert len(passive) == 2
+        assert passive.known(ipaddress.ip_address("8.8.8.8")) is None
+        self.now = 101
+        assert passive.known(ipaddress.ip_address("1.1.1.1")) is None
+
+    def test_failures_teach_too_where_they_connected(self) -> None:
+        passive = self.passive()
+        failed = FetchFailed(url="http://a.org/", kind=FailureKind.RESET, detail="", address=HOME)
+        passive.saw(failed)
+        assert len(passive) == 0
+
+
+def test_the_command_tells_every_way(listening: int) -> None:
+    arguments = [
+        "probe",
+        f"http://127.0.0.1:{listening}/",
+        "--way",
+        "connect",
+        "--allow-range",
+        "127.0.0.0/8",
+    ]
+    outcome = CliRunner().invoke(program, [*arguments, "--json"])
+    assert outcome.exit_code == 0, outcome.output
+    lines = json.loads(outcome.stdout)
+    assert [(line["way"], line["silence"]) for line in lines] == [("connect", "")]
+    assert lines[0]["round_trip_ms"] > 0
