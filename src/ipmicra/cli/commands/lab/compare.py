@@ -65,7 +65,7 @@ def command(
 COLUMNS = (
     ("nearest", "optimal_share", ".1%"),
     ("worst draw", "optimal_share_min", ".1%"),
-    ("<5 ms", "within_5ms_share", ".1%"),
+    ("within 5 ms", "within_5ms_share", ".1%"),
     ("excess", "excess_ms_mean", ".2f"),
     ("p95", "excess_ms_p95", ".1f"),
     ("probes", "probes_per_site", ".2f"),
@@ -78,7 +78,7 @@ def _table(results: list[Summary]) -> Table:
     table = Table(box=box.SIMPLE, caption="excess in ms, probes per site; means over the draws")
     table.add_column("strategy", no_wrap=True)
     for heading, _, _ in COLUMNS:
-        table.add_column(heading, justify="right", min_width=5)
+        table.add_column(heading, justify="right", min_width=max(len(word) for word in heading.split()))
     for row in results:
         cells = [format(float(row[name]), form) for _, name, form in COLUMNS]
         table.add_row(str(row["strategy"]), *cells)
