@@ -16,17 +16,21 @@ from typing import NamedTuple
 import msgspec
 import zstandard
 
+from ipmicra.carrier.layout import Columns, columns_of
+from ipmicra.carrier.reading import records_of
 from ipmicra.carrier.record import Record
 from ipmicra.errors import HostFault
 
 MAGIC = b"ipmicra\x01"  # the last byte is the version of the format
 _HEADER_LENGTH = struct.Struct("<I")
 _HEADER_BYTES_MAX = 4096
-_COMPRESSION_LEVEL = 9
+LEVEL_IN_A_HURRY = 9
+LEVEL_AT_LEISURE = 12
+_WINDOW_LOG = 24  # 16 MiB: a whole package of the usual size, so that its first page helps its last
 _WINDOW_LOG_MAX = 27
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode_records = msgspec.msgpack.Decoder(list[Record]).decode
+_decode_columns = msgspec.msgpack.Decoder(Columns).decode
 
 
 class PackageRefused(HostFault):
@@ -86,13 +90,23 @@ def packages_in(folder: Path) -> list[PackageFile]:
     return sorted(PackageFile.at(path) for path in folder.glob(f"[0-9]*-*{SUFFIX}"))
 
 
-def pack(records: Sequence[Record], crawler: str, sequence: int) -> bytes:
+def pack(records: Sequence[Record], crawler: str, sequence: int, level: int = LEVEL_IN_A_HURRY) -> bytes:
     """The bytes of a package; the same records give the same bytes."""
-    body = _encode(records)
+    body = _encode(columns_of(records))
     header = Header(crawler=crawler, sequence=sequence, records=len(records), inflated_bytes=len(body))
     head = _encode(header)
-    compressor = zstandard.ZstdCompressor(level=_COMPRESSION_LEVEL, write_checksum=True)
-    return b"".join((MAGIC, _HEADER_LENGTH.pack(len(head)), head, compressor.compress(body)))
+    return b"".join((MAGIC, _HEADER_LENGTH.pack(len(head)), head, _compressed(body, level)))
+
+
+def _compressed(body: bytes, level: int) -> bytes:
+    parameters = zstandard.ZstdCompressionParameters.from_level(
+        level,
+        source_size=len(body),
+        window_log=_WINDOW_LOG,
+        enable_ldm=True,
+        write_checksum=True,
+    )
+    return zstandard.ZstdCompressor(compression_params=parameters).compress(body)
 
 
 def unpack(data: bytes, caps: UnpackCaps = UnpackCaps()) -> Package:  # noqa: B008 - frozen
@@ -100,8 +114,8 @@ def unpack(data: bytes, caps: UnpackCaps = UnpackCaps()) -> Package:  # noqa: B0
     header, body_at = read_header(data, caps)
     body = _inflated(data[body_at:], header)
     try:
-        records = _decode_records(body)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        records = records_of(_decode_columns(body))
+    except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError) as error:
         raise PackageRefused(f"unpacking a package of {header.crawler!r}: {error}") from error
     if len(records) != header.records:
         raise PackageRefused(
@@ -151,13 +165,12 @@ def _checked_header(data: bytes, caps: UnpackCaps) -> Header:
 def _inflated(body: bytes, header: Header) -> bytes:
     """The body, never inflated beyond what the header promised (and the caps allowed)."""
     try:
+        promised = zstandard.frame_content_size(body)
+        if promised != header.inflated_bytes:
+            raise PackageRefused(
+                f"a package of {header.crawler!r} does not inflate to its {header.inflated_bytes} bytes"
+            )
         inflater = zstandard.ZstdDecompressor(max_window_size=1 << _WINDOW_LOG_MAX)
-        with inflater.stream_reader(body, read_across_frames=False) as reader:
-            inflated = reader.read(header.inflated_bytes + 1)
+        return inflater.decompress(body, max_output_size=promised, allow_extra_data=False)
     except zstandard.ZstdError as error:
         raise PackageRefused(f"a package of {header.crawler!r} is damaged: {error}") from error
-    if len(inflated) != header.inflated_bytes:
-        raise PackageRefused(
-            f"a package of {header.crawler!r} does not inflate to its {header.inflated_bytes} bytes"
-        )
-    return inflated

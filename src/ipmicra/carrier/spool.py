@@ -20,7 +20,15 @@ import msgspec
 
 from ipmicra.carrier.durable import sync_folder, write_durably
 from ipmicra.carrier.journal import Journal
-from ipmicra.carrier.package import PackageFile, digest_of, pack, package_name, packages_in
+from ipmicra.carrier.package import (
+    LEVEL_AT_LEISURE,
+    LEVEL_IN_A_HURRY,
+    PackageFile,
+    digest_of,
+    pack,
+    package_name,
+    packages_in,
+)
 from ipmicra.carrier.record import Record
 from ipmicra.errors import HostFault
 
@@ -40,6 +48,7 @@ class SealRules(msgspec.Struct, frozen=True, kw_only=True):
     records_max: int = 2_000
     journal_bytes_max: int = 16 * 1024 * 1024
     age_s_max: float = 60.0
+    leisurely_records_per_s: float = 100.0  # up to this pace a package is compressed harder
 
 
 class Spool:
@@ -90,13 +99,13 @@ class Spool:
             or self._journal.written_bytes >= self.rules.journal_bytes_max
             or now_s - self._first_append_s >= self.rules.age_s_max
         )
-        return self.seal() if due else None
+        return self.seal(self._level(now_s)) if due else None
 
-    def seal(self) -> PackageFile | None:
+    def seal(self, level: int = LEVEL_AT_LEISURE) -> PackageFile | None:
         """Turn the journal into a package. None when there is nothing to seal."""
         if not self._journal.records:
             return None
-        data = pack(self._journal.records, self.crawler, self._sequence)
+        data = pack(self._journal.records, self.crawler, self._sequence, level)
         path = self.folder / package_name(self._sequence, digest_of(data))
         write_durably(path, data)
         finished, self._sequence = self._journal, self._sequence + 1
@@ -105,6 +114,12 @@ class Spool:
         finished.remove()
         self._first_append_s = None
         return PackageFile.at(path)
+
+    def _level(self, now_s: float) -> int:
+        """Compress as hard as the pace of crawling leaves time for."""
+        age_s = now_s - (self._first_append_s or now_s)
+        hurried = self.unsealed > age_s * self.rules.leisurely_records_per_s
+        return LEVEL_IN_A_HURRY if hurried else LEVEL_AT_LEISURE
 
     def waiting(self) -> list[PackageFile]:
         """Packages not yet acknowledged, oldest first."""
