@@ -11,7 +11,19 @@ from ipmicra.crawler.extraction import extract
 from ipmicra.search.contract import Hit, Request
 from ipmicra.search.tantivy_index import TantivyIndex
 
-WORDS = "river stone bridge lantern harbour violet engine meadow copper signal orbit cedar winter pillar".split()
+WORDS = [
+    "river",
+    "stone",
+    "bridge",
+    "lantern",
+    "harbour",
+    "violet",
+    "engine",
+    "copper",
+    "orbit",
+    "cedar",
+    "winter",
+]
 
 
 def little_web(seed: int, pages: int) -> list[Record]:
@@ -36,7 +48,14 @@ def answers(folder: Path, package: Package) -> dict[str, list[Hit]]:
     index = TantivyIndex(folder, writable=True)
     index.integrate(package, "digest")
     index.commit()
-    questions = [*WORDS, "river stone", '"river stone"', "cedar -winter", "site:s1.example orbit", "inurl:copper"]
+    questions = [
+        *WORDS,
+        "river stone",
+        '"river stone"',
+        "cedar -stone",
+        "site:s1.example orbit",
+        "inurl:copper",
+    ]
     found = {text: index.search(Request(text=text, per_site=0, limit=100)).hits for text in questions}
     index.close()
     return found

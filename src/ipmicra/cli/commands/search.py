@@ -16,8 +16,10 @@ from rich.text import Text
 from ipmicra.cli import terminal
 from ipmicra.search.contract import Answer, Hit, Request
 from ipmicra.search.intake import FOLDER, integrate_all, waiting_packages
+from ipmicra.search.serving import serve
 from ipmicra.search.tantivy_index import TantivyIndex
 
+INTAKE_PAUSE_S = 5.0  # between two looks for new packages while serving
 _MARK = re.compile(r"<mark>(.*?)</mark>")
 
 
@@ -26,6 +28,9 @@ _MARK = re.compile(r"<mark>(.*?)</mark>")
 @click.option("--limit", default=10, show_default=True, help="Results to show.")
 @click.option("--offset", default=0, help="Results to skip.")
 @click.option("--all-of-site", is_flag=True, help="Show all results of a site, not only its best.")
+@click.option("--serve", "serving", is_flag=True, help="Serve the search page until interrupted.")
+@click.option("--address", default="127.0.0.1", show_default=True, help="Where to serve.")
+@click.option("--port", default=8080, show_default=True, help="The port to serve at.")
 @terminal.json_option
 @click.pass_context
 def command(
@@ -34,6 +39,9 @@ def command(
     limit: int,
     offset: int,
     all_of_site: bool,
+    serving: bool,
+    address: str,
+    port: int,
     as_json: bool,
 ) -> None:
     """Search the pages that were crawled.
@@ -46,8 +54,16 @@ def command(
       ipmicra search '"exact phrase" -without site:example.org lang:de'
       ipmicra search 'inurl:docs after:2024-01 (install OR setup)' --all-of-site
       ipmicra search tree --json --limit 50
+      ipmicra search --serve --port 8080
     """
-    with opened_index(terminal.settings_of(context).data_folder) as index:
+    data_folder = terminal.settings_of(context).data_folder
+    if serving:
+        terminal.remark(f"searching {data_folder} at http://{address}:{port}/ until Ctrl-C")
+        serve(data_folder, address, port, terminal.complain, INTAKE_PAUSE_S)
+        return
+    if not words:
+        raise click.UsageError("what should be searched for? Give words, or --serve")
+    with opened_index(data_folder) as index:
         if index.page_count() == 0:
             terminal.remark(
                 "nothing has been crawled into this data folder yet: try `ipmicra crawl URL`"

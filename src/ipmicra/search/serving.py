@@ -1,0 +1,112 @@
+"""An index -> a web server: the search page, a JSON API, an OpenSearch description.
+
+Law: reading only. Every response carries a policy that forbids scripts and other origins. Packages that
+come home while it runs are taken in by a thread of its own and found soon after.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import uvicorn
+from litestar import Litestar, MediaType, Response, get
+from litestar import Request as HttpRequest
+from litestar.datastructures import ResponseHeader, State
+from litestar.params import FromQuery, QueryParameter
+
+from ipmicra.errors import Fault
+from ipmicra.search import pages
+from ipmicra.search.contract import Answer, Request
+from ipmicra.search.intake import FOLDER, integrate_all, waiting_packages
+from ipmicra.search.tantivy_index import TantivyIndex
+
+HEADERS = {
+    "Content-Security-Policy": pages.CONTENT_SECURITY_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
+_Limit = Annotated[int, QueryParameter(ge=1, le=100)]
+_Every = Annotated[bool, QueryParameter(description="all results of each site, not only its best")]
+_Offset = Annotated[int, QueryParameter(ge=0, le=1000)]
+
+
+def application(index: TantivyIndex) -> Litestar:
+    """The web application over an index that somebody else closes."""
+
+    @get("/", media_type=MediaType.HTML, sync_to_thread=False)
+    def first() -> str:
+        return pages.empty_page(index.page_count())
+
+    @get("/search", media_type=MediaType.HTML, sync_to_thread=False)
+    def search(
+        q: FromQuery[str] = "", limit: _Limit = 10, offset: _Offset = 0, every: _Every = False
+    ) -> str:
+        if not q.strip():
+            return pages.empty_page(index.page_count())
+        request = Request(text=q, limit=limit, offset=offset, per_site=0 if every else 1)
+        return pages.answer_page(request, index.search(request))
+
+    @get("/api/search", sync_to_thread=False)
+    def api(
+        q: FromQuery[str] = "", limit: _Limit = 10, offset: _Offset = 0, every: _Every = False
+    ) -> Answer:
+        return index.search(Request(text=q, limit=limit, offset=offset, per_site=0 if every else 1))
+
+    @get("/opensearch.xml", sync_to_thread=False)
+    def description(request: HttpRequest[None, None, State]) -> Response[bytes]:
+        text = pages.open_search_description(f"{request.base_url}search")
+        return Response(text.encode(), media_type="application/opensearchdescription+xml")
+
+    @get("/style.css", sync_to_thread=False)
+    def style() -> Response[bytes]:
+        return Response(pages.STYLE.encode(), media_type="text/css")
+
+    return Litestar(
+        [first, search, api, description, style],
+        openapi_config=None,
+        response_headers=[ResponseHeader(name=name, value=value) for name, value in HEADERS.items()],
+    )
+
+
+def serve(
+    data_folder: Path, address: str, port: int, complain: Callable[[str], None], pause_s: float
+) -> None:
+    """Answer until interrupted; look for packages every `pause_s` seconds."""
+    index = TantivyIndex(data_folder / FOLDER)
+    stop = threading.Event()
+    intake = threading.Thread(target=_keep_fresh, args=(data_folder, index, stop, complain, pause_s))
+    intake.start()
+    try:
+        uvicorn.run(application(index), host=address, port=port, log_level="warning", access_log=False)
+    finally:
+        stop.set()
+        intake.join()
+        index.close()
+
+
+def _keep_fresh(
+    data_folder: Path,
+    index: TantivyIndex,
+    stop: threading.Event,
+    complain: Callable[[str], None],
+    pause_s: float,
+) -> None:
+    while not stop.is_set():
+        try:
+            _take_in(data_folder, complain)
+            index.reload()
+        except Fault as fault:
+            complain(str(fault))
+        stop.wait(pause_s)
+
+
+def _take_in(data_folder: Path, complain: Callable[[str], None]) -> None:
+    writing = TantivyIndex(data_folder / FOLDER, writable=True)
+    try:
+        for reason in integrate_all(writing, waiting_packages(data_folder), data_folder).refused:
+            complain(f"a package was refused and kept aside: {reason}")
+    finally:
+        writing.close()

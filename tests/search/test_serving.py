@@ -1,0 +1,71 @@
+"""The search page: real requests to the real application, hostile titles included."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+from litestar.testing import TestClient
+
+from ipmicra.search.contract import Answer
+from ipmicra.search.serving import HEADERS, application
+from ipmicra.search.tantivy_index import TantivyIndex
+from tests.search.worlds import package, seen
+
+HOSTILE = "<script>alert('x')</script>\"'><img src=x onerror=alert(1)>"
+ESCAPED = HOSTILE.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:  # type: ignore[type-arg]
+    index = TantivyIndex(tmp_path_factory.mktemp("index"), writable=True)
+    pages = [
+        seen(f"http://s{number}.example/", f"otter {number}", f"otter text {number}")
+        for number in range(25)
+    ]
+    index.integrate(
+        *package([*pages, seen("http://bad.example/?a='\"", ESCAPED, f"<p>needle {ESCAPED}")])
+    )
+    index.commit()
+    with TestClient(application(index)) as opened:
+        yield opened
+    index.close()
+
+
+def test_every_response_forbids_scripts_and_other_origins(client: TestClient) -> None:  # type: ignore[type-arg]
+    for path in ("/", "/search?q=otter", "/api/search?q=otter", "/style.css", "/opensearch.xml"):
+        answer = client.get(path)
+        assert answer.status_code == 200, path
+        assert {name: answer.headers[name] for name in HEADERS} == HEADERS
+
+
+def test_nothing_hostile_comes_out_as_markup(client: TestClient) -> None:  # type: ignore[type-arg]
+    for question in ("needle", HOSTILE, '"><script>', "javascript:alert(1)"):
+        page = client.get("/search", params={"q": question}).text
+        assert "<script" not in page
+        assert "<img" not in page
+        assert "&lt;script&gt;" in page or question == "javascript:alert(1)"
+
+
+def test_results_are_listed_with_their_vantage_and_can_be_turned_over(client: TestClient) -> None:  # type: ignore[type-arg]
+    page = client.get("/search?q=otter").text
+    assert page.count("<li>") == 10
+    assert "by athens" in page
+    assert "offset=10" in page
+    assert client.get("/search?q=otter&offset=20").text.count("<li>") == 5
+
+
+def test_the_api_answers_with_what_the_command_prints(client: TestClient) -> None:  # type: ignore[type-arg]
+    answer = msgspec.json.decode(client.get("/api/search?q=otter&limit=3").content, type=Answer)
+    assert (len(answer.hits), answer.total) == (3, 25)
+
+
+@pytest.mark.parametrize("query", ["limit=0", "limit=101", "offset=-1", "offset=999999", "limit=x"])
+def test_numbers_beyond_the_caps_are_refused(client: TestClient, query: str) -> None:  # type: ignore[type-arg]
+    assert client.get(f"/search?q=otter&{query}").status_code == 400
+
+
+def test_a_browser_can_add_the_engine(client: TestClient) -> None:  # type: ignore[type-arg]
+    assert "search?q={searchTerms}" in client.get("/opensearch.xml").text
+    assert 'type="application/opensearchdescription+xml"' in client.get("/").text
