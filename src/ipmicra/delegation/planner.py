@@ -36,9 +36,10 @@ class Placement:
 def mean_nearest_ms(
     round_trips_ms: Numbers, places: tuple[int, ...], weights: Numbers | None = None
 ) -> float:
-    """The mean round trip from the sites to the nearest of these places."""
-    nearest = _filled(round_trips_ms)[list(places)].min(axis=0)
-    return float(np.average(nearest, weights=weights))
+    """The mean round trip from the sites to the nearest of these places, by the known round trips."""
+    known = np.where(np.isfinite(round_trips_ms), round_trips_ms, np.inf)[list(places)].min(axis=0)
+    reached = np.isfinite(known)
+    return float(np.average(known[reached], weights=None if weights is None else weights[reached]))
 
 
 def best_places(
