@@ -55,12 +55,14 @@ class Hashed(Strategy):
 
     A crawler's score for a site is weight / -ln(u), u the hash of both names as a number in (0, 1), so
     it wins its weight's share of the sites. When a crawler joins, only what it wins moves, all of it to
-    the newcomer; when one leaves, only what it had. Nothing is looked up, so nothing need be kept.
+    the newcomer; when one leaves, only what it had. Nothing need be known of the past.
     """
 
     def __init__(self, tree: Subnets, rng: random.Random, settings: Hashing) -> None:
         super().__init__(tree, rng)
         self._salt = settings.salt.encode()[:16]
+        self._counted_for: tuple[CrawlerId, ...] = ()
+        self._winners: dict[Site, CrawlerId] = {}
 
     def ground_of(self, target: Target) -> Ground:
         return target.site
@@ -73,14 +75,21 @@ class Hashed(Strategy):
         crawler = self._winner(target.site)
         if crawler is None:
             return Decision(None, Why.NO_CRAWLER_AWAKE)
-        self.delegations.give(target.site, crawler)
+        if self.delegations.owner(target.site) != crawler:
+            self.delegations.give(target.site, crawler)
         return Decision(crawler, Why.HASHED)
 
     def _winner(self, site: Site) -> CrawlerId | None:
+        """Counted once for as long as the same crawlers are awake."""
         crawlers = self.crawlers
-        return max(
-            crawlers.awake, key=lambda name: self._score(site, crawlers.profile(name)), default=None
-        )
+        if self._counted_for is not crawlers.awake:
+            self._counted_for = crawlers.awake
+            self._winners = {}
+        winner = self._winners.get(site)
+        if winner is None and crawlers.awake:
+            winner = max(crawlers.awake, key=lambda name: self._score(site, crawlers.profile(name)))
+            self._winners[site] = winner
+        return winner
 
     def _score(self, site: Site, profile: CrawlerProfile) -> tuple[float, str]:
         text = f"{profile.id}\n{site}".encode()
