@@ -22,7 +22,7 @@ $(READY): pyproject.toml constraints.txt
 	@touch $(READY)
 
 demo: setup ## Show the main job at work
-	$(BIN)/ipmicra settings
+	$(BIN)/ipmicra demo
 
 test: setup check ## Check and test everything
 	$(BIN)/python -m pytest --numprocesses 2
