@@ -12,8 +12,8 @@ from typing import NamedTuple
 from ipmicra.registry.tally import Tally
 from ipmicra.registry.unpacking import DAMAGE, Readable
 
-BLOCK_BYTES = 1 << 21  # fits the second-level cache's neighbourhood; larger blocks measured no faster
-RECORD_BYTES_MAX = 1 << 20  # the longest objects of the RIPE database are some 100 KB
+BLOCK_BYTES = 1 << 21  # RPSL: 84 MB/s at half of it, no more than noise gained at four times
+RECORD_BYTES_MAX = 1 << 20  # far above any object we know of; bounds the memory
 
 LONGEST_SEPARATOR_BYTES = 16
 
