@@ -1,6 +1,6 @@
 """How fast are registry files read: RPSL in MB/s, delegated statistics in lines/s, of one core?
 
-RPSL text like the RIPE NCC's split inetnum file (plain inetnum objects) is generated; delegated lines are those
+RPSL text like RIPE's split inetnum file (plain inetnum objects) is generated; delegated lines are those
 of IPMICRA_DATA where that is set, repeated to a million, else generated. Rivals read the same bytes: a
 plain line-by-line parser as most scripts have it, and rpsl-parser (a Rust extension), where installed.
 CPU time of this process counts, since neighbours make wall time useless; the least of three runs.
