@@ -12,7 +12,6 @@ import asyncio
 import json
 import os
 import random
-import resource
 import socket
 import sqlite3
 import subprocess
@@ -140,7 +139,8 @@ def crawl_here(folder: Path, seed: str) -> Crawled:
     began = time.process_time()
     progress, _ = uvloop.run(Crawl(settings_for(folder), CrawlWish((seed,), name="bench")).run())
     used = time.process_time() - began
-    resident_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if "VmHWM" in line)
+    resident_mb = int(peak.split()[1]) / 1024
     return Crawled(
         progress.pages, used, resident_mb, progress.bytes_on_wire, progress.unchanged, progress.seen
     )
@@ -165,13 +165,10 @@ def fill(path: Path, count: int) -> None:
     )
     for start in range(0, len(keys), 500_000):
         part = keys[start : start + 500_000].tolist()
+        database.executemany("INSERT INTO known VALUES (?)", ((key,) for key in part))
         database.executemany(
-            "INSERT INTO pages VALUES (?, 1, 3, 0, ?)",
+            f"INSERT INTO queue VALUES (1, {FAR_FUTURE_MS}, ?, 0, 0, 0, 0, 3, 0, ?)",
             ((key, f"/some/path/to/a/page/{key & 0xFFFFFFFF:x}.html") for key in part),
-        )
-        database.executemany(
-            f"INSERT INTO queue (site_id, due_ms, key) VALUES (1, {FAR_FUTURE_MS}, ?)",
-            ((key,) for key in part),
         )
     for name in ("known", "pending"):
         database.execute("INSERT INTO facts VALUES (?, ?)", (f"count.{name}", len(keys)))

@@ -118,6 +118,18 @@ def test_what_was_learned_comes_back_with_the_next_lease(tmp_path: Path) -> None
     assert (again.content_hash, again.history) == (b"hash", history)
 
 
+def test_a_sitemap_that_names_a_later_change_hastens_the_revisit(tmp_path: Path) -> None:
+    with opened(tmp_path) as frontier:
+        frontier.add(found("http://a.org/1"))
+        (site,), (leased,) = lease_all(frontier)
+        done = Visited(leased, 200, 1_000, 9_000_000)
+        frontier.commit(Batch(visited=[done], closed_sites={site.id}), [site.id])
+        for modified_ms, due in ((999, 0), (1_001, 1)):
+            hint = Discovery(Url("http://a.org/1"), 0, 2_000, modified_ms=modified_ms)
+            assert frontier.commit(Batch(discoveries=[hint])) == 0
+            assert frontier.promote_revisits(2_000, 10) == due
+
+
 def test_a_site_is_ready_when_its_queue_and_its_clock_are(tmp_path: Path) -> None:
     with opened(tmp_path) as frontier:
         frontier.add(found("http://a.org/1", due_ms=2_000))

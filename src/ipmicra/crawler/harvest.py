@@ -6,6 +6,7 @@ What the page's own robots directives forbid is not kept (noindex) or not follow
 
 from __future__ import annotations
 
+import hashlib
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -101,7 +102,8 @@ class Harvester:
         for hint in hints:
             url = self._plan.normaliser.joined(page, hint.reference)
             if url is not None and self._is_wanted(url, depth, now_ms):
-                found.append(Discovery(url, depth, now_ms, hint_seconds=hint.change_seconds))
+                modified_ms = 1000 * (hint.modified_s or 0)
+                found.append(Discovery(url, depth, now_ms, 0, hint.change_seconds, modified_ms))
         return found
 
     # --- one way out each -------------------------------------------------------------------------
@@ -156,7 +158,8 @@ class Harvester:
         return harvest
 
     def _listing(self, leased: Leased, fetched: Fetched, now_ms: int, hints: list[Hinted]) -> Harvest:
-        harvest = self._done(leased, fetched, now_ms, "listing", [])
+        digest = hashlib.blake2b(fetched.body, digest_size=16).digest()
+        harvest = self._done(leased, fetched, now_ms, "listing", [], digest)
         harvest.discoveries = self.hinted(leased.url, hints, leased.depth + 1, now_ms)
         return harvest
 

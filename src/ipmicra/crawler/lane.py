@@ -233,16 +233,12 @@ class Lane:
             if isinstance(outcome, FetchFailed) and not outcome.worth_a_retry:
                 self._fail_all(outcome)
                 return False
-        verdict = verdict_on_status(self.site.robots_status)
-        if verdict is Verdict.DISALLOW_ALL:
+        self._robots = robots_of(self.site, self._owner.plan.settings.product)
+        if self._robots is DISALLOW_ALL:
             self._owner.take(self.site, Harvest(outcome="waits", failure="robots_unreachable"))
             return False
-        self._robots = self._parsed() if verdict is Verdict.PARSE else ALLOW_ALL
         self._follow_sitemaps()
         return True
-
-    def _parsed(self) -> Robots:
-        return parse_robots(self.site.robots_body, self._owner.plan.settings.product)
 
     async def _fetch_robots(self) -> Outcome:
         url = str(url_at(self.site.site, "/robots.txt"))
@@ -261,12 +257,17 @@ class Lane:
         return outcome
 
     def _fail_all(self, failed: FetchFailed) -> None:
-        """There is no asking this site at all: no such name, a refused address or port."""
-        self.site.robots_until = 0.0
-        while self._has_more():
-            now_ms = int(time.time() * 1000)
+        """There is no asking this site at all: no such name, a refused address or port.
+
+        One lease at a time: a large site that is gone must not hold up the others.
+        """
+        self.site.robots_until = self.site.clock.blocked_until = 0.0
+        now_ms = int(time.time() * 1000)
+        while self._leases or self._has_more():
             leased = self._leases.popleft()
             self._owner.take(self.site, self._owner.harvester.no_answer(leased, failed, now_ms))
+            if not self._leases:
+                return
 
     def _keep_robots(self, outcome: Outcome, verdict: Verdict) -> None:
         """Remember the answer for a day; no answer blocks the site as a refusal does."""
@@ -290,3 +291,11 @@ class Lane:
             home = url_at(self.site.site, "/")
             found = self._owner.harvester.hinted(home, hints, 0, int(time.time() * 1000))
             self._owner.take(self.site, Harvest(discoveries=found, outcome="sitemaps"))
+
+
+def robots_of(site: SiteState, product: str) -> Robots:
+    """What a site's robots.txt, as last asked for, means for us."""
+    verdict = verdict_on_status(site.robots_status)
+    if verdict is Verdict.PARSE:
+        return parse_robots(site.robots_body, product)
+    return DISALLOW_ALL if verdict is Verdict.DISALLOW_ALL else ALLOW_ALL

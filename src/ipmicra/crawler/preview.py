@@ -16,10 +16,10 @@ import msgspec
 from ipmicra.carrier.package import unpack
 from ipmicra.carrier.record import PageSeen, Record, VisitFailed
 from ipmicra.carrier.spool import Spool
-from ipmicra.crawler.decisions.robots import parse_robots
 from ipmicra.crawler.decisions.urls import Url, path_of, site_of
 from ipmicra.crawler.engine import Engine
 from ipmicra.crawler.frontier import Discovery, Frontier
+from ipmicra.crawler.lane import robots_of
 from ipmicra.crawler.running import Crawl
 
 
@@ -78,5 +78,5 @@ def _verdict(crawl: Crawl, frontier: Frontier, url: Url, rel: str) -> str:
     site = frontier.site(site_of(url))
     if site is None or site.robots_until == 0:
         return "followed, if its robots.txt allows it"
-    robots = parse_robots(site.robots_body, crawl.settings.crawler.product)
+    robots = robots_of(site, crawl.settings.crawler.product)
     return "followed" if robots.allows(path_of(url)) else "forbidden by robots.txt"

@@ -45,7 +45,7 @@ class CrawlerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     ] = TRACKING_PARAMETERS
     sites_open_max: Annotated[
         int, described("Sites crawled at the same time; each costs a connection and up to a page.")
-    ] = 256
+    ] = 1_000
     retries_max: Annotated[int, described("Further tries after a failure that may pass.")] = 2
     retry_seconds: Annotated[
         float, described("The pause before the first retry; it doubles with each.")

@@ -24,6 +24,7 @@ class Discovery(NamedTuple):
     due_ms: int  # not before
     hops: int = 0  # redirects that led here
     hint_seconds: int = 0  # how often it changes, as a sitemap claims; 0: no claim
+    modified_ms: int = 0  # when it changed last, as a sitemap or feed claims; 0: no claim
 
 
 class Leased(msgspec.Struct, frozen=True):

@@ -1,9 +1,11 @@
 """The frontier's tables, and how SQLite is asked to keep them.
 
-Keys are 64-bit hashes, so that dedupe is one integer look-up and a URL is stored once. `queue` holds
-what is PENDING or LEASED (a row is leased while `lease` is the running epoch: a crash leaves only older
-epochs, so every lease of a dead process is pending again without a write). A page without a queue row is
-DONE. `revisits` waits until a page is due, in order of time over all sites.
+Keys are 64-bit hashes: dedupe is one look-up in `known`, which holds nothing else, so that ten million
+URLs are some hundred megabytes of which the busy part stays cached. `queue` holds what is PENDING or
+LEASED, in the order of each site's times, with all that fetching needs: leasing reads neighbours, never
+the whole file. A row is leased while `lease` is the running epoch: a crash leaves only older epochs, so
+every lease of a dead process is pending again without a write. A known key without a queue row is DONE,
+and has a row in `visits`. `revisits` waits until a page is due, in order of time over all sites.
 """
 
 from __future__ import annotations
@@ -33,17 +35,16 @@ CREATE TABLE robots (id INTEGER PRIMARY KEY, until REAL NOT NULL, status INTEGER
 CREATE TABLE addresses (
     address TEXT PRIMARY KEY, next_at REAL, blocked_until REAL, block_seconds REAL
 ) WITHOUT ROWID;
-CREATE TABLE pages (
-    key INTEGER PRIMARY KEY, site_id INTEGER NOT NULL, depth INTEGER NOT NULL,
-    hint_seconds INTEGER NOT NULL, path TEXT NOT NULL
-);
+CREATE TABLE known (key INTEGER PRIMARY KEY);
 CREATE TABLE queue (
     site_id INTEGER NOT NULL, due_ms INTEGER NOT NULL, key INTEGER NOT NULL,
-    lease INTEGER NOT NULL DEFAULT 0, hops INTEGER NOT NULL DEFAULT 0, tries INTEGER NOT NULL DEFAULT 0,
+    lease INTEGER NOT NULL, visited INTEGER NOT NULL, hops INTEGER NOT NULL, tries INTEGER NOT NULL,
+    depth INTEGER NOT NULL, hint_seconds INTEGER NOT NULL, path TEXT NOT NULL,
     PRIMARY KEY (site_id, due_ms, key)
 ) WITHOUT ROWID;
 CREATE TABLE visits (
-    key INTEGER PRIMARY KEY, visit INTEGER NOT NULL, status INTEGER NOT NULL,
+    key INTEGER PRIMARY KEY, site_id INTEGER NOT NULL, depth INTEGER NOT NULL,
+    hint_seconds INTEGER NOT NULL, path TEXT NOT NULL, visit INTEGER NOT NULL, status INTEGER NOT NULL,
     fetched_ms INTEGER NOT NULL, revisit_ms INTEGER, page_bytes INTEGER NOT NULL, etag TEXT,
     last_modified TEXT, content_hash BLOB NOT NULL, seen REAL NOT NULL, changes REAL NOT NULL,
     watched_seconds REAL NOT NULL
@@ -86,7 +87,8 @@ def connect(path: Path, cache_bytes: int) -> sqlite3.Connection:
 
 def _prepare(database: sqlite3.Connection, cache_bytes: int) -> None:
     database.execute("PRAGMA locking_mode = EXCLUSIVE")
-    database.execute("PRAGMA page_size = 8192")
+    database.execute("PRAGMA page_size = 4096")
+    database.execute("PRAGMA wal_autocheckpoint = 4000")
     database.execute("PRAGMA journal_mode = WAL")
     database.execute(f"PRAGMA cache_size = {-cache_bytes // 1024}")
     database.execute("PRAGMA temp_store = MEMORY")

@@ -82,11 +82,11 @@ class Frontier:
     def lease(self, site: SiteState, now_ms: int, limit: int) -> list[Leased]:
         """Up to `limit` due URLs of the site, longest due first: PENDING -> LEASED."""
         rows = self._database.execute(
-            "SELECT q.key, q.site_id, p.path, p.depth, q.due_ms, q.hops, q.tries, p.hint_seconds,"
+            "SELECT q.key, q.site_id, q.path, q.depth, q.due_ms, q.hops, q.tries, q.hint_seconds,"
             " v.visit, v.fetched_ms, v.etag, v.last_modified, v.content_hash, v.seen, v.changes,"
             " v.watched_seconds FROM (SELECT * FROM queue WHERE site_id = ? AND due_ms <= ?"
             " AND lease <> ? ORDER BY due_ms, key LIMIT ?) q"
-            " JOIN pages p ON p.key = q.key LEFT JOIN visits v ON v.key = q.key",
+            " LEFT JOIN visits v ON v.key = CASE WHEN q.visited THEN q.key END",
             (site.id, now_ms, self._epoch, limit),
         ).fetchall()
         if rows:
@@ -99,15 +99,22 @@ class Frontier:
 
     def promote_revisits(self, now_ms: int, limit: int, open_sites: Iterable[int] = ()) -> int:
         """Queue up to `limit` pages whose revisit is due: DONE -> PENDING."""
-        query = "SELECT site_id, due_ms, key FROM revisits WHERE due_ms <= ? ORDER BY due_ms LIMIT ?"
-        rows = self._database.execute(query, (now_ms, limit)).fetchall()
+        rows = self._database.execute(
+            "SELECT v.site_id, r.due_ms, r.key, v.depth, v.hint_seconds, v.path"
+            " FROM (SELECT due_ms, key FROM revisits WHERE due_ms <= ? ORDER BY due_ms LIMIT ?) r"
+            " JOIN visits v ON v.key = r.key",
+            (now_ms, limit),
+        ).fetchall()
         if rows:
             with self._transaction():
                 self._database.executemany(
-                    "INSERT OR IGNORE INTO queue (site_id, due_ms, key) VALUES (?, ?, ?)", rows
+                    "INSERT INTO queue VALUES (?, ?, ?, 0, 1, 0, 0, ?, ?, ?)", rows
                 )
                 self._database.executemany(
-                    "DELETE FROM revisits WHERE due_ms = ? AND key = ?", [row[1:] for row in rows]
+                    "DELETE FROM revisits WHERE due_ms = ? AND key = ?", [row[1:3] for row in rows]
+                )
+                self._database.executemany(
+                    "UPDATE visits SET revisit_ms = NULL WHERE key = ?", [row[2:3] for row in rows]
                 )
                 counts = Counter(row[0] for row in rows)
                 self._sites.add_pending(counts)
@@ -158,22 +165,43 @@ class Frontier:
                 continue
             if self._insert(key, site_id, found):
                 new[site_id] += 1
+            elif found.modified_ms:
+                self._hasten(key, found)
         self._sites.add_pending(new)
         self._ledger.count("known", new.total())
         return new
 
     def _insert(self, key: UrlKey, site_id: int, found: Discovery) -> bool:
-        cursor = self._database.execute(
-            "INSERT OR IGNORE INTO pages VALUES (?, ?, ?, ?, ?)",
-            (key, site_id, found.depth, found.hint_seconds, path_of(found.url)),
-        )
+        cursor = self._database.execute("INSERT OR IGNORE INTO known VALUES (?)", (key,))
         if cursor.rowcount != 1:
             return False
         self._database.execute(
-            "INSERT INTO queue (site_id, due_ms, key, hops) VALUES (?, ?, ?, ?)",
-            (site_id, found.due_ms, key, found.hops),
+            "INSERT INTO queue VALUES (?, ?, ?, 0, 0, ?, 0, ?, ?, ?)",
+            (
+                site_id,
+                found.due_ms,
+                key,
+                found.hops,
+                found.depth,
+                found.hint_seconds,
+                path_of(found.url),
+            ),
         )
         return True
+
+    def _hasten(self, key: UrlKey, found: Discovery) -> None:
+        """A sitemap or feed says that the page has changed since our visit: its revisit is due now."""
+        row = self._database.execute(
+            "SELECT site_id, revisit_ms FROM visits WHERE key = ? AND fetched_ms < ? AND revisit_ms > ?",
+            (key, found.modified_ms, found.due_ms),
+        ).fetchone()
+        if row is not None:
+            site_id, revisit_ms = row
+            self._database.execute(
+                "DELETE FROM revisits WHERE due_ms = ? AND key = ?", (revisit_ms, key)
+            )
+            self._database.execute("INSERT INTO revisits VALUES (?, ?, ?)", (found.due_ms, key, site_id))
+            self._database.execute("UPDATE visits SET revisit_ms = ? WHERE key = ?", (found.due_ms, key))
 
     def _is_endless(self, url: Url) -> bool:
         key = key_of(Url(url.partition("?")[0]))
@@ -194,7 +222,7 @@ class Frontier:
             [(done.leased.site_id, done.leased.due_ms, done.leased.key) for done in visited],
         )
         self._database.executemany(
-            "INSERT OR REPLACE INTO visits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO visits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [_visit_row(done) for done in visited],
         )
         self._database.executemany(
@@ -221,22 +249,20 @@ class Frontier:
 
     def _put_off(self, put_off: Sequence[PutOff]) -> None:
         """LEASED -> PENDING."""
-        for delayed in put_off:
-            leased = delayed.leased
-            self._database.execute(
-                "DELETE FROM queue WHERE site_id = ? AND due_ms = ? AND key = ?",
-                (leased.site_id, leased.due_ms, leased.key),
-            )
-            self._database.execute(
-                "INSERT INTO queue (site_id, due_ms, key, hops, tries) VALUES (?, ?, ?, ?, ?)",
+        self._database.executemany(
+            "UPDATE queue SET due_ms = ?, lease = 0, tries = tries + ?"
+            " WHERE site_id = ? AND due_ms = ? AND key = ?",
+            [
                 (
-                    leased.site_id,
                     delayed.due_ms,
-                    leased.key,
-                    leased.hops,
-                    leased.tries + delayed.counts_as_try,
-                ),
-            )
+                    delayed.counts_as_try,
+                    delayed.leased.site_id,
+                    delayed.leased.due_ms,
+                    delayed.leased.key,
+                )
+                for delayed in put_off
+            ],
+        )
 
     def revisit_bytes_today(self, now_ms: int) -> int:
         """What revisits have cost since midnight UTC."""
@@ -327,9 +353,10 @@ def _leased(site: Site, row: tuple[object, ...]) -> Leased:
 
 
 def _visit_row(done: Visited) -> tuple[object, ...]:
-    history = done.history
+    leased, history = done.leased, done.history
     return (
-        *(done.leased.key, done.leased.visit + 1, done.status, done.fetched_ms, done.revisit_ms),
-        *(done.page_bytes, done.etag, done.last_modified, done.content_hash),
+        *(leased.key, leased.site_id, leased.depth, leased.hint_seconds, path_of(leased.url)),
+        *(leased.visit + 1, done.status, done.fetched_ms, done.revisit_ms, done.page_bytes, done.etag),
+        *(done.last_modified, done.content_hash),
         *(history.visits, history.changes, history.watched_seconds),
     )

@@ -8,10 +8,8 @@ once; all chunks are imported in one transaction, or none.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -37,16 +35,11 @@ class SiteHead(msgspec.Struct, frozen=True, tag="site"):
 
 
 class PageRow(msgspec.Struct, frozen=True, array_like=True):
-    """A known URL: its page, its place in the queue or among the revisits, and its last visit."""
+    """A known URL: its row in `queue` or in `revisits`, and its row in `visits`, without site and key."""
 
     key: int
-    path: str
-    depth: int
-    hint_seconds: int
-    due_ms: int | None
-    hops: int | None
-    tries: int | None
-    visit: tuple[object, ...] | None  # the row of `visits`, without its key
+    queued: tuple[object, ...] | None
+    visit: tuple[object, ...] | None
 
 
 class PageRows(msgspec.Struct, frozen=True, tag="pages"):
@@ -59,12 +52,14 @@ Chunk: TypeAlias = SiteHead | PageRows
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Chunk).decode
 
-_PAGES = (
-    "SELECT p.key, p.path, p.depth, p.hint_seconds, q.due_ms, q.hops, q.tries, v.visit, v.status,"
-    " v.fetched_ms, v.revisit_ms, v.page_bytes, v.etag, v.last_modified, v.content_hash, v.seen,"
-    " v.changes, v.watched_seconds FROM pages p LEFT JOIN exported q ON q.key = p.key"
-    " LEFT JOIN visits v ON v.key = p.key WHERE p.site_id = ? ORDER BY p.key"
+_QUEUED = (
+    "SELECT key, due_ms, visited, hops, tries, depth, hint_seconds, path FROM queue WHERE site_id = ?"
 )
+_VISITS = (
+    "SELECT key, depth, hint_seconds, path, visit, status, fetched_ms, revisit_ms, page_bytes, etag,"
+    " last_modified, content_hash, seen, changes, watched_seconds FROM visits WHERE site_id = ?"
+)
+_REVISIT_MS = 6  # its place in a row of _VISITS, after the key
 
 
 def export_site(ledger: Ledger, sites: Sites, site: Site) -> Iterator[bytes]:
@@ -75,9 +70,10 @@ def export_site(ledger: Ledger, sites: Sites, site: Site) -> Iterator[bytes]:
     measured = list(sites.measured(site))
     addresses = {seen.address: sites.address_clock(seen.address) for seen in measured}
     yield _encode(SiteHead(VERSION, state, addresses, measured))
-    with _joined_rows(ledger.database, state.id) as rows:
+    for query, is_queued in ((_QUEUED, True), (_VISITS, False)):
+        rows = ledger.database.execute(query, (state.id,))
         while chunk := rows.fetchmany(ROWS_PER_CHUNK):
-            yield _encode(PageRows([_page_row(row) for row in chunk]))
+            yield _encode(PageRows([_page_row(row, is_queued) for row in chunk]))
 
 
 def import_site(ledger: Ledger, sites: Sites, chunks: Iterable[bytes], epoch: int) -> Site:
@@ -104,11 +100,10 @@ def forget_site(ledger: Ledger, sites: Sites, site: Site) -> None:
     if state is None:
         return
     (pending,) = database.execute("SELECT pending FROM sites WHERE id = ?", (state.id,)).fetchone()
-    keys = "(SELECT key FROM pages WHERE site_id = ?)"
-    database.execute(f"DELETE FROM visits WHERE key IN {keys}", (state.id,))  # noqa: S608
-    for table in ("queue", "revisits"):
+    keys = "SELECT key FROM queue WHERE site_id = ?1 UNION SELECT key FROM visits WHERE site_id = ?1"
+    known = database.execute(f"DELETE FROM known WHERE key IN ({keys})", (state.id,)).rowcount  # noqa: S608
+    for table in ("queue", "visits", "revisits"):
         database.execute(f"DELETE FROM {table} WHERE site_id = ?", (state.id,))  # noqa: S608
-    known = database.execute("DELETE FROM pages WHERE site_id = ?", (state.id,)).rowcount
     database.execute("DELETE FROM robots WHERE id = ?", (state.id,))
     database.execute("DELETE FROM sites WHERE id = ?", (state.id,))
     database.execute("DELETE FROM measured WHERE site = ?", (site,))
@@ -118,24 +113,8 @@ def forget_site(ledger: Ledger, sites: Sites, site: Site) -> None:
     ledger.count("sites", -1)
 
 
-@contextmanager
-def _joined_rows(database: sqlite3.Connection, site_id: int) -> Iterator[sqlite3.Cursor]:
-    """The site's pages with their queue rows, which need an index by key for the moment."""
-    database.execute("CREATE TEMP TABLE exported (key INTEGER PRIMARY KEY, due_ms, hops, tries)")
-    try:
-        database.execute(
-            "INSERT INTO exported SELECT key, due_ms, hops, tries FROM queue WHERE site_id = ?",
-            (site_id,),
-        )
-        yield database.execute(_PAGES, (site_id,))
-    finally:
-        database.execute("DROP TABLE exported")
-
-
-def _page_row(row: tuple[object, ...]) -> PageRow:
-    key, path, depth, hint_seconds, due_ms, hops, tries, *visit = row
-    seen = None if visit[0] is None else tuple(visit)
-    return PageRow(key, path, depth, hint_seconds, due_ms, hops, tries, seen)  # type: ignore[arg-type]
+def _page_row(row: tuple[Any, ...], is_queued: bool) -> PageRow:
+    return PageRow(row[0], row[1:], None) if is_queued else PageRow(row[0], None, row[1:])
 
 
 def _import_head(sites: Sites, head: SiteHead) -> int:
@@ -153,20 +132,23 @@ def _import_head(sites: Sites, head: SiteHead) -> int:
 
 
 def _import_pages(ledger: Ledger, sites: Sites, site_id: int, rows: list[PageRow]) -> None:
+    """A URL may come twice, queued and visited; what is already here stays."""
     database, known, pending = ledger.database, 0, 0
     for row in rows:
-        page = (row.key, site_id, row.depth, row.hint_seconds, row.path)
-        if database.execute("INSERT OR IGNORE INTO pages VALUES (?, ?, ?, ?, ?)", page).rowcount != 1:
-            continue
-        known += 1
+        known += database.execute("INSERT OR IGNORE INTO known VALUES (?)", (row.key,)).rowcount
+        if row.queued is not None:
+            due_ms, *rest = row.queued
+            queued = (site_id, due_ms, row.key, 0, *rest)
+            pending += database.execute(_insert("queue", queued), queued).rowcount
         if row.visit is not None:
-            values = (row.key, *row.visit)
-            database.execute(f"INSERT INTO visits VALUES ({', '.join('?' * len(values))})", values)  # noqa: S608
-        if row.due_ms is not None:
-            queued = (site_id, row.due_ms, row.key, row.hops, row.tries)
-            database.execute("INSERT INTO queue VALUES (?, ?, ?, 0, ?, ?)", queued)
-            pending += 1
-        elif row.visit is not None and row.visit[3] is not None:
-            database.execute("INSERT INTO revisits VALUES (?, ?, ?)", (row.visit[3], row.key, site_id))
+            visit = (row.key, site_id, *row.visit)
+            is_new = database.execute(_insert("visits", visit), visit).rowcount
+            if is_new and row.visit[_REVISIT_MS] is not None:
+                waiting = (row.visit[_REVISIT_MS], row.key, site_id)
+                database.execute(_insert("revisits", waiting), waiting)
     ledger.count("known", known)
     sites.add_pending({site_id: pending})
+
+
+def _insert(table: str, values: tuple[object, ...]) -> str:
+    return f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * len(values))})"  # noqa: S608 - our tables
