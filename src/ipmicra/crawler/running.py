@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import re
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from ipmicra import __version__
 from ipmicra.addresses import BITS, AddressRange, gaps_between
 from ipmicra.carrier.spool import FOLDER as SPOOL_FOLDER
 from ipmicra.carrier.spool import Position, SealRules, Spool
+from ipmicra.carrier.warc import WarcWriter
+from ipmicra.crawler.archiving import ArchivingFetcher
 from ipmicra.crawler.decisions.scope import ScopeKind, scope_around
 from ipmicra.crawler.decisions.urls import Normaliser, Url, site_of
 from ipmicra.crawler.engine import Engine
@@ -46,6 +49,7 @@ class CrawlWish:
     depth_max: int | None = None
     watch: bool = False
     name: str | None = None
+    warc: Path | None = None  # also archive every answer there
 
 
 class Crawl:
@@ -60,7 +64,13 @@ class Crawl:
         self.spool_folder = settings.data_folder / SPOOL_FOLDER / self.name
 
     def fetcher(self) -> Fetcher:
-        """The fetcher that says who we are."""
+        """The fetcher that says who we are, and archives what it gets where that was wished for."""
+        if self.wish.warc is None:
+            return self._web_fetcher()
+        writer = WarcWriter(self.wish.warc, time.time_ns() // 1_000_000)
+        return ArchivingFetcher(self._web_fetcher(), writer)
+
+    def _web_fetcher(self) -> Fetcher:
         crawler = self.settings.crawler
         agent = f"{crawler.product}/{__version__}"
         if crawler.contact:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from pathlib import Path
 from typing import Any
 
 import click
@@ -38,6 +39,12 @@ from ipmicra.settings import Settings
 @click.option("--pattern", metavar="REGEX", help="With --scope pattern: what a URL must contain.")
 @click.option("--depth", type=click.IntRange(0), help="Follow at most so many links from the URLs.")
 @click.option("--watch", is_flag=True, help="Stay, and visit pages again when they are due.")
+@click.option(
+    "--warc",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also archive raw answers, as .warc.gz.",
+)
 @click.option("--dry-run", is_flag=True, help="Only show what would be in scope or forbidden.")
 @click.option("--name", metavar="NAME", help="The crawl's name; by default made from the URLs.")
 @click.option(
@@ -69,6 +76,7 @@ def command(
       ipmicra crawl https://example.org/docs/ --scope prefix --depth 5
       ipmicra crawl https://example.org --dry-run
       ipmicra crawl https://example.org --watch
+      ipmicra crawl https://example.org --warc example.warc.gz
     """
     settings = _with_ranges(terminal.settings_of(context), ranges)
     crawl = Crawl(settings, _wish(urls, wishes))
@@ -106,6 +114,7 @@ def _wish(urls: tuple[str, ...], wishes: dict[str, Any]) -> CrawlWish:
         depth_max=wishes["depth"],
         watch=wishes["watch"],
         name=wishes["name"],
+        warc=wishes["warc"],
     )
 
 

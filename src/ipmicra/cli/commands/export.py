@@ -1,0 +1,63 @@
+"""`ipmicra export`: what was crawled, for other tools."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import click
+
+from ipmicra.carrier.export import write_json_lines, write_parquet
+from ipmicra.carrier.package import Package, PackageFile, PackageRefused, unpack
+from ipmicra.cli import terminal
+from ipmicra.errors import OperatorFault
+from ipmicra.search.intake import waiting_packages
+
+
+@click.command()
+@click.option(
+    "--as", "form", type=click.Choice(["jsonl", "parquet"]), default="jsonl", show_default=True,
+    help="JSON lines with every record, or Parquet with the pages.",
+)  # fmt: skip
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    help="The file to write; without it, JSON lines go to stdout.",
+)
+@click.pass_context
+def command(context: click.Context, form: str, output: Path | None) -> None:
+    """Export what the packages in the data folder hold.
+
+    \b
+    Examples:
+      ipmicra export --output pages.jsonl
+      ipmicra export --as parquet --output pages.parquet
+      ipmicra export | head -1
+    """
+    packages = waiting_packages(terminal.settings_of(context).data_folder)
+    with terminal.progress() as progress:
+        task = progress.add_task("exporting packages", total=len(packages))
+        opened = _unpacked(packages, lambda: progress.advance(task))
+        count = _written(opened, form, output)
+    terminal.remark(f"{count} records of {len(packages)} packages")
+
+
+def _written(packages: Iterator[Package], form: str, output: Path | None) -> int:
+    if form == "parquet":
+        if output is None:
+            raise OperatorFault("exporting to Parquet: say where with --output FILE")
+        return write_parquet(packages, output)
+    if output is None:
+        return write_json_lines(packages, sys.stdout.buffer)
+    with output.open("wb") as file:
+        return write_json_lines(packages, file)
+
+
+def _unpacked(packages: list[PackageFile], advance: Callable[[], None]) -> Iterator[Package]:
+    for package in packages:
+        try:
+            yield unpack(package.path.read_bytes())
+        except PackageRefused as reason:
+            terminal.complain(f"left out {package.path.name}: {reason}")
+        advance()
