@@ -9,6 +9,8 @@ Law: weights add up to one and no number is NaN, whatever was answered. Asks nob
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ipmicra.delegation.adaptive.arrays import Floats
@@ -35,7 +37,9 @@ class Belief:
         self.columns: list[int] = []
         self.answers_ms: list[float] = []
         self._shifts: Floats = np.zeros(len(self.weights))
-        self._log_prior = np.log(np.maximum(prior.weights, 1e-300))
+        self._precision: Floats = np.zeros(len(self.weights))  # sums over the answers so far
+        self._pull: Floats = np.zeros(len(self.weights))
+        self._logs = np.log(np.maximum(prior.weights, 1e-300))
 
     def hear(self, column: int, round_trip_ms: float) -> None:
         """One crawler's answer."""
@@ -43,49 +47,49 @@ class Belief:
         self.answers_ms.append(round_trip_ms)
         mutual, light = self._experience.rows_of(column)
         self.bounds_ms = np.maximum(self.bounds_ms, least_ms(round_trip_ms, mutual, light))
-        self._shift()
-        self._weigh()
+        self._shift(column, round_trip_ms)
+        self._weigh(column)
         self.means_ms = np.maximum(self.values_ms + self._shifts[:, None], self.bounds_ms)
 
-    def _shift(self) -> None:
-        variance, width = self._widths.shift_variance, self._widths.shift_variance**0.5
-        precision = self._precision()
-        raw = (precision * self._unshifted()).sum(axis=1) / (precision.sum(axis=1) + 1 / variance)
-        self._shifts = np.clip(raw, SHIFTS_DOWN * width, SHIFTS_UP * width)
-
-    def _weigh(self) -> None:
+    def _shift(self, column: int, round_trip_ms: float) -> None:
+        """Each example's shift: the mean of its residuals, held back by how wide shifts are."""
         variance = self._widths.shift_variance
-        asked = self.spreads_ms[:, self.columns]
-        scores = (self.residuals_ms() / asked) ** 2
-        logs = self._log_prior - (FREEDOM + 1) / 2 * np.log1p(scores / FREEDOM).sum(axis=1)
-        logs -= np.log(asked).sum(axis=1) + 0.5 * self._shifts**2 / variance
-        logs -= 0.5 * np.log1p(variance * self._precision().sum(axis=1))
+        precision = self.spreads_ms[:, column] ** -2
+        self._precision = self._precision + precision
+        self._pull = self._pull + precision * (round_trip_ms - self.values_ms[:, column])
+        raw = self._pull / (self._precision + 1 / variance)
+        width = math.sqrt(variance)
+        self._shifts = np.minimum(np.maximum(raw, SHIFTS_DOWN * width), SHIFTS_UP * width)
+
+    def _weigh(self, column: int) -> None:
+        variance = self._widths.shift_variance
+        self._logs = self._logs - np.log(self.spreads_ms[:, column])
+        scores = (self.residuals_ms() / self.spreads_ms[:, self.columns]) ** 2
+        told = np.log1p(scores / FREEDOM).sum(axis=1) * ((FREEDOM + 1) / 2)
+        shifted = self._shifts * self._shifts / variance + np.log1p(variance * self._precision)
+        logs = self._logs - told - 0.5 * shifted
         weights = np.exp(logs - logs.max())
         self.weights = weights / weights.sum()
 
-    def _precision(self) -> Floats:
-        return 1.0 / self.spreads_ms[:, self.columns] ** 2
-
-    def _unshifted(self) -> Floats:
-        return np.array(self.answers_ms) - self.values_ms[:, self.columns]
-
     def residuals_ms(self) -> Floats:
         """Example by answer: what the example and its shift leave unexplained."""
-        return self._unshifted() - self._shifts[:, None]
+        return np.array(self.answers_ms) - self.values_ms[:, self.columns] - self._shifts[:, None]
 
     def teach(self) -> None:
         """Let the widths learn from this site's answers."""
-        if self.columns:
-            asked = self.columns
-            self._widths.learn(
-                self.residuals_ms(),
-                self.values_ms[:, asked],
-                self.spreads_ms[:, asked],
-                self.kinds,
-                self.weights,
-            )
-            left = 1.0 / (self._precision().sum(axis=1) + 1 / self._widths.shift_variance)
-            self._widths.learn_shift(self._shifts, left, self.weights)
+        if not self.columns:
+            return
+        rows = np.flatnonzero(self.weights >= WEIGHT_MIN)
+        cells, weights = np.ix_(rows, np.array(self.columns)), self.weights[rows]
+        left = 1.0 / (self._precision[rows] + 1 / self._widths.shift_variance)
+        self._widths.learn(
+            self.residuals_ms()[rows],
+            self.values_ms[cells],
+            self.spreads_ms[cells],
+            self.kinds[rows],
+            weights,
+        )
+        self._widths.learn_shift(self._shifts[rows], left, weights)
 
     def summary(self) -> tuple[Floats, Floats]:
         """The site as an example: believed round trips with their doubts, the measured ones exact."""
@@ -96,6 +100,7 @@ class Belief:
         return values, doubts
 
 
+WEIGHT_MIN = 1e-4  # examples lighter than this say nothing worth the time any more
 # Of an example's variance, the share that its follower inherits as doubt about what was not measured;
 # the rest is added anew when the follower is compared with a site.
-CARRIED = 0.5
+CARRIED = 0.25

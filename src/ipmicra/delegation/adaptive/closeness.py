@@ -17,16 +17,25 @@ import numpy as np
 
 from ipmicra.delegation.adaptive.arrays import Floats, Whole
 from ipmicra.delegation.adaptive.examples import Examples
-from ipmicra.delegation.adaptive.facts import UNKNOWN, Facts, shared_bits
+from ipmicra.delegation.adaptive.facts import SHARED_BITS_MIN, UNKNOWN, Facts, neighbourhoods
 from ipmicra.delegation.adaptive.settings import AdaptiveSettings
 
-TIES = ("anywhere", "near", "country", "system", "organisation", "subnet", "address")
-# What a tie is worth before anything was learnt, in sites' worth of credit. Only the order is meant:
-# country is the best hint that registries have, a subnet says more than an organisation.
-FIRST_CREDIT = (0.5, 1.0, 6.0, 1.0, 1.0, 2.0, 1.0)
-# Of an address's neighbours each shared bit doubles the weight, beginning here: blocks larger than this
-# are handed to registries and carriers, not to networks in one place.
-SHARED_BITS_MIN = 12.0
+# A subnet and a neighbouring address say the more the smaller the block that is shared, so each is four
+# ties, by the length of the shared prefix in steps of four bits from SHARED_BITS_MIN on.
+TIES = (
+    *("anywhere", "near", "country", "system", "organisation"),
+    *("wide subnet", "subnet", "small subnet", "tiny subnet"),
+    *("far address", "address", "close address", "next address"),
+)
+SUBNET, ADDRESS, STEPS, STEP_BITS = 5, 9, 4, 4.0
+# What a tie is worth before anything was learnt. Only the order is meant: country is the best hint that
+# registries have, and a small block says more than a large one.
+FIRST_WORTH = np.array([0.5, 1, 6, 1, 1, 0.5, 1, 2, 4, 0.5, 1, 2, 4])
+FIRST_SITES = 12.0  # what that is worth against sites seen
+# Examples times crawlers that are weighed for a site; more: slower, hardly better.
+CELLS_MAX = 64_000
+EXAMPLES_MIN = 64
+NOBODY = -2  # shared with no example
 
 
 class Prior(NamedTuple):
@@ -34,57 +43,82 @@ class Prior(NamedTuple):
 
     rows: Whole
     weights: Floats
-    ties: Whole  # numbers of the ties that apply
+    ties: Whole  # which of TIES apply
     by_tie: Floats  # tie by example, already times the tie's worth
 
 
 class Ties:
-    """The learnt worth of each tie."""
+    """The learnt worth of each tie: how often it was right, of the times it could have been."""
 
     def __init__(self, settings: AdaptiveSettings) -> None:
-        self.credit: Floats = np.array(FIRST_CREDIT)
+        self.right: Floats = FIRST_SITES * FIRST_WORTH / FIRST_WORTH[:SUBNET].sum()
+        self.chances: Floats = np.full(len(TIES), FIRST_SITES)
         self._settings = settings
 
     def prior(self, facts: Facts, near: Floats | None, blocks: list[Examples]) -> Prior:
         """`near` spreads over the places around the site's country; None where nothing is known."""
-        shares = [block_shares(facts, block, self._settings) for block in blocks]
-        rows = np.concatenate(shares, axis=1)
+        shares = np.concatenate([block_shares(facts, each, self._settings) for each in blocks], axis=1)
         if near is not None:
-            rows[1, : len(near)] = near
-        totals = rows.sum(axis=1)
-        ties = np.flatnonzero(totals > 0)
-        worth = self.credit[ties] / self.credit[ties].sum()
-        by_tie = rows[ties] * (worth / totals[ties])[:, None]
-        weights = by_tie.sum(axis=0)
-        heaviest = _heaviest(weights, self._settings.examples_max)
+            shares[1, : len(near)] = near
+        totals = shares.sum(axis=1)
+        applying = np.flatnonzero(totals > 0)
+        ties = _sorted_by_size(applying, facts, shares)
+        worth = self.right[ties] / self.chances[ties]
+        factors = worth / worth.sum() / totals[applying]
+        weights = factors @ shares[applying]
+        heaviest = _heaviest(weights, self._count(blocks))
+        by_tie = shares[applying[:, None], heaviest] * factors[:, None]
         kept = weights[heaviest]
-        return Prior(heaviest, kept / kept.sum(), ties, by_tie[:, heaviest])
+        return Prior(heaviest, kept / kept.sum(), ties, by_tie)
+
+    def _count(self, blocks: list[Examples]) -> int:
+        affordable = CELLS_MAX // max(1, blocks[0].crawlers)
+        return min(self._settings.examples_max, max(EXAMPLES_MIN, affordable))
 
     def learn(self, prior: Prior, posterior: Floats) -> None:
-        """One site's credit, shared out by what each tie gave to the examples that proved right."""
-        given = prior.by_tie.sum(axis=0)
-        credit = prior.by_tie @ (posterior / np.maximum(given, 1e-300))
-        self.credit[prior.ties] += credit / max(float(credit.sum()), 1e-300)
+        """One site, shared out by what each tie gave to the examples that proved right.
+
+        Expectation and maximisation for a mixture of which not all parts apply each time: a tie's
+        chances are counted against the worth of all ties that applied with it.
+        """
+        credit = prior.by_tie @ (posterior / np.maximum(prior.by_tie.sum(axis=0), 1e-300))
+        worth = self.right[prior.ties] / self.chances[prior.ties]
+        self.right[prior.ties] += credit / max(float(credit.sum()), 1e-300)
+        self.chances[prior.ties] += 1.0 / worth.sum()
+
+
+def _sorted_by_size(applying: Whole, facts: Facts, shares: Floats) -> Whole:
+    """The rows of `shares` that apply -> ties, the subnet and the address by how much is shared."""
+    ties = applying.copy()
+    ties[applying == SUBNET] = SUBNET + _step(facts.subnet_bits)
+    bits = np.log2(max(float(shares[-1].max(initial=0.0)), 1.0)) + SHARED_BITS_MIN
+    ties[applying == len(shares) - 1] = ADDRESS + _step(float(bits))
+    return ties
+
+
+def _step(bits: float) -> int:
+    return int(min(max((bits - SHARED_BITS_MIN) // STEP_BITS, 0), STEPS - 1))
 
 
 def block_shares(facts: Facts, block: Examples, settings: AdaptiveSettings) -> Floats:
-    """Tie by example: the example's mass where the two share the tie, else 0."""
+    """Kind of tie by example: the example's mass where the two share it, else 0."""
     masses = block.masses[: block.count]
-    shares = np.zeros((len(TIES), block.count))
+    shares = np.zeros((SUBNET + 2, block.count))
     shares[0] = masses
-    if settings.country and facts.country != UNKNOWN:
-        shares[2] = masses * (block.countries == facts.country)
-    if settings.network:
-        if facts.system != UNKNOWN:
-            shares[3] = masses * (block.systems == facts.system)
-        if facts.organisation != UNKNOWN:
-            shares[4] = masses * (block.organisations == facts.organisation)
-        if facts.subnet != UNKNOWN:
-            shares[5] = masses * (block.subnets == facts.subnet)
+    wanted = np.array([_wanted(facts, settings)]).T
+    np.multiply(block.identities == wanted, masses, out=shares[2 : SUBNET + 1])
     if settings.prefix and facts.family:
-        bits = shared_bits(block.keys, block.families, facts) - SHARED_BITS_MIN
-        shares[6] = np.where(bits >= 0, masses * np.exp2(bits), 0.0)
+        shares[-1] = masses * neighbourhoods(block.keys, block.families, facts)
     return shares
+
+
+def _wanted(facts: Facts, settings: AdaptiveSettings) -> tuple[int, ...]:
+    """The four identities to look for, those that may be gone by and are known."""
+    allowed = (settings.country, settings.network, settings.network, settings.network)
+    return tuple(
+        number if may and number != UNKNOWN else NOBODY
+        for number, may in zip(facts[:4], allowed, strict=True)
+    )
 
 
 def _heaviest(weights: Floats, count: int) -> Whole:

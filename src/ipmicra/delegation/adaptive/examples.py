@@ -62,6 +62,10 @@ class Examples:
         self.masses, self.kinds = np.pad(self.masses, (0, more)), np.pad(self.kinds, (0, more))
         self._facts, self._keys = np.pad(self._facts, ((0, 0), (0, more))), np.pad(self._keys, (0, more))
 
+    @property
+    def crawlers(self) -> int:
+        return int(self.values_ms.shape[1])
+
     # --- columns ------------------------------------------------------------
 
     def add_column(self, values_ms: Floats, doubts_ms: Floats) -> None:
@@ -78,20 +82,13 @@ class Examples:
     # --- facts, the rows in use only ---------------------------------------
 
     @property
+    def identities(self) -> Whole:
+        """Country, system, organisation and subnet: four rows, one column an example."""
+        return self._facts[:4, : self.count]
+
+    @property
     def countries(self) -> Whole:
         return self._facts[0, : self.count]
-
-    @property
-    def systems(self) -> Whole:
-        return self._facts[1, : self.count]
-
-    @property
-    def organisations(self) -> Whole:
-        return self._facts[2, : self.count]
-
-    @property
-    def subnets(self) -> Whole:
-        return self._facts[3, : self.count]
 
     @property
     def families(self) -> Whole:

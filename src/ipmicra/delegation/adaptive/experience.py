@@ -23,7 +23,7 @@ from ipmicra.delegation.adaptive.geography import (
     fitted,
     unit_vectors,
 )
-from ipmicra.delegation.adaptive.mutual import Mutual, filled
+from ipmicra.delegation.adaptive.mutual import UNMEASURED_MS, Mutual, filled, middle_ms
 from ipmicra.delegation.adaptive.settings import AdaptiveSettings
 from ipmicra.delegation.crawlers import CrawlerProfile
 from ipmicra.delegation.probes import CrawlerId
@@ -48,6 +48,7 @@ class Experience:
         self.sites = Examples(0, settings.sites_max)
         self.fixed = Examples(0, 1)
         self.model = DistanceModel()
+        self.wrong_ms = UNMEASURED_MS / 2  # what a wrong crawler costs: half of what is between two
         self.row_of: dict[IPAddress, int] = {}
         self._address_at: dict[int, IPAddress] = {}
         self._tree = tree
@@ -133,6 +134,7 @@ class Experience:
         crawlers = len(self.mutual)
         self._built_at_pairs = self.mutual.known_pairs
         self._near.clear()
+        self.wrong_ms = middle_ms(self.mutual.round_trips_ms) / 2
         positions = self.mutual.positions()
         points = unit_vectors(positions[:, 0], positions[:, 1])
         between_km = distances_km(points, points)

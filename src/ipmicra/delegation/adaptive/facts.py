@@ -11,15 +11,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ipmicra.addresses import IPAddress
+from ipmicra.addresses import AddressRange, IPAddress
 from ipmicra.delegation.adaptive.arrays import Floats, Keys, Whole
 from ipmicra.delegation.subnets import UNKNOWN_ORGANISATION, Subnets, known_subnet
 
 UNKNOWN = -1
+# Blocks wider than this are handed to registries and carriers, not to networks in one place.
+SHARED_BITS_MIN = 12.0
 
 
 class Facts(NamedTuple):
-    """One site's, crawler's or place's. `key` is meaningless where `family` is 0."""
+    """One site's, crawler's or place's. `key` is meaningless where `family` is 0.
+
+    `subnet_bits` tells how small the subnet is: the length of its prefix, in bits of IPv4.
+    """
 
     country: int = UNKNOWN
     system: int = UNKNOWN
@@ -27,6 +32,7 @@ class Facts(NamedTuple):
     subnet: int = UNKNOWN
     family: int = 0
     key: int = 0
+    subnet_bits: float = 0.0
 
 
 def country_number(code: str | None) -> int:
@@ -48,15 +54,24 @@ def facts_of(address: IPAddress, tree: Subnets) -> Facts:
         subnet=int(subnet),
         family=address.version,
         key=key,
+        subnet_bits=_prefix_bits(tree.range_of(subnet)),
     )
 
 
-def shared_bits(keys: Keys, families: Whole, facts: Facts) -> Floats:
-    """How many leading bits each key shares with the site's, in bits of an IPv4 address.
+def _prefix_bits(subnet: AddressRange) -> float:
+    free = subnet.size.bit_length() - 1
+    return 32.0 - free if subnet.family == 4 else (128 - free) / 2
 
-    IPv6 is handed out in blocks of twice as many bits (/48 where IPv4 has /24), so its bits count half.
+
+def neighbourhoods(keys: Keys, families: Whole, facts: Facts) -> Floats:
+    """How much smaller than the widest that counts is the block that each key shares with the site's.
+
+    1 for a block of SHARED_BITS_MIN bits, twice as much for each further bit, 0 for wider blocks. IPv6
+    is handed out in blocks of twice as many bits (/48 where IPv4 has /24), so its bits count half.
     """
-    differing = np.bitwise_xor(keys, np.uint64(facts.key)).astype(np.float64)
-    shared = 64.0 - np.frexp(differing)[1]
-    shared = np.minimum(shared, 32.0) if facts.family == 4 else shared / 2
-    return np.where(families == facts.family, shared, 0.0)
+    apart = np.bitwise_xor(keys, np.uint64(facts.key)).astype(np.float64)
+    least, exponent = (2.0**32, 1.0) if facts.family == 4 else (1.0, 0.5)
+    widest = 2.0 ** (64 - SHARED_BITS_MIN / exponent)
+    sizes = widest / (apart + least)
+    sizes[(apart >= widest) | (families != facts.family)] = 0.0
+    return np.asarray(sizes**exponent, dtype=np.float64)

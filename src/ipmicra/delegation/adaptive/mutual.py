@@ -13,6 +13,8 @@ from ipmicra.delegation.adaptive.city_points import places_by_country
 from ipmicra.delegation.crawlers import CrawlerProfile
 from ipmicra.delegation.probes import CrawlerId
 
+UNMEASURED_MS = 100.0  # about the mean round trip between two places on Earth
+
 
 class Mutual:
     """Round trips among crawlers, and where they stand."""
@@ -92,6 +94,3 @@ def middle_ms(mutual_ms: Floats) -> float:
     """The median of what crawlers measured among themselves."""
     known = mutual_ms[np.isfinite(mutual_ms) & (mutual_ms > 0)]
     return float(np.median(known)) if len(known) else UNMEASURED_MS
-
-
-UNMEASURED_MS = 100.0  # about the mean round trip between two places on Earth

@@ -19,6 +19,7 @@ FIRST_MS = np.array([3.0, 4.0, 6.0])  # by kind: site, crawler, place
 FIRST_SHARE = np.array([0.05, 0.08, 0.15])
 FIRST_SHIFT_MS = 3.0
 FIRST_SITES = 20.0  # what the start is worth
+SITES_MAX = 200.0  # what all that was seen is worth at most, so that the widths can follow
 FACTOR_MIN, SHIFT_MS_MIN = 0.1, 0.2
 FREEDOM = 4.0  # degrees of freedom of Student's t: one odd answer ruins nothing
 
@@ -49,10 +50,10 @@ class Spreads:
         sums = np.bincount(kinds, squares, len(self.seen))
         self.factors = (self.seen * self.factors + sums) / (self.seen + counts)
         self.factors = np.maximum(self.factors, FACTOR_MIN**2)
-        self.seen = self.seen + counts
+        self.seen = np.minimum(self.seen + counts, SITES_MAX)
 
     def learn_shift(self, shifts_ms: Floats, variances: Floats, weights: Floats) -> None:
         square = float(weights @ (shifts_ms * shifts_ms + variances))
         total = self.shifts_seen * self.shift_variance + square
-        self.shifts_seen += 1.0
-        self.shift_variance = max(total / self.shifts_seen, SHIFT_MS_MIN**2)
+        self.shift_variance = max(total / (self.shifts_seen + 1.0), SHIFT_MS_MIN**2)
+        self.shifts_seen = min(self.shifts_seen + 1.0, SITES_MAX)

@@ -21,7 +21,6 @@ from ipmicra.delegation.adaptive.closeness import Ties
 from ipmicra.delegation.adaptive.experience import Experience
 from ipmicra.delegation.adaptive.explanation import candidates_step, stop_step, ties_step
 from ipmicra.delegation.adaptive.facts import Facts, facts_of
-from ipmicra.delegation.adaptive.mutual import middle_ms
 from ipmicra.delegation.adaptive.settings import AdaptiveSettings
 from ipmicra.delegation.adaptive.spreads import Spreads
 from ipmicra.delegation.adaptive.worth import choice
@@ -69,9 +68,8 @@ class Adaptive(LearningStrategy):
         )
 
     def _agrees(self, subnet: Subnet, owner: CrawlerId) -> bool:
-        wrong_ms = middle_ms(self.experience.mutual.round_trips_ms) / 2
         doubt = self.agreement.doubt(self.tree.range_of(subnet), owner)
-        return doubt * wrong_ms < self._settings.price
+        return doubt * self.experience.wrong_ms < self._settings.price
 
     # --- deciding -------------------------------------------------------------
 
