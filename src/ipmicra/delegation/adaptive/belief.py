@@ -94,13 +94,16 @@ class Belief:
     def summary(self) -> tuple[Floats, Floats]:
         """The site as an example: believed round trips with their doubts, the measured ones exact."""
         values: Floats = self.weights @ self.means_ms
-        square: Floats = self.weights @ ((self.means_ms - values) ** 2 + CARRIED * self.spreads_ms**2)
+        unsure = self.doubts_ms**2
+        unsure += CARRIED[self.kinds][:, None] * (self.spreads_ms**2 - unsure)
+        square: Floats = self.weights @ ((self.means_ms - values) ** 2 + unsure)
         doubts = np.sqrt(square)
         values[self.columns], doubts[self.columns] = self.answers_ms, 0.0
         return values, doubts
 
 
 WEIGHT_MIN = 1e-4  # examples lighter than this say nothing worth the time any more
-# Of an example's variance, the share that its follower inherits as doubt about what was not measured;
-# the rest is added anew when the follower is compared with a site.
-CARRIED = 0.25
+# An example's doubt is handed on whole, or beliefs would grow sure by being repeated. Of the spread of
+# its kind a share is: a town's spread is want of knowledge about the town, all of it; that of sites and
+# crawlers is how neighbours differ, which is added anew whenever the new example is compared with a site.
+CARRIED = np.array([0.25, 0.25, 1.0])  # site, crawler, place
