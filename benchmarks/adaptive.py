@@ -2,8 +2,8 @@
 
 A made-up world on a plane, memory full of examples, no registry data needed. A probe's time is the CPU
 time of whole delegations over the probes they asked for, so it holds the prior, the belief, the
-explanation and the simulated answers too. Limits: 200 microseconds with 12 crawlers, 2 ms with 1,000; 100,000 delegations a second
-where nothing needs probing.
+explanation and the simulated answers too. Limits: 200 microseconds with 12 crawlers, 2 ms with 1,000;
+100,000 delegations a second where nothing needs probing.
 """
 
 from __future__ import annotations
