@@ -60,3 +60,35 @@ class TriangleBelief:
             least[rows] = np.maximum(least[rows], np.abs(mutual_ms[None, :] - own))
             most[rows] = np.minimum(most[rows], mutual_ms[None, :] + own)
         return least, np.maximum(most, least)  # routes that break the triangle cross the bounds
+
+
+class CorrectedBelief:
+    """A belief, corrected by the errors that probes show it to make.
+
+    Grounds near to one crawler are believed alike about another, and err alike: the mean error of those
+    that were probed is taken from the rest. As if one probe before had shown no error.
+    """
+
+    def __init__(self, belief: Belief, crawlers: int) -> None:
+        self._belief = belief
+        self._errors_ms = np.zeros((crawlers, crawlers))  # by nearest crawler and probed crawler
+        self._counts = np.zeros((crawlers, crawlers))
+
+    def __call__(self, known_ms: Numbers) -> Believed:
+        raw, spread = self._belief(known_ms)
+        mean_error_ms = self._errors_ms / (self._counts + 1.0)
+        corrected = np.maximum(raw + mean_error_ms[_nearest(known_ms)], 0.0)
+        return Believed(np.where(np.isnan(known_ms), corrected, raw), spread)
+
+    def learn(self, before_ms: Numbers, after_ms: Numbers) -> None:
+        """What was known before a round of probes and after it."""
+        raw = self._belief(before_ms).round_trips_ms
+        grounds, crawlers = np.nonzero(np.isnan(before_ms) & np.isfinite(after_ms))
+        places = _nearest(before_ms)[grounds], crawlers
+        np.add.at(self._errors_ms, places, after_ms[grounds, crawlers] - raw[grounds, crawlers])
+        np.add.at(self._counts, places, 1.0)
+
+
+def _nearest(known_ms: Numbers) -> NDArray[np.int64]:
+    """For each ground the crawler that measured the shortest round trip; the first where none did."""
+    return np.asarray(np.where(np.isfinite(known_ms), known_ms, np.inf).argmin(axis=1), dtype=np.int64)
