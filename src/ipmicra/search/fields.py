@@ -76,7 +76,7 @@ def _characters() -> tantivy.TextAnalyzer:
 
 def cjk_runs(text: str) -> list[str]:
     """The stretches of Chinese, Japanese and Korean characters."""
-    return _CJK.findall(text)
+    return [] if text.isascii() else _CJK.findall(text)
 
 
 def document(

@@ -7,7 +7,7 @@ site shows its best results and says how many more there are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 ALIKE_BITS_MAX = 3  # of 64, as Manku, Jain and Das Sarma (2007) found for web pages
@@ -32,8 +32,8 @@ class Ranked(NamedTuple):
 def ranked(candidates: Sequence[Candidate], per_site: int) -> list[Ranked]:
     lifted = sorted(
         (
-            candidate._replace(score=candidate.score * (1 + AUTHORITY_WEIGHT * candidate.authority))
-            for candidate in candidates
+            Candidate(one.identity, _lifted(one), one.similarity, one.site, one.authority)
+            for one in candidates
         ),
         key=lambda candidate: (-candidate.score, candidate.identity),
     )
@@ -54,24 +54,35 @@ def ranked(candidates: Sequence[Candidate], per_site: int) -> list[Ranked]:
     return results
 
 
+def _lifted(candidate: Candidate) -> float:
+    return candidate.score * (1 + AUTHORITY_WEIGHT * candidate.authority)
+
+
 def _without_near_duplicates(candidates: Sequence[Candidate]) -> tuple[list[Candidate], Counter[int]]:
+    """Of four quarters of two hashes at most three bits apart one is equal: only those are compared."""
     kept: list[Candidate] = []
     folded: Counter[int] = Counter()
+    by_quarter: dict[tuple[int, int], list[Candidate]] = {}
     for candidate in candidates:
-        like = candidate.similarity and next(
-            (
-                other
-                for other in kept
-                if other.similarity and _alike(other.similarity, candidate.similarity)
-            ),
-            None,
-        )
-        if like:
+        quarters = [(shift, candidate.similarity >> shift & 0xFFFF) for shift in (0, 16, 32, 48)]
+        like = _like(candidate, quarters, by_quarter) if candidate.similarity else None
+        if like is not None:
             folded[like.identity] += 1
-        else:
-            kept.append(candidate)
+            continue
+        kept.append(candidate)
+        if candidate.similarity:
+            for quarter in quarters:
+                by_quarter.setdefault(quarter, []).append(candidate)
     return kept, folded
 
 
-def _alike(one: int, other: int) -> bool:
-    return (one ^ other).bit_count() <= ALIKE_BITS_MAX
+def _like(
+    candidate: Candidate,
+    quarters: Sequence[tuple[int, int]],
+    by_quarter: Mapping[tuple[int, int], Sequence[Candidate]],
+) -> Candidate | None:
+    for quarter in quarters:
+        for other in by_quarter.get(quarter, ()):
+            if (other.similarity ^ candidate.similarity).bit_count() <= ALIKE_BITS_MAX:
+                return other
+    return None

@@ -10,47 +10,55 @@ import re
 from collections.abc import Sequence
 
 SNIPPET_CHARACTERS = 240
-_PLACES_MAX = 400
+_PLACES_OF_A_WORD = 40
 _CUT = "…"
 
 
 def snippet(text: str, words: Sequence[str], otherwise: str = "") -> str:
     """`otherwise` (a description) is shown where no word occurs in the text."""
-    wanted = _pattern(words)
-    places = [] if wanted is None else _places(wanted, text)
+    stems = _stems(words)
+    wanted = _pattern(stems)
+    places = _places(text, stems)
     if not places:
-        source = otherwise or text[:SNIPPET_CHARACTERS]
-        return _marked(_shortened(source), wanted)
-    start = _best_start(places)
-    return _marked(_window(text, start), wanted)
+        return _marked(_shortened(otherwise or text[:SNIPPET_CHARACTERS]), wanted)
+    return _marked(_window(text, _best_start(places)), wanted)
 
 
-def _pattern(words: Sequence[str]) -> re.Pattern[str] | None:
-    """Each word and what grows from its stem: `crawl` marks `crawler` too."""
-    cleaned = {word.strip("\"'()*.,;:!?").lower() for word in words}
-    stems = [
-        re.escape(word[: max(3, len(word) - 2)] if len(word) > 4 else word) for word in cleaned if word
-    ]
+def _stems(words: Sequence[str]) -> list[str]:
+    """What a word and its other forms begin with: `crawl` marks `crawler` too."""
+    cleaned = dict.fromkeys(word.strip("\"'()*.,;:!?").lower() for word in words)
+    return [word[: max(3, len(word) - 2)] if len(word) > 4 else word for word in cleaned if word]
+
+
+def _pattern(stems: Sequence[str]) -> re.Pattern[str] | None:
     if not stems:
         return None
-    stems.sort(key=len, reverse=True)
-    return re.compile(
-        rf"(?<!\w)(?:{'|'.join(stems)})\w{{0,4}}(?!\w)|{'|'.join(_cjk(cleaned)) or '(?!)'}",
-        re.IGNORECASE,
-    )
+    choices = [
+        re.escape(stem) if _is_cjk(stem) else rf"(?<!\w){re.escape(stem)}\w{{0,4}}(?!\w)"
+        for stem in sorted(stems, key=len, reverse=True)
+    ]
+    return re.compile("|".join(choices), re.IGNORECASE)
 
 
-def _cjk(words: set[str]) -> list[str]:
-    return [re.escape(word) for word in sorted(words) if word and ord(max(word)) > 0x2E80]
+def _is_cjk(word: str) -> bool:
+    return max(word) > "\u2e7f"
 
 
-def _places(wanted: re.Pattern[str], text: str) -> list[tuple[int, str]]:
-    places = []
-    for match in wanted.finditer(text):
-        places.append((match.start(), match[0].lower()[:4]))
-        if len(places) >= _PLACES_MAX:
-            break
-    return places
+def _places(text: str, stems: Sequence[str]) -> list[tuple[int, str]]:
+    """Where words begin with a stem; searching for plain strings is C's work."""
+    lower = text.lower()
+    if len(lower) != len(text):  # a few letters grow in lower case
+        lower = text
+    places: list[tuple[int, str]] = []
+    for stem in stems:
+        at = lower.find(stem)
+        for _ in range(_PLACES_OF_A_WORD):
+            if at < 0:
+                break
+            if not at or not lower[at - 1].isalnum() or _is_cjk(stem):
+                places.append((at, stem))
+            at = lower.find(stem, at + 1)
+    return sorted(places)
 
 
 def _best_start(places: list[tuple[int, str]]) -> int:

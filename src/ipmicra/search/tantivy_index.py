@@ -25,7 +25,7 @@ from ipmicra.search.ranking import Candidate, Ranked, ranked
 from ipmicra.search.snippets import snippet
 from ipmicra.search.spelling import better_spelling
 
-CANDIDATES_MAX = 300  # looked at for folding and re-ranking
+CANDIDATES_MAX = 200  # looked at for folding and re-ranking
 LIMIT_MAX = 100
 _WRITER_BYTES = 64 * 1024 * 1024
 _OTHER_SITE_WEIGHT = 4.0  # a link from elsewhere says more than one from the same site

@@ -1,0 +1,49 @@
+"""Snippets: the best place, marked, everything else escaped."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ipmicra.search.snippets import SNIPPET_CHARACTERS, snippet
+
+FILLER = "nothing of interest here " * 40
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "expected"),
+    [
+        ("a crawler", ["crawler"], "a <mark>crawler</mark>"),
+        ("two Crawlers", ["crawler"], "two <mark>Crawlers</mark>"),
+        ("a<b & 'c' needle", ["needle"], "a&lt;b &amp; &#x27;c&#x27; <mark>needle</mark>"),
+        ("needle", [], "needle"),
+        ("no such word", ["needle"], "no such word"),
+        ("今日は東京都の天気", ["東京都"], "今日は<mark>東京都</mark>の天気"),
+        ("pineapple", ["apple"], "pineapple"),
+        ("one\ntwo", ["two"], "one <mark>two</mark>"),
+    ],
+)
+def test_words_are_marked_and_the_rest_is_escaped(text: str, words: list[str], expected: str) -> None:
+    assert snippet(text, words) == expected
+
+
+def test_the_place_with_most_of_the_words_is_shown() -> None:
+    text = f"alpha {FILLER} alpha beta gamma {FILLER} gamma"
+    shown = snippet(text, ["alpha", "beta", "gamma"])
+    assert "<mark>alpha</mark> <mark>beta</mark> <mark>gamma</mark>" in shown
+    assert shown.startswith("…")
+    assert shown.endswith("…")
+
+
+def test_a_description_stands_in_where_the_text_lacks_the_words() -> None:
+    assert snippet("text", ["needle"], "about a needle") == "about a <mark>needle</mark>"
+
+
+@given(st.text(max_size=500), st.lists(st.text(max_size=20), max_size=5), st.text(max_size=50))
+def test_whatever_the_text_only_marks_are_markup(text: str, words: list[str], description: str) -> None:
+    shown = snippet(text, words, description)
+    rest = shown.replace("<mark>", "").replace("</mark>", "")
+    assert "<" not in rest
+    assert ">" not in rest
+    assert len(rest) <= SNIPPET_CHARACTERS * 6 + 10
