@@ -27,6 +27,7 @@ from ipmicra.crawler.progress import Progress
 
 LEASE_MIN, LEASE_MAX = 4, 64
 REVISITS_AT_ONCE = 1_000
+REVISITS_UNDER_BUDGET = 50  # by so many pages a day's bytes may be exceeded
 MEASURE_SECONDS = 60.0
 REPRICE_SECONDS = 60.0
 
@@ -237,7 +238,8 @@ class Engine:
             if self._frontier.revisit_bytes_today(now_ms) >= per_day:
                 return
             self._reprice(per_day)
-        self._frontier.promote_revisits(now_ms, REVISITS_AT_ONCE, self._lanes)
+        limit = REVISITS_UNDER_BUDGET if per_day else REVISITS_AT_ONCE
+        self._frontier.promote_revisits(now_ms, limit, self._lanes)
 
     def _reprice(self, bytes_per_day: int) -> None:
         if time.monotonic() >= self._reprice_at:

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from ipmicra.carrier.package import unpack
-from ipmicra.carrier.record import PageSeen, Record, VisitFailed
+from ipmicra.carrier.record import PageMoved, PageSeen, Record, VisitFailed
 from ipmicra.carrier.spool import Spool
 from ipmicra.crawler.decisions.urls import Url, path_of, site_of
 from ipmicra.crawler.engine import Engine
@@ -60,6 +60,8 @@ def _judged(crawl: Crawl, frontier: Frontier, records: list[Record]) -> Iterator
         if isinstance(record, VisitFailed):
             word = "forbidden by robots.txt" if record.kind == "robots" else f"failed: {record.kind}"
             yield PreviewEntry(record.url, word)
+        elif isinstance(record, PageMoved):
+            yield PreviewEntry(record.url, f"moved to {record.target}")
         elif isinstance(record, PageSeen):
             yield PreviewEntry(record.url, "fetched")
             for link in record.page.links:

@@ -101,7 +101,8 @@ def test_keys_fit_sqlite_and_differ() -> None:
 @pytest.mark.parametrize(
     ("kind", "inside", "outside"),
     [
-        ("site", "https://www.e.org/other", "http://www.e.org/docs/"),
+        ("site", "https://www.e.org/other", "https://docs.e.org/docs/"),
+        ("site", "http://e.org/", "https://www.e.org:8443/docs/"),  # as sites redirect
         ("domain", "http://a.b.e.org:81/", "https://not-e.org/"),
         ("domain", "https://e.org/", "https://org/"),
         ("prefix", "https://www.e.org/docs/deeper/x", "https://www.e.org/doc"),

@@ -94,7 +94,7 @@ def command(
     terminal.show(summary, as_json, lambda: _summary_table(summary))
     if display.interrupted:
         return INTERRUPTED
-    if counts.pages and not (progress.seen or progress.unchanged) and progress.failed:
+    if progress.failures and not (progress.seen or progress.unchanged):
         raise SiteFault(f"crawling {' '.join(urls)}: no page answered: {dict(progress.failures)}")
     return 0
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from ipmicra.crawler.decisions.urls import Site, Url, name_of, site_of
+from ipmicra.crawler.decisions.urls import Site, Url, name_of, port_of, site_of
 
 ScopeKind: TypeAlias = Literal["site", "domain", "prefix", "pattern", "any"]
 
@@ -21,16 +21,16 @@ class Scope:
     """The pages that a crawl may fetch. Build it with `scope_around`."""
 
     kind: ScopeKind
-    names: frozenset[str] = frozenset()  # site, domain
+    names: frozenset[str] = frozenset()  # domain
     prefixes: tuple[str, ...] = ()
     pattern: re.Pattern[str] | None = None
-    sites: frozenset[Site] = field(default=frozenset())
+    places: frozenset[tuple[str, int]] = frozenset()  # site
 
     def holds(self, url: Url) -> bool:
         if self.kind == "any":
             return True
         if self.kind == "site":
-            return site_of(url) in self.sites
+            return _place(site_of(url)) in self.places
         if self.kind == "domain":
             return self._in_domain(name_of(site_of(url)))
         if self.kind == "prefix":
@@ -49,7 +49,8 @@ class Scope:
 def scope_around(seeds: Sequence[Url], kind: ScopeKind, pattern: str | None = None) -> Scope:
     """The scope of that kind around the seeds.
 
-    *site*: the seeds' own sites. *domain*: their names (less a leading `www.`) and all names under them,
+    *site*: the seeds' own sites, with http or https and with or without `www.`, since sites move between
+    these without asking. *domain*: their names (less a leading `www.`) and all names under them,
     with any scheme and port. *prefix*: all that begins as a seed does up to its last slash. *pattern*: a
     regular expression found in the URL. Raises re.error when the pattern is not one.
     """
@@ -57,8 +58,16 @@ def scope_around(seeds: Sequence[Url], kind: ScopeKind, pattern: str | None = No
         return Scope(kind, pattern=re.compile(pattern or ""))
     if kind == "prefix":
         return Scope(kind, prefixes=tuple(_directory(seed) for seed in seeds))
-    sites = frozenset(site_of(seed) for seed in seeds)
-    return Scope(kind, frozenset(name_of(site).removeprefix("www.") for site in sites), sites=sites)
+    sites = [site_of(seed) for seed in seeds]
+    if kind == "domain":
+        return Scope(kind, frozenset(name_of(site).removeprefix("www.") for site in sites))
+    return Scope(kind, places=frozenset(map(_place, sites)))
+
+
+def _place(site: Site) -> tuple[str, int]:
+    """A name without `www.`, and a port, where the two usual ones count as one."""
+    port = port_of(site)
+    return name_of(site).removeprefix("www."), 0 if port in {80, 443} else port
 
 
 def _directory(url: Url) -> str:
