@@ -17,11 +17,15 @@ from ipmicra.overlay.can.messages import (
     SiteRecord,
     Submit,
 )
-from ipmicra.overlay.can.peer import Peer, PeerRules
+from ipmicra.overlay.can.peer import Peer
+from ipmicra.overlay.can.rules import PeerRules
 
 
 class Network:
-    """Carries messages between peers in order; a message to a dead peer is lost."""
+    """Carries messages between peers in order; a message to a dead peer is lost.
+
+    With `tells_senders` the sender learns that a peer could not be reached, as over TCP.
+    """
 
     def __init__(self, space: Box, rules: PeerRules) -> None:
         self.space, self.rules = space, rules
@@ -30,7 +34,8 @@ class Network:
         self.carried = 0
         self.located: list[Located] = []
         self.round_trip: Callable[[PeerId, str], float | None] = lambda _peer, _site: None
-        self._queue: deque[Outgoing] = deque()
+        self.tells_senders = False
+        self._queue: deque[tuple[Peer | None, Outgoing]] = deque()
 
     def add(self, name: str, point: Point, via: Peer | None = None) -> Peer:
         peer = Peer(Card(PeerId(name), point, ()), self.space, self.rules)
@@ -41,22 +46,26 @@ class Network:
             self.send(peer.join(via.card))
         return peer
 
-    def send(self, outgoing: list[Outgoing]) -> None:
-        self._queue.extend(outgoing)
+    def send(self, outgoing: list[Outgoing], sender: Peer | None = None) -> None:
+        self._post(sender, outgoing)
         while self._queue:
-            letter = self._queue.popleft()
+            writer, letter = self._queue.popleft()
             self.carried += 1
             if isinstance(letter.message, Located):
                 self.located.append(letter.message)
             receiver = self.peers.get(letter.to.peer)
             if receiver is not None:
-                self._queue.extend(receiver.handle(letter.message, self.now_s))
+                self._post(receiver, receiver.handle(letter.message, self.now_s))
                 self._answer_probes(receiver)
+            elif self.tells_senders and writer is not None:
+                self._post(writer, writer.undelivered(letter))
+
+    def _post(self, sender: Peer | None, outgoing: list[Outgoing]) -> None:
+        self._queue.extend((sender, letter) for letter in outgoing)
 
     def _answer_probes(self, peer: Peer) -> None:
-        wanted, peer.probes_wanted = peer.probes_wanted, []
-        for measure in wanted:
-            self._queue.extend(peer.probed(measure, self.round_trip(peer.id, measure.site)))
+        for measure in peer.probes_wanted():
+            self._post(peer, peer.probed(measure, self.round_trip(peer.id, measure.site)))
 
     def submit(self, site: str, point: Point, via: Peer, pages: float = 1.0) -> None:
         record = SiteRecord(site, key_in(self.space, point), point, pages)
@@ -73,7 +82,7 @@ class Network:
             self.now_s += step_s
             for name in sorted(self.peers):
                 peer = self.peers[name]
-                self.send(peer.tick(self.now_s))
+                self.send(peer.tick(self.now_s), peer)
                 self._answer_probes(peer)
                 self.send([])
             self._let_go()
@@ -110,6 +119,22 @@ def tiling_faults(network: Network) -> list[str]:
             known = network.peers.get(card.peer)
             if known is None or card.zones != known.zones:
                 faults.append(f"{peer.id} has an old card of {card.peer}")
+    return faults
+
+
+def site_faults(network: Network, sites: int) -> list[str]:
+    """What is wrong with the sites: each must have one home, which owns its key, and one crawler."""
+    homes = [record.site for peer in network.peers.values() for record in peer.book.homed.values()]
+    crawlers = [site for peer in network.peers.values() for site in peer.book.crawled]
+    faults = []
+    if not len(set(homes)) == sites == len(homes):
+        faults.append(f"{len(homes)} homes of {len(set(homes))} sites")
+    if not len(set(crawlers)) == sites == len(crawlers):
+        faults.append(f"{len(crawlers)} crawlers of {len(set(crawlers))} sites")
+    for peer in network.peers.values():
+        faults += [
+            f"{r.site} is not in {peer.id}" for r in peer.book.homed.values() if not peer.owns(r.key)
+        ]
     return faults
 
 

@@ -10,8 +10,8 @@ import pytest
 from ipmicra.overlay.can.box import Box
 from ipmicra.overlay.can.messages import PeerId
 from ipmicra.overlay.can.nearness import HandOverRule
-from ipmicra.overlay.can.peer import PeerRules
-from tests.overlay.network import Network, random_point, tiling_faults
+from ipmicra.overlay.can.rules import PeerRules
+from tests.overlay.network import Network, random_point, site_faults, tiling_faults
 
 SPACE = Box((-100.0, -100.0, -100.0), (100.0, 100.0, 100.0))
 SCHEMES = [
@@ -38,22 +38,6 @@ def grown(scheme: str, peers: int, sites: int, seed: int, rule: HandOverRule | N
         via = network.peers[dice.choice(sorted(network.peers))]
         network.add(f"p{i:03}", random_point(dice, SPACE), via)
     return network
-
-
-def site_faults(network: Network, sites: int) -> list[str]:
-    """What is wrong with the sites: each must have one home, which owns its key, and one crawler."""
-    homes = [record.site for peer in network.peers.values() for record in peer.book.homed.values()]
-    crawlers = [site for peer in network.peers.values() for site in peer.book.crawled]
-    faults = []
-    if not len(set(homes)) == sites == len(homes):
-        faults.append(f"{len(homes)} homes of {len(set(homes))} sites")
-    if not len(set(crawlers)) == sites == len(crawlers):
-        faults.append(f"{len(crawlers)} crawlers of {len(set(crawlers))} sites")
-    for peer in network.peers.values():
-        faults += [
-            f"{r.site} is not in {peer.id}" for r in peer.book.homed.values() if not peer.owns(r.key)
-        ]
-    return faults
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

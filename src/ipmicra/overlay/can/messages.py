@@ -60,6 +60,13 @@ class Announce(msgspec.Struct, frozen=True, tag=True):
     crawler: Card
 
 
+class Resign(msgspec.Struct, frozen=True, tag=True):
+    """Routed to the home of the site: I am about to leave, give it to somebody else."""
+
+    site: str
+    crawler: PeerId
+
+
 class Locate(msgspec.Struct, frozen=True, tag=True):
     """Routed to the owner of the key, who answers `Located` to the asker."""
 
@@ -67,7 +74,7 @@ class Locate(msgspec.Struct, frozen=True, tag=True):
     question: str
 
 
-Letter: TypeAlias = Join | Submit | Announce | Locate
+Letter: TypeAlias = Join | Submit | Announce | Resign | Locate
 
 
 class Routed(msgspec.Struct, frozen=True, tag=True):
@@ -114,6 +121,12 @@ class HandOver(msgspec.Struct, frozen=True, tag=True):
     acquaintances: tuple[Card, ...]
 
 
+class Remember(msgspec.Struct, frozen=True, tag=True):
+    """Records of sites in the receiver's zones that it seems not to know."""
+
+    sites: tuple[SiteRecord, ...]
+
+
 class Gone(msgspec.Struct, frozen=True, tag=True):
     """The leaver's word to its neighbours: forget me; `heir` has what was mine."""
 
@@ -158,7 +171,18 @@ class Rival(msgspec.Struct, frozen=True, tag=True):
 
 
 Message: TypeAlias = (
-    Routed | Located | Welcome | Update | HandOver | Gone | Crawl | Release | Measure | Measured | Rival
+    Routed
+    | Located
+    | Welcome
+    | Update
+    | HandOver
+    | Remember
+    | Gone
+    | Crawl
+    | Release
+    | Measure
+    | Measured
+    | Rival
 )
 
 

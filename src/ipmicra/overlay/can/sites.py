@@ -21,30 +21,49 @@ class SiteBook:
     def __init__(self) -> None:
         self.homed: dict[str, SiteRecord] = {}
         self.crawled: dict[str, SiteRecord] = {}
+        self.changes = 0  # rises whenever what I am home to changes
+        self._delegate_heard_s: dict[str, float] = {}
 
     @property
     def load(self) -> float:
         """Pages of the sites that I crawl."""
         return sum(record.pages for record in self.crawled.values())
 
-    def adopt(self, record: SiteRecord) -> bool:
-        """Become the home of a site, unless I know better already."""
+    def adopt(self, record: SiteRecord, now_s: float) -> bool:
+        """Become the home of a site, unless I know better already. Its delegate's lease begins."""
         known = self.homed.get(record.site)
         if known is not None and known.epoch >= record.epoch:
             return False
-        self.homed[record.site] = record
+        self._keep(record)
+        self._delegate_heard_s[record.site] = now_s
         return True
 
-    def delegated(self, site: str, to: Card) -> SiteRecord:
-        """The record after its delegate changed; a new epoch begins."""
-        self.homed[site] = changed = with_delegate(self.homed[site], to)
-        return changed
+    def delegated(self, site: str, to: Card, now_s: float) -> SiteRecord:
+        """The record after its delegate changed; a new epoch and a new lease begin."""
+        self._delegate_heard_s[site] = now_s
+        return self._keep(with_delegate(self.homed[site], to))
+
+    def at_epoch(self, site: str, epoch: int) -> SiteRecord:
+        """The same delegate in a later epoch."""
+        return self._keep(msgspec.structs.replace(self.homed[site], epoch=epoch))
 
     def measured(self, site: str, by: PeerId, round_trip_ms: float) -> None:
         record = self.homed[site]
         known = dict(record.measured_ms) | {by: round_trip_ms}
         ranked = tuple(sorted(known.items(), key=lambda entry: (entry[1], entry[0])))
-        self.homed[site] = msgspec.structs.replace(record, measured_ms=ranked)
+        self._keep(msgspec.structs.replace(record, measured_ms=ranked))
+
+    def heard_from_delegate(self, site: str, now_s: float) -> None:
+        self._delegate_heard_s[site] = now_s
+
+    def lease_over(self, site: str, before_s: float) -> bool:
+        """Whether the delegate was not heard of since."""
+        return self._delegate_heard_s.get(site, before_s) < before_s
+
+    def _keep(self, record: SiteRecord) -> SiteRecord:
+        self.homed[record.site] = record
+        self.changes += 1
+        return record
 
     def take_up(self, record: SiteRecord) -> bool:
         """Begin to crawl a site, unless I was told of a later epoch already."""
@@ -68,6 +87,8 @@ class SiteBook:
         moving = [r for r in self.homed.values() if any(box.holds(r.key) for box in boxes)]
         for record in moving:
             del self.homed[record.site]
+            self._delegate_heard_s.pop(record.site, None)
+        self.changes += bool(moving)
         return tuple(moving)
 
 

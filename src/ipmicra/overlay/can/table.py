@@ -10,18 +10,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from ipmicra.overlay.can.box import Box, Point
-from ipmicra.overlay.can.messages import Card, PeerId, SiteRecord
+from ipmicra.overlay.can.messages import Card, PeerId
 
 
 @dataclass(slots=True)
 class Neighbour:
-    """What I know of one neighbour; `sites` is my copy of the sites it is home to."""
+    """What I know of one neighbour."""
 
     card: Card
     heard_s: float  # or since when I wait to hear from it
     met: bool = False  # it has spoken to me itself; otherwise I have its card from others
     neighbours: dict[PeerId, Card] = field(default_factory=dict)
-    sites: tuple[SiteRecord, ...] = ()
 
 
 class NeighbourTable:

@@ -2,7 +2,8 @@
 
 Every neighbour of the dead peer knows the same candidates: the dead peer's neighbours, from its last
 greeting. For each zone they rank them alike, by the distance of their points to the zone's centre; the
-first claims at once, each further one a step later if nobody has claimed before. (CAN lets the
+first claims at once, each further one a step later if nobody has claimed before. Who never heard the
+dead peer itself does not know the candidates and lets those who do go first. (CAN lets the
 smallest neighbour take over; for the distance between crawlers and sites that is the worst choice.)
 """
 
@@ -15,6 +16,8 @@ from ipmicra.overlay.can.box import Box
 from ipmicra.overlay.can.messages import Card
 from ipmicra.overlay.can.table import Neighbour, borders
 
+PATIENCE_WITH_STRANGERS = 10  # steps
+
 
 class ZonesToClaim(NamedTuple):
     """Zones to take now, and those left to others or to a later turn."""
@@ -25,6 +28,7 @@ class ZonesToClaim(NamedTuple):
 
 def zones_to_claim(me: Card, dead: Neighbour, turn: int) -> ZonesToClaim:
     """`turn`: how many steps have gone by since the neighbour counts as dead."""
+    turn -= 0 if dead.met else PATIENCE_WITH_STRANGERS
     mine = tuple(zone for zone in dead.card.zones if rank_for(zone, me, dead) <= turn)
     rest = tuple(zone for zone in dead.card.zones if zone not in mine)
     return ZonesToClaim(mine, rest)

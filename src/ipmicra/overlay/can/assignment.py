@@ -1,0 +1,176 @@
+"""Sites that I am home to -> who crawls each of them, for as long as that peer lives.
+
+The home points each site to its delegate (`Crawl`), takes it back (`Release`), and reviews its choice
+with every greeting. A delegate announces itself to the home; one that did not for `lease_s` has lost
+the site. Two delegates of one epoch, left by two homes that did not know of each other, are settled by
+a new epoch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from ipmicra.overlay.can.knowledge import Knowledge
+from ipmicra.overlay.can.messages import (
+    Announce,
+    Card,
+    Crawl,
+    Measure,
+    Measured,
+    Outgoing,
+    PeerId,
+    Release,
+    Resign,
+    Routed,
+    SiteRecord,
+    Submit,
+)
+from ipmicra.overlay.can.nearness import HandOverRule, delegate_for, peer_to_measure
+from ipmicra.overlay.can.routing import Routing
+from ipmicra.overlay.can.sites import delegate_card
+
+
+class Assignment:
+    """Conducts the sites of one home."""
+
+    def __init__(self, known: Knowledge, routing: Routing) -> None:
+        self._known = known
+        self._routing = routing
+        self.probes_wanted: list[Measure] = []
+
+    # --- coming home --------------------------------------------------------------------------
+
+    def homed(
+        self, records: Iterable[SiteRecord], now_s: float, departed: PeerId | None = None
+    ) -> list[Outgoing]:
+        """Become home to sites; those without a living delegate get one. Strays are sent on home."""
+        known, out = self._known, []
+        for record in records:
+            if not known.owns(record.key):
+                out += self._routing.passed_on(Routed(record.key, Submit(record)))
+            elif known.book.adopt(record, now_s):
+                out += self._begun(record, now_s, departed)
+        return out
+
+    def _begun(self, record: SiteRecord, now_s: float, departed: PeerId | None) -> list[Outgoing]:
+        if record.delegate == self._known.id:
+            self._known.book.take_up(record)
+            return []
+        alone = self._known.rules.hand_over is None
+        if alone or not record.delegate or record.delegate == departed:
+            return self._assigned(record.site, now_s, without=departed)
+        return []
+
+    # --- choosing -----------------------------------------------------------------------------
+
+    def reviewed(self, now_s: float) -> list[Outgoing]:
+        """Each of my sites once: does its delegate live, is somebody cheaper, or worth asking?"""
+        rule, book, out = self._known.rules.hand_over, self._known.book, []
+        if rule is None:
+            return []
+        for site in sorted(book.homed):
+            record = book.homed[site]
+            silent = record.delegate != self._known.id and book.lease_over(
+                site, now_s - self._known.rules.lease_s
+            )
+            out += self._assigned(site, now_s, without=record.delegate if silent else None)
+            out += self._asked(site, rule)
+        return out
+
+    def _assigned(self, site: str, now_s: float, without: PeerId | None = None) -> list[Outgoing]:
+        """Point a site to the peer that should crawl it now, and tell those concerned."""
+        known, record = self._known, self._known.book.homed[site]
+        rule, peers = known.rules.hand_over, known.table.two_hops(known.card)
+        if without is not None and without != known.id:
+            peers.pop(without, None)
+        best = known.id if rule is None else delegate_for(record, peers, rule)
+        if best == record.delegate:
+            return []
+        return self._moved(record, peers[best], now_s)
+
+    def _moved(self, record: SiteRecord, heir: Card, now_s: float) -> list[Outgoing]:
+        known, site = self._known, record.site
+        former = delegate_card(record) if record.delegate else None
+        changed = known.book.delegated(site, heir, now_s)
+        out: list[Outgoing] = []
+        if heir.peer == known.id:
+            known.book.take_up(changed)
+        else:
+            out.append(Outgoing(heir, Crawl(changed, known.card)))
+        if record.delegate == known.id:
+            known.book.lay_down(site, changed.epoch)
+        elif former is not None:
+            out.append(Outgoing(former, Release(site, changed.epoch, heir)))
+        self._reckon(heir, former, changed.pages)
+        return out
+
+    def _reckon(self, heir: Card, former: Card | None, pages: float) -> None:
+        """Count a move at once in what I believe of others' loads, before they say so themselves."""
+        for card, change in ((heir, pages), (former, -pages)):
+            neighbour = self._known.table.get(card.peer) if card is not None else None
+            if neighbour is not None:
+                load = neighbour.card.load + change
+                neighbour.card = msgspec.structs.replace(neighbour.card, load=load)
+
+    # --- measuring ----------------------------------------------------------------------------
+
+    def _asked(self, site: str, rule: HandOverRule) -> list[Outgoing]:
+        if not rule.measured_max:
+            return []
+        peers = self._known.table.two_hops(self._known.card)
+        chosen = peer_to_measure(self._known.book.homed[site], peers, rule)
+        if chosen is None:
+            return []
+        wanted = Measure(site, self._known.card)
+        if chosen == self._known.id:
+            self.probes_wanted.append(wanted)
+            return []
+        return [Outgoing(peers[chosen], wanted)]
+
+    def was_measured(self, measured: Measured, now_s: float) -> list[Outgoing]:
+        rule = self._known.rules.hand_over
+        if measured.site not in self._known.book.homed or rule is None:
+            return []
+        round_trip_ms = float("inf") if measured.round_trip_ms is None else measured.round_trip_ms
+        self._known.book.measured(measured.site, measured.by.peer, round_trip_ms)
+        return self._assigned(measured.site, now_s) + self._asked(measured.site, rule)
+
+    # --- delegates ----------------------------------------------------------------------------
+
+    def announced(self, announce: Announce, now_s: float) -> list[Outgoing]:
+        """Somebody crawls a site that I am home to: as I say, or in error, or I had lost it."""
+        book, crawler = self._known.book, announce.crawler
+        record = book.homed.get(announce.record.site)
+        if record is None:
+            return self.homed([announce.record], now_s)
+        if record.delegate == crawler.peer:
+            book.heard_from_delegate(record.site, now_s)
+            stale = announce.record.epoch < record.epoch
+            return [Outgoing(crawler, Crawl(record, self._known.card))] if stale else []
+        if announce.record.epoch >= record.epoch:
+            record = book.at_epoch(record.site, announce.record.epoch + 1)
+        return [Outgoing(crawler, Release(record.site, record.epoch, delegate_card(record)))]
+
+    def resigned(self, resign: Resign, now_s: float) -> list[Outgoing]:
+        record = self._known.book.homed.get(resign.site)
+        if record is None or record.delegate != resign.crawler:
+            return []
+        return self._assigned(resign.site, now_s, without=resign.crawler)
+
+    def announcements(self) -> list[Outgoing]:
+        """A word to the home of each site that I crawl and am not home to."""
+        known, out = self._known, []
+        for site, record in sorted(known.book.crawled.items()):
+            if site not in known.book.homed:
+                out += self._routing.passed_on(Routed(record.key, Announce(record, known.card)))
+        return out
+
+    def resignations(self) -> list[Outgoing]:
+        """The same word when I am about to leave."""
+        known, out = self._known, []
+        for site, record in sorted(known.book.crawled.items()):
+            if site not in known.book.homed:
+                out += self._routing.passed_on(Routed(record.key, Resign(site, known.id)))
+        return out
