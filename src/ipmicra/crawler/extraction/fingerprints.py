@@ -50,12 +50,17 @@ def _features(data: _Bytes) -> _Features:
     starts = np.flatnonzero(data[:-_WINDOW_BYTES] == _SPACE)
     if len(starts) < len(data) // 50:  # next to no spaces: Chinese, Japanese, Thai
         starts = np.arange(max(len(data) - _WINDOW_BYTES, 0))
-    windows = data[starts[:, None] + np.arange(1, _WINDOW_BYTES + 1)]
-    values: _Features = windows.view(np.uint64).ravel() * _MIX_1
+    values = _every_window(data)[starts + 1] * _MIX_1
     values ^= values >> np.uint64(29)
     values *= _MIX_2
     values ^= values >> np.uint64(32)
     return values
+
+
+def _every_window(data: _Bytes) -> _Features:
+    """The eight bytes from each position as one number; overlapping views, nothing is copied."""
+    count = max(len(data) - _WINDOW_BYTES + 1, 0)
+    return np.ndarray(shape=(count,), dtype=np.uint64, buffer=data, strides=(1,))
 
 
 def _ones(features: _Features) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

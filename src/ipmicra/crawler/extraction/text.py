@@ -17,10 +17,8 @@ from turbohtml import Document, Element, PlainText, Text
 HEADINGS_MAX = 1_000
 HEADING_CHARACTERS_MAX = 512
 
-_NOT_WORTH_INDEXING = (
-    "nav,footer,button,select,textarea,iframe,object,svg,noscript,"
-    "[hidden],[role=navigation],[aria-hidden=true]"
-)
+_UNWORTHY_TAGS = ("nav", "button", "select", "textarea", "iframe", "object", "svg", "noscript")
+_UNWORTHY_ATTRIBUTES = "[hidden],[role=navigation],[aria-hidden=true]"
 _FOOTER_OF_A_PART = "article,section,main,blockquote"
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _PLAIN = PlainText(width=0, layout="strict", bullet="", table_cell_separator=" ")
@@ -28,12 +26,18 @@ _PLAIN = PlainText(width=0, layout="strict", bullet="", table_cell_separator=" "
 
 def text_and_headings(document: Document) -> tuple[str, list[str]]:
     body = document.find("body") or document
-    for element in body.select(_NOT_WORTH_INDEXING):
-        if element.tag != "footer" or element.closest(_FOOTER_OF_A_PART) is None:
-            element.decompose()
+    for element in _not_worth_indexing(body):
+        element.decompose()
     headings = _headings(body)
     _open_up_tables(body)
     return lines_of(body.to_text(_PLAIN)), headings
+
+
+def _not_worth_indexing(body: Document | Element) -> list[Element]:
+    """All found before any is removed: the parser's index of tags lasts until the first change."""
+    found = [element for tag in _UNWORTHY_TAGS for element in body.select(tag)]
+    found += [footer for footer in body.select("footer") if footer.closest(_FOOTER_OF_A_PART) is None]
+    return found + body.select(_UNWORTHY_ATTRIBUTES)
 
 
 def _headings(body: Document | Element) -> list[str]:
