@@ -99,7 +99,7 @@ class Spool:
             or self._journal.written_bytes >= self.rules.journal_bytes_max
             or now_s - self._first_append_s >= self.rules.age_s_max
         )
-        return self.seal(self._level(now_s)) if due else None
+        return self.seal(self.level_for(now_s)) if due else None
 
     def seal(self, level: int = LEVEL_AT_LEISURE) -> PackageFile | None:
         """Turn the journal into a package. None when there is nothing to seal."""
@@ -115,7 +115,7 @@ class Spool:
         self._first_append_s = None
         return PackageFile.at(path)
 
-    def _level(self, now_s: float) -> int:
+    def level_for(self, now_s: float) -> int:
         """Compress as hard as the pace of crawling leaves time for."""
         age_s = now_s - (self._first_append_s or now_s)
         hurried = self.unsealed > age_s * self.rules.leisurely_records_per_s

@@ -206,7 +206,8 @@ class Engine:
         self._closing.clear()
         for lane in self._lanes.values():
             lane.top_up()
-        sealed = self._spool.seal() if last else self._spool.seal_if_due(now)
+        level = self._spool.level_for(now)
+        sealed = self._spool.seal(level) if last else self._spool.seal_if_due(now)
         self.progress.packages += sealed is not None
         self.progress.sites_open = len(self._lanes)
         self._committed_at = time.monotonic()
