@@ -1,0 +1,116 @@
+"""An owner's words for working hours -> whether it is time to work, and until when.
+
+    mon-fri 22:00-06:00, sat-sun 00:00-24:00        nights, and the whole weekend
+    always                                          (or nothing at all)
+
+A span that ends before it begins runs over midnight into the next day. Hours are read on the wall
+clock of the host's time zone, so they move with summer time as their owner's day does. Law: pure; the
+moment comes in.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from ipmicra.errors import OperatorFault
+
+DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+MINUTES_A_DAY = 24 * 60
+_SPAN = re.compile(r"(?P<days>[a-z,\- ]*?)\s*(?P<from>\d{1,2}:\d{2})\s*-\s*(?P<to>\d{1,2}:\d{2})")
+_STEP = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Minutes of one weekday, half-open; `weekday` 0 is Monday."""
+
+    weekday: int
+    start: int
+    end: int
+
+    def holds(self, weekday: int, minute: int) -> bool:
+        return weekday == self.weekday and self.start <= minute < self.end
+
+
+@dataclass(frozen=True, slots=True)
+class Hours:
+    """When a crawler may work on this host."""
+
+    spans: tuple[Span, ...]
+    zone: ZoneInfo
+
+    @classmethod
+    def parse(cls, text: str, zone: str = "UTC") -> Hours:
+        """From the owner's words. Raises OperatorFault with what is wrong."""
+        try:
+            where = ZoneInfo(zone)
+        except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+            raise OperatorFault(
+                f"hours: no time zone {zone!r}; write one such as Europe/Athens"
+            ) from error
+        words = text.strip().lower()
+        if words in ("", "always"):
+            return cls(tuple(Span(day, 0, MINUTES_A_DAY) for day in range(7)), where)
+        return cls(tuple(span for part in _parts(words) for span in _spans(part)), where)
+
+    def is_open(self, at: datetime) -> bool:
+        local = at.astimezone(self.zone)
+        minute = local.hour * 60 + local.minute
+        return any(span.holds(local.weekday(), minute) for span in self.spans)
+
+    def changes_at(self, at: datetime) -> datetime | None:
+        """The next moment at which work begins or ends; None if it never does."""
+        now = self.is_open(at)
+        moment = at.astimezone(UTC).replace(second=0, microsecond=0)
+        for _ in range(8 * MINUTES_A_DAY):
+            moment += _STEP
+            if self.is_open(moment) != now:
+                return moment
+        return None
+
+
+def _parts(words: str) -> list[str]:
+    """The spans, each with its days: a comma after a time begins the next one."""
+    parts = re.split(r"(?<=\d)\s*[,;]\s*", words)
+    return [part for part in parts if part]
+
+
+def _spans(part: str) -> list[Span]:
+    found = _SPAN.fullmatch(part.strip())
+    if found is None:
+        raise OperatorFault(f"hours: {part!r} is not like 'mon-fri 22:00-06:00' or 'always'")
+    start, end = _minute(found["from"]), _minute(found["to"])
+    if start == end:
+        raise OperatorFault(
+            f"hours: {part!r} begins and ends at the same time; write 00:00-24:00 for all day"
+        )
+    days = _days(found["days"])
+    if start < end:
+        return [Span(day, start, end) for day in days]
+    early = [Span((day + 1) % 7, 0, end) for day in days if end > 0]
+    return [Span(day, start, MINUTES_A_DAY) for day in days] + early
+
+
+def _minute(text: str) -> int:
+    hour, minute = map(int, text.split(":"))
+    if minute > 59 or hour * 60 + minute > MINUTES_A_DAY:
+        raise OperatorFault(f"hours: {text!r} is no time of day")
+    return hour * 60 + minute
+
+
+def _days(text: str) -> list[int]:
+    if not text.strip():
+        return list(range(7))
+    days: list[int] = []
+    for word in re.split(r"[,\s]+", text.strip()):
+        first, _, last = word.partition("-")
+        if first not in DAYS or (last and last not in DAYS):
+            raise OperatorFault(
+                f"hours: {word!r} is no day or span of days; write mon, tue-thu, sat,sun"
+            )
+        begin, end = DAYS.index(first), DAYS.index(last or first)
+        days += [day % 7 for day in range(begin, end + 1 if end >= begin else end + 8)]
+    return days
