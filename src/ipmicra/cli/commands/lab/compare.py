@@ -16,7 +16,13 @@ from ipmicra.lab.trials import Trial, judgements, outcomes
 
 @click.command()
 @trial_options
-@click.option("--crawlers", type=click.IntRange(min=1), default=12, show_default=True)
+@click.option(
+    "--crawlers",
+    type=click.IntRange(min=1),
+    default=12,
+    show_default=True,
+    help="How many of the places are crawlers.",
+)
 @click.option(
     "--strategy",
     "strategies",
