@@ -79,3 +79,12 @@ def test_more_crawlers_than_places_are_refused() -> None:
 def test_a_world_where_nothing_is_left_to_crawl_is_refused() -> None:
     with pytest.raises(OperatorFault, match="no site has a known round trip"):
         draw_from(world_of(["EU"] * 6), 1, 0, 6)
+
+
+def test_crawlers_are_found_where_few_pairs_were_measured() -> None:
+    world = world_of(["EU"] * 30)
+    apart = np.not_equal.outer(np.arange(30) // 10, np.arange(30) // 10)
+    world.round_trips_ms[apart] = np.nan
+    draw = draw_from(world, 1, 0, 4)
+    assert len({place // 10 for place in draw.crawler_places}) == 1
+    assert len(draw.sites) == 6

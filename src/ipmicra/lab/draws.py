@@ -2,7 +2,8 @@
 
 How crawlers are drawn: the continents, in an order the seed decides, take turns; each turn draws one of
 the continent's places at random. A place can be drawn when its round trips to all crawlers drawn before
-it and to at least half of all places are known. Where the data tell no continents, all places are one.
+it are known, and at least half as many round trips as of the median place. Where the data tell no
+continents, all places are one.
 
 How sites are drawn: every home with a single address that is not a crawler's own place is one site, in
 random order; where homes are prefixes, a prefix is drawn at random for each site, with replacement, and
@@ -21,7 +22,7 @@ from ipmicra.addresses import IPAddress, address_of
 from ipmicra.errors import OperatorFault
 from ipmicra.lab.world import Home, Milliseconds, Place, World
 
-KNOWN_SHARE_MIN = 0.5
+KNOWN_OF_MEDIAN_MIN = 0.5
 SITES_IN_PREFIXES = 1000
 
 
@@ -62,7 +63,7 @@ def draw_from(
 def candidates(world: World) -> list[int]:
     """Where a crawler may stand: round trips known well enough, on a continent where there are any."""
     homes = {home.place for home in world.homes}
-    known = world.known_share >= KNOWN_SHARE_MIN
+    known = world.known_share >= KNOWN_OF_MEDIAN_MIN * np.median(world.known_share)
     places = [place for place in sorted(homes) if known[place]]
     on_continents = [place for place in places if world.places[place].continent]
     return on_continents or places

@@ -74,7 +74,7 @@ def _probes(played: Played, spec: str) -> NDArray[np.float64]:
 
 
 def _row(played: Played, count: int, spec: str) -> dict[str, Cell]:
-    slopes = [_slope(outcome.probes) * 100 for outcome in played.outcomes[spec]]
+    slopes = [_trend(outcome.probes) for outcome in played.outcomes[spec]]
     first = [outcome.probes[:50].mean() for outcome in played.outcomes[spec]]
     return {
         **played.summaries[spec],
@@ -82,14 +82,16 @@ def _row(played: Played, count: int, spec: str) -> dict[str, Cell]:
         "first_50": float(np.mean(first)),
         "trend": float(np.mean(slopes)),
         "trend_sd": float(np.std(slopes)),
-        "falling": float(np.mean([slope < -FLAT for slope in slopes])),
+        "falling": float(np.mean([slope < 0 for slope in slopes])),
     }
 
 
-def _slope(probes: NDArray[np.int64]) -> float:
+def _trend(probes: NDArray[np.int64]) -> float:
+    """Probes gained per 100 sites, by the least-squares line; 0 where it is flat but for rounding."""
     if len(probes) < 2:
         return 0.0
-    return float(np.polyfit(np.arange(len(probes)), probes, 1)[0])
+    per_100 = 100 * float(np.polyfit(np.arange(len(probes)), probes, 1)[0])
+    return per_100 if abs(per_100) > FLAT else 0.0
 
 
 def _series(played: Played, label: str, spec: str) -> Series:
