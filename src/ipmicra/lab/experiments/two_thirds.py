@@ -218,7 +218,7 @@ def _verdict(moves: list[dict[str, Cell]], policies: list[dict[str, Cell]]) -> l
     claimed = "is borne out" if best["variance", "ipmicra@50"] > 2 / 3 else "is not borne out"
     ours = "assign-and-probe", "adaptive"
     return [
-        prose(f"""The two thirds {claimed}: the variance heuristic's move is the best single one in
+        prose(f"""The claim of two thirds {claimed}: the variance heuristic's move is the best single one in
         {best["variance", "ipmicra@50"]:.0%} of the cases with IPMicra's own probes and in
         {best["variance", ALL_KNOWN]:.0%} with everything measured; moving by the next-best time in
         {best["next-best time", "ipmicra@50"]:.0%} and {best["next-best time", ALL_KNOWN]:.0%}. Small
