@@ -1,7 +1,7 @@
 """Does a frontier of ten million known URLs slow a crawl down, or make it larger?
 
 A whole crawl (fetch, parse, links, text, dedupe, durable frontier, packages) of made-up pages of some 36 KB
-with 100 links each, once with an empty frontier and once with one that knows IPMICRA_KNOWN_URLS other URLs
+with 100 links each, once with an empty frontier and once with one that knows BENCH_KNOWN_URLS other URLs
 (default ten million), each in a process of its own, the server in another. Promised: at most 15 % fewer
 pages per CPU-second, at most 100 MB more resident. Then the frontier alone: operations per CPU-second.
 """
@@ -36,9 +36,9 @@ from ipmicra.crawler.running import Crawl, CrawlWish, tune_process
 from ipmicra.crawler.settings import CrawlerSettings, GrantSettings
 from ipmicra.settings import GeneralSettings, Settings, load_settings
 
-PAGES = int(os.environ.get("IPMICRA_BENCH_PAGES", "3000"))
-KNOWN_URLS = int(os.environ.get("IPMICRA_KNOWN_URLS", "10000000"))
-ROUNDS = int(os.environ.get("IPMICRA_BENCH_ROUNDS", "3"))
+PAGES = int(os.environ.get("BENCH_PAGES", "3000"))
+KNOWN_URLS = int(os.environ.get("BENCH_KNOWN_URLS", "10000000"))
+ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))
 LINKS_PER_PAGE, PARAGRAPHS = 100, 60
 FAR_FUTURE_MS = 1 << 50
 
@@ -233,6 +233,7 @@ def _show_crawls(console: Console, folder: Path, seed: str) -> None:
                 subprocess.run(
                     ["cp", str(frontier_path(folder / "full")), str(frontier_path(place))], check=True
                 )
+            os.sync()  # or the crawl's first commits would pay for writing the copy
             seen = crawl_in_child(place, seed)
             if name not in best or seen.cpu_seconds < best[name].cpu_seconds:
                 best[name] = seen

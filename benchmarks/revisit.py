@@ -1,6 +1,6 @@
 """What does a revisit of ten thousand unchanged pages cost, against crawling them?
 
-The same process crawls IPMICRA_BENCH_PAGES pages (default 10,000) of some 32 KB from a local server, and
+The same process crawls BENCH_PAGES pages (default 10,000) of some 32 KB from a local server, and
 then, as a watching crawler does, visits each again with its entity tag. Shown for both: requests, bytes
 from the site, bytes home, CPU and wall-clock seconds.
 """
@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-os.environ.setdefault("IPMICRA_BENCH_PAGES", "10000")
+os.environ.setdefault("BENCH_PAGES", "10000")
 
 import uvloop
 from rich.console import Console

@@ -1,6 +1,6 @@
 """SIGKILL at any moment: no URL is lost, and no page is in the packages twice.
 
-Eight seeded moments as a matter of course; `IPMICRA_KILLS=50` asks for fifty.
+Eight seeded moments as a matter of course; `KILLS=50` asks for fifty.
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from ipmicra.crawler.frontier import Frontier
 from tests.crawler.crawling import records_in
 from tests.crawler.local_site import Answer, Asked, LocalSite, html
 
-KILLS = int(os.environ.get("IPMICRA_KILLS", "8"))
+KILLS = int(os.environ.get("KILLS", "8"))
 PAGES = 60 * KILLS
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(60 + 30 * KILLS)]
 
 
 def page(asked: Asked) -> Answer:
@@ -65,7 +68,7 @@ def test_killed_at_random_moments_nothing_is_lost_or_doubled(tmp_path: Path) -> 
                 process.kill()
                 process.wait()
             process = crawler(tmp_path, site)
-            assert await asyncio.to_thread(process.wait, 90) == 0
+            assert await asyncio.to_thread(process.wait, 30 + 10 * KILLS) == 0
         check(tmp_path, site)
 
     asyncio.run(story())

@@ -16,24 +16,14 @@ from typing import Protocol
 from ipmicra.addresses import IPAddress
 from ipmicra.carrier.record import VisitFailed
 from ipmicra.crawler.courtesy import Courtesy
-from ipmicra.crawler.decisions.politeness import after_refusal
-from ipmicra.crawler.decisions.robots import (
-    ALLOW_ALL,
-    CACHE_SECONDS_MAX,
-    DISALLOW_ALL,
-    ROBOTS_BYTES_MAX,
-    Robots,
-    Verdict,
-    parse_robots,
-    verdict_on_status,
-)
+from ipmicra.crawler.decisions.robots import DISALLOW_ALL
 from ipmicra.crawler.decisions.sitemaps import Hinted
 from ipmicra.crawler.decisions.urls import path_of, url_at
 from ipmicra.crawler.fetching.exchange import Fetched, Fetcher, FetchFailed, FetchRequest, Outcome
-from ipmicra.crawler.fetching.redirects import redirect_target
 from ipmicra.crawler.frontier.entries import Leased, PutOff, SiteState, Visited
 from ipmicra.crawler.harvest import Harvest, Harvester
 from ipmicra.crawler.plan import CrawlPlan
+from ipmicra.crawler.robots_file import ask_for_robots, robots_of
 
 PAGE_TYPES = (
     *("text/html", "application/xhtml+xml", "text/plain", "application/xml", "text/xml"),
@@ -229,7 +219,8 @@ class Lane:
     async def _learn_robots(self) -> bool:
         """Whether the site may be crawled now: its robots.txt is known and reachable."""
         if self.site.robots_until <= time.time():
-            outcome = await self._fetch_robots()
+            outcome = await ask_for_robots(self.site, self._request)
+            self._owner.learned_robots(self.site)
             if isinstance(outcome, FetchFailed) and not outcome.worth_a_retry:
                 self._fail_all(outcome)
                 return False
@@ -239,22 +230,6 @@ class Lane:
             return False
         self._follow_sitemaps()
         return True
-
-    async def _fetch_robots(self) -> Outcome:
-        url = str(url_at(self.site.site, "/robots.txt"))
-        for redirects in range(7):
-            request = FetchRequest(
-                url=url, accept="text/plain,*/*;q=0.1", body_bytes_max=ROBOTS_BYTES_MAX
-            )
-            outcome = await self._request(request)
-            status = outcome.status if isinstance(outcome, Fetched) else None
-            verdict = verdict_on_status(status, redirects)
-            target = redirect_target(outcome) if verdict is Verdict.REDIRECT else None
-            if target is None:
-                break
-            url = target
-        self._keep_robots(outcome, verdict)
-        return outcome
 
     def _fail_all(self, failed: FetchFailed) -> None:
         """There is no asking this site at all: no such name, a refused address or port.
@@ -269,21 +244,6 @@ class Lane:
             if not self._leases:
                 return
 
-    def _keep_robots(self, outcome: Outcome, verdict: Verdict) -> None:
-        """Remember the answer for a day; no answer blocks the site as a refusal does."""
-        site, now = self.site, time.time()
-        site.robots_body = b""
-        if verdict is Verdict.DISALLOW_ALL:
-            site.clock = after_refusal(site.clock, now, None)
-            site.robots_status, site.robots_until = None, site.clock.blocked_until
-        else:
-            readable = verdict is Verdict.PARSE and isinstance(outcome, Fetched)
-            site.robots_status = 200 if readable else 404
-            site.robots_until = now + CACHE_SECONDS_MAX
-            if isinstance(outcome, Fetched) and readable:
-                site.robots_body = outcome.body[:ROBOTS_BYTES_MAX]
-        self._owner.learned_robots(site)
-
     def _follow_sitemaps(self) -> None:
         """robots.txt's own sitemaps, when the site is opened for the first time."""
         if self.site.pages_fetched == 0 and self._robots.sitemaps:
@@ -291,11 +251,3 @@ class Lane:
             home = url_at(self.site.site, "/")
             found = self._owner.harvester.hinted(home, hints, 0, int(time.time() * 1000))
             self._owner.take(self.site, Harvest(discoveries=found, outcome="sitemaps"))
-
-
-def robots_of(site: SiteState, product: str) -> Robots:
-    """What a site's robots.txt, as last asked for, means for us."""
-    verdict = verdict_on_status(site.robots_status)
-    if verdict is Verdict.PARSE:
-        return parse_robots(site.robots_body, product)
-    return DISALLOW_ALL if verdict is Verdict.DISALLOW_ALL else ALLOW_ALL

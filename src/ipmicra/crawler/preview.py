@@ -19,7 +19,7 @@ from ipmicra.carrier.spool import Spool
 from ipmicra.crawler.decisions.urls import Url, path_of, site_of
 from ipmicra.crawler.engine import Engine
 from ipmicra.crawler.frontier import Discovery, Frontier
-from ipmicra.crawler.lane import robots_of
+from ipmicra.crawler.robots_file import robots_of
 from ipmicra.crawler.running import Crawl
 
 

@@ -204,7 +204,7 @@ def tune_process() -> None:
     gc.set_threshold(20_000, 20, 50)
     try:
         libc = ctypes.CDLL("libc.so.6")
-        libc.mallopt(-1, 64 << 20)  # M_TRIM_THRESHOLD
-        libc.mallopt(-3, 32 << 20)  # M_MMAP_THRESHOLD
+        libc.mallopt(-1, 16 << 20)  # M_TRIM_THRESHOLD
+        libc.mallopt(-3, 1 << 20)  # M_MMAP_THRESHOLD: the buffers of packages go back at once
     except (OSError, AttributeError):
         return

@@ -20,9 +20,10 @@ from ipmicra.carrier.spool import Position
 from ipmicra.crawler.decisions.politeness import Clock
 from ipmicra.crawler.decisions.revisit import History, Watched, changes_per_second
 from ipmicra.crawler.decisions.scope import SiteBudget
-from ipmicra.crawler.decisions.traps import DEFAULT_RULES, TrapRules, too_many_queries
-from ipmicra.crawler.decisions.urls import Site, Url, UrlKey, key_of, path_of, site_of, url_at
+from ipmicra.crawler.decisions.traps import DEFAULT_RULES, TrapRules
+from ipmicra.crawler.decisions.urls import Site, path_of, url_at
 from ipmicra.crawler.frontier import transfer
+from ipmicra.crawler.frontier.discovering import Discovering
 from ipmicra.crawler.frontier.entries import (
     Batch,
     Counts,
@@ -39,7 +40,7 @@ from ipmicra.crawler.measuring import Measured
 
 DAY_MS = 86_400_000
 WITHOUT_LIMIT = SiteBudget(pages=1 << 62, bytes=1 << 62, depth=1 << 30)
-CACHE_BYTES = 24 << 20  # SQLite's own page cache
+CACHE_BYTES = 16 << 20  # SQLite's own page cache
 
 
 class Frontier:
@@ -55,7 +56,8 @@ class Frontier:
         self._database = connect(path, cache_bytes)
         self._ledger = Ledger(self._database)
         self._sites = Sites(self._ledger)
-        self._budget, self._rules = budget, rules
+        self._discovering = Discovering(self._ledger, self._sites, rules)
+        self._budget = budget
         with self._transaction():
             self._epoch = int(self._ledger.fact("epoch") or 0) + 1
             self._ledger.keep_fact("epoch", self._epoch)
@@ -130,7 +132,7 @@ class Frontier:
     def add(self, discoveries: Iterable[Discovery]) -> int:
         """Seeds: how many of them are new."""
         with self._transaction(durable=True):
-            found = self._discover(discoveries)
+            found = self._discovering.add(discoveries)
             self._sites.wake(found, self._epoch)
         return found.total()
 
@@ -140,7 +142,7 @@ class Frontier:
         Sites among `open_sites` stay open unless `batch` closes them; the others are woken.
         """
         with self._transaction(durable=True):
-            found = self._discover(batch.discoveries)
+            found = self._discovering.add(batch.discoveries)
             finished = self._finish(batch.visited)
             self._put_off(batch.put_off)
             self._sites.keep(batch.sites)
@@ -154,65 +156,6 @@ class Frontier:
             still_open = set(open_sites) - batch.closed_sites
             self._sites.wake(({*found, *finished} | batch.closed_sites) - still_open, self._epoch)
         return found.total()
-
-    def _discover(self, discoveries: Iterable[Discovery]) -> Counter[int]:
-        """Insert what is new; how many per site."""
-        new: Counter[int] = Counter()
-        rows = sorted((key_of(found.url), found) for found in discoveries)
-        for key, found in rows:
-            site_id = self._sites.id_of(site_of(found.url))
-            if "?" in found.url and self._is_endless(found.url):
-                continue
-            if self._insert(key, site_id, found):
-                new[site_id] += 1
-            elif found.modified_ms:
-                self._hasten(key, found)
-        self._sites.add_pending(new)
-        self._ledger.count("known", new.total())
-        return new
-
-    def _insert(self, key: UrlKey, site_id: int, found: Discovery) -> bool:
-        cursor = self._database.execute("INSERT OR IGNORE INTO known VALUES (?)", (key,))
-        if cursor.rowcount != 1:
-            return False
-        self._database.execute(
-            "INSERT INTO queue VALUES (?, ?, ?, 0, 0, ?, 0, ?, ?, ?)",
-            (
-                site_id,
-                found.due_ms,
-                key,
-                found.hops,
-                found.depth,
-                found.hint_seconds,
-                path_of(found.url),
-            ),
-        )
-        return True
-
-    def _hasten(self, key: UrlKey, found: Discovery) -> None:
-        """A sitemap or feed says that the page has changed since our visit: its revisit is due now."""
-        row = self._database.execute(
-            "SELECT site_id, revisit_ms FROM visits WHERE key = ? AND fetched_ms < ? AND revisit_ms > ?",
-            (key, found.modified_ms, found.due_ms),
-        ).fetchone()
-        if row is not None:
-            site_id, revisit_ms = row
-            self._database.execute(
-                "DELETE FROM revisits WHERE due_ms = ? AND key = ?", (revisit_ms, key)
-            )
-            self._database.execute("INSERT INTO revisits VALUES (?, ?, ?)", (found.due_ms, key, site_id))
-            self._database.execute("UPDATE visits SET revisit_ms = ? WHERE key = ?", (found.due_ms, key))
-
-    def _is_endless(self, url: Url) -> bool:
-        key = key_of(Url(url.partition("?")[0]))
-        row = self._database.execute("SELECT known FROM queries WHERE key = ?", (key,)).fetchone()
-        if row is not None and too_many_queries(row[0], self._rules):
-            return True
-        self._database.execute(
-            "INSERT INTO queries (key, known) VALUES (?, 1) ON CONFLICT DO UPDATE SET known = known + 1",
-            (key,),
-        )
-        return False
 
     def _finish(self, visited: Sequence[Visited]) -> Counter[int]:
         """LEASED -> DONE; how many per site."""

@@ -1,0 +1,67 @@
+"""A site -> its robots.txt, asked for politely and remembered for a day at most.
+
+Executes what `decisions.robots` decides. Law: no answer blocks the site as a refusal does, and is asked for
+again when the block is over.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+
+from ipmicra.crawler.decisions.politeness import after_refusal
+from ipmicra.crawler.decisions.robots import (
+    ALLOW_ALL,
+    CACHE_SECONDS_MAX,
+    DISALLOW_ALL,
+    REDIRECTS_MAX,
+    ROBOTS_BYTES_MAX,
+    Robots,
+    Verdict,
+    parse_robots,
+    verdict_on_status,
+)
+from ipmicra.crawler.decisions.urls import url_at
+from ipmicra.crawler.fetching.exchange import Fetched, FetchRequest, Outcome
+from ipmicra.crawler.fetching.redirects import redirect_target
+from ipmicra.crawler.frontier.entries import SiteState
+
+UNAVAILABLE = 404  # how every answer is remembered that allows everything
+
+
+def robots_of(site: SiteState, product: str) -> Robots:
+    """What a site's robots.txt, as last asked for, means for us."""
+    verdict = verdict_on_status(site.robots_status)
+    if verdict is Verdict.PARSE:
+        return parse_robots(site.robots_body, product)
+    return DISALLOW_ALL if verdict is Verdict.DISALLOW_ALL else ALLOW_ALL
+
+
+async def ask_for_robots(
+    site: SiteState, request: Callable[[FetchRequest], Awaitable[Outcome]]
+) -> Outcome:
+    """Fetch robots.txt, over redirects, into `site`; the last answer."""
+    url = str(url_at(site.site, "/robots.txt"))
+    for redirects in range(REDIRECTS_MAX + 1):
+        outcome = await request(
+            FetchRequest(url=url, accept="text/plain,*/*;q=0.1", body_bytes_max=ROBOTS_BYTES_MAX)
+        )
+        status = outcome.status if isinstance(outcome, Fetched) else None
+        verdict = verdict_on_status(status, redirects)
+        target = redirect_target(outcome) if verdict is Verdict.REDIRECT else None
+        if target is None:
+            break
+        url = target
+    _keep(site, outcome, verdict, time.time())
+    return outcome
+
+
+def _keep(site: SiteState, outcome: Outcome, verdict: Verdict, now: float) -> None:
+    site.robots_body = b""
+    if verdict is Verdict.DISALLOW_ALL:
+        site.clock = after_refusal(site.clock, now, None)
+        site.robots_status, site.robots_until = None, site.clock.blocked_until
+        return
+    site.robots_status, site.robots_until = UNAVAILABLE, now + CACHE_SECONDS_MAX
+    if verdict is Verdict.PARSE and isinstance(outcome, Fetched):
+        site.robots_status, site.robots_body = outcome.status, outcome.body
