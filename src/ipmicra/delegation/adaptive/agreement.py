@@ -11,6 +11,7 @@ Law: bounded; only sites that were probed count, so that trust never feeds on it
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 from ipmicra.addresses import AddressRange
 from ipmicra.delegation.probes import CrawlerId
@@ -32,6 +33,10 @@ class Agreement:
             del self.counts[next(iter(self.counts))]
         self.counts[subnet] = counts
         return max(counts, key=counts.__getitem__)
+
+    def set(self, subnet: AddressRange, counts: Mapping[CrawlerId, int]) -> None:
+        """What was counted before."""
+        self.counts[subnet] = Counter(counts)
 
     def doubt(self, subnet: AddressRange, owner: CrawlerId) -> float:
         """The probability that the next site of the subnet is not the owner's."""

@@ -55,6 +55,10 @@ class Examples:
         self._keys[row] = facts.key
         return row
 
+    def age(self, row: int) -> int:
+        """How many rows were written after this one, counting round the ring."""
+        return (self._next - 1 - row) % self.rows_max
+
     def _grow(self) -> None:
         more = min(len(self.masses), self.rows_max - len(self.masses))
         self.values_ms = np.pad(self.values_ms, ((0, more), (0, 0)))

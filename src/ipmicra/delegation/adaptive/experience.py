@@ -122,6 +122,10 @@ class Experience:
             del self.row_of[before]
         self.row_of[address], self._address_at[row] = row, address
 
+    def remembered(self) -> list[tuple[IPAddress, int]]:
+        """Addresses and their rows, the oldest first."""
+        return sorted(self.row_of.items(), key=lambda item: self.sites.age(item[1]), reverse=True)
+
     def correct(self, address: IPAddress, crawler: CrawlerId, round_trip_ms: float) -> None:
         """A later measurement of a remembered site."""
         row, column = self.row_of.get(address), self.mutual.column.get(crawler)

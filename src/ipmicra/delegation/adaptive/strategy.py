@@ -23,6 +23,7 @@ from ipmicra.delegation.adaptive.explanation import candidates_step, stop_step, 
 from ipmicra.delegation.adaptive.facts import Facts, facts_of
 from ipmicra.delegation.adaptive.settings import AdaptiveSettings
 from ipmicra.delegation.adaptive.spreads import Spreads
+from ipmicra.delegation.adaptive.state import AdaptiveState, restore, state_of
 from ipmicra.delegation.adaptive.worth import choice
 from ipmicra.delegation.crawlers import CrawlerProfile
 from ipmicra.delegation.decision import Decision, Why
@@ -45,6 +46,14 @@ class Adaptive(LearningStrategy):
         self.ties = Ties(settings)
         self.spreads = Spreads()
         self.agreement = Agreement()
+
+    def to_state(self) -> AdaptiveState:
+        """What was learnt, as plain records."""
+        return state_of(self)
+
+    def from_state(self, state: AdaptiveState) -> None:
+        """Take over what another learnt; the crawlers have joined already."""
+        restore(self, state)
 
     # --- what is whose --------------------------------------------------------
 
