@@ -16,6 +16,7 @@ import numpy as np
 from ipmicra.delegation.adaptive.arrays import Floats
 from ipmicra.delegation.adaptive.bounds import least_ms
 from ipmicra.delegation.adaptive.closeness import Prior
+from ipmicra.delegation.adaptive.examples import Kind
 from ipmicra.delegation.adaptive.experience import Experience
 from ipmicra.delegation.adaptive.spreads import FREEDOM, Spreads
 
@@ -31,6 +32,7 @@ class Belief:
         self._widths = spreads
         self.values_ms, self.doubts_ms, self.kinds = experience.gathered(prior.rows)
         self.spreads_ms = spreads.of(self.values_ms, self.doubts_ms, self.kinds)
+        self.open_spreads_ms = self.spreads_ms  # of what is not answered yet
         self.weights = prior.weights
         self.means_ms = self.values_ms
         self.bounds_ms: Floats = np.zeros(self.values_ms.shape[1])
@@ -68,8 +70,16 @@ class Belief:
         told = np.log1p(scores / FREEDOM).sum(axis=1) * ((FREEDOM + 1) / 2)
         shifted = self._shifts * self._shifts / variance + np.log1p(variance * self._precision)
         logs = self._logs - told - 0.5 * shifted
+        misfit = scores.sum(axis=1) + self._shifts * self._shifts / variance
+        self._humble((FREEDOM + misfit) / (FREEDOM + len(self.columns)))
         weights = np.exp(logs - logs.max())
         self.weights = weights / weights.sum()
+
+    def _humble(self, stretch: Floats) -> None:
+        """Who foretold the answers badly knows the rest no better: its spread is Student's, given the
+        answers. A town's spread is want of knowledge from the start and stays as it is."""
+        stretched = np.where(self.kinds == Kind.PLACE, 1.0, np.sqrt(stretch))
+        self.open_spreads_ms = self.spreads_ms * stretched[:, None]
 
     def residuals_ms(self) -> Floats:
         """Example by answer: what the example and its shift leave unexplained."""
@@ -95,7 +105,7 @@ class Belief:
         """The site as an example: believed round trips with their doubts, the measured ones exact."""
         values: Floats = self.weights @ self.means_ms
         unsure = self.doubts_ms**2
-        unsure += CARRIED[self.kinds][:, None] * (self.spreads_ms**2 - unsure)
+        unsure += CARRIED[self.kinds][:, None] * np.maximum(self.open_spreads_ms**2 - unsure, 0.0)
         square: Floats = self.weights @ ((self.means_ms - values) ** 2 + unsure)
         doubts = np.sqrt(square)
         values[self.columns], doubts[self.columns] = self.answers_ms, 0.0

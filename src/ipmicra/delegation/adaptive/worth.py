@@ -72,4 +72,4 @@ def _heavy(belief: Belief, askable: Whole) -> tuple[Floats, Floats, Floats]:
     """Weights, means and spreads of the examples that still count, for the crawlers still to ask."""
     rows = np.flatnonzero(belief.weights >= WEIGHT_MIN)
     cells = np.ix_(rows, askable)
-    return belief.weights[rows], belief.means_ms[cells], belief.spreads_ms[cells]
+    return belief.weights[rows], belief.means_ms[cells], belief.open_spreads_ms[cells]
