@@ -1,8 +1,9 @@
 """How fast are answers, alone and over HTTP under 8 clients, and how fast and large is the index?
 
 Made-up pages: words drawn by Zipf's law from a made-up lexicon, so that any number can be had.
-IPMICRA_DOCUMENTS says how many (default 20,000). Beside it, in the same run and on the same texts, bare
-tantivy with one text field, and SQLite's FTS5.
+IPMICRA_DOCUMENTS says how many (default 20,000). In one process milliseconds are CPU time, over HTTP they
+are what a client waits, so give that row a quiet machine. Beside it, in the same run and on the same
+texts, bare tantivy with one text field, and SQLite's FTS5.
 """
 
 from __future__ import annotations
@@ -185,9 +186,9 @@ def _fts5(pages: list[Page], questions: list[str], path: Path, text_bytes: int) 
 def _timed(ask: Callable[[str], object], questions: list[str]) -> list[float]:
     times = []
     for question in questions:
-        start = time.perf_counter()
+        start = time.process_time()
         ask(question)
-        times.append((time.perf_counter() - start) * 1000)
+        times.append((time.process_time() - start) * 1000)
     return times
 
 

@@ -6,16 +6,20 @@ nobody in particular is. Unknown directives are ignored.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ipmicra.crawler.extraction.page import RobotsDirectives
 
 AGENT = "ipmicra"  # the name that a site may address us by, as in robots.txt
 _WITH_VALUE = ("max-snippet", "max-image-preview", "max-video-preview", "unavailable_after")
 
+_SILENCE = RobotsDirectives()
 
-def directives(meta: Iterable[str], header: str) -> RobotsDirectives:
+
+def directives(meta: Sequence[str], header: str) -> RobotsDirectives:
     """From the contents of the meta elements addressed to us, and the header as received."""
+    if not meta and not header:
+        return _SILENCE
     words = {word.strip().lower() for content in meta for word in content.split(",")}
     words |= set(_header_words(header))
     return RobotsDirectives(

@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 
 _WINDOW_BYTES = 8
-_TEXT_CHARACTERS_MAX = 16 * 1024  # two pages alike in so much are alike
+_TEXT_CHARACTERS_MAX = 8 * 1024  # two pages alike in so much are alike
 _FEATURES_MIN = 16  # fewer say nothing about likeness
 _SPACE = ord(" ")
 _MIX_1 = np.uint64(0x9E3779B97F4A7C15)  # odd constants of splitmix64: every bit of a word

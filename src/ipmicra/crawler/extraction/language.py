@@ -7,7 +7,7 @@ import re
 from turbohtml.detect import LanguageDetection, detect_language
 
 _SUBTAG = re.compile(r"\s*([A-Za-z]{2,3})(?:[-_]|\s|,|$)")
-_SAMPLE_CHARACTERS = 600  # the detector's time grows with the sample, its certainty hardly
+_SAMPLE_CHARACTERS = 300  # the detector's time grows with the sample, its certainty hardly
 _SAMPLE_CHARACTERS_MIN = 40  # shorter texts are guessed wrong too often
 _SURE_ENOUGH = LanguageDetection(threshold=0.5)
 
