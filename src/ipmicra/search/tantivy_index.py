@@ -25,7 +25,9 @@ from ipmicra.search.ranking import Candidate, Ranked, ranked
 from ipmicra.search.snippets import snippet
 from ipmicra.search.spelling import better_spelling
 
-CANDIDATES_MAX = 200  # looked at for folding and re-ranking
+CANDIDATES_MIN = 100  # looked at for folding and re-ranking
+CANDIDATES_MAX = 1_000
+_CANDIDATES_A_RESULT = 3  # of which one or two may be folded away
 LIMIT_MAX = 100
 _WRITER_BYTES = 64 * 1024 * 1024
 _OTHER_SITE_WEIGHT = 4.0  # a link from elsewhere says more than one from the same site
@@ -77,16 +79,16 @@ class TantivyIndex:
         start = time.perf_counter()
         question = parse_question(request.text)
         searcher = self._engine.searcher()
-        found = searcher.search(self._asking.query(question), CANDIDATES_MAX)
+        limit, offset = min(max(request.limit, 0), LIMIT_MAX), max(request.offset, 0)
+        depth = min(max(_CANDIDATES_A_RESULT * (offset + limit), CANDIDATES_MIN), CANDIDATES_MAX)
+        found = searcher.search(self._asking.query(question), depth)
         candidates = _candidates(searcher, found)
         order = ranked(candidates, request.per_site)
-        limit, offset = min(max(request.limit, 0), LIMIT_MAX), max(request.offset, 0)
         hits = self._hits(order[offset : offset + limit], question)
         total = int(found.count or 0)  # type: ignore[attr-defined]  # missing in the stubs
         remarks = list(question.remarks)
-        deeper = offset + limit > len(order) and total > CANDIDATES_MAX
-        if deeper:
-            remarks.append(f"only the best {CANDIDATES_MAX} of {total} pages were looked at")
+        if offset + limit > len(order) and total > depth:
+            remarks.append(f"only the best {depth} of {total} pages were looked at")
         return Answer(
             hits=hits,
             total=total,
