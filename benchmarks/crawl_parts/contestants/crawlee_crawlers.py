@@ -18,6 +18,7 @@ from crawlee.crawlers import HttpCrawler, ParselCrawler
 from crawlee.storage_clients import MemoryStorageClient
 
 from ipmicra.crawler.extraction import extract
+from ipmicra.crawler.running import tune_process
 
 
 def options(output):
@@ -71,6 +72,7 @@ WAYS = {"documented": documented, "our-parser": with_our_parser}
 def main() -> None:
     way, starts, pattern, output_path = sys.argv[1:]
     logging.disable(logging.CRITICAL)
+    tune_process()
     with Path(output_path).open("w", encoding="utf-8") as output:
         crawler = WAYS[way](pattern, output)
         asyncio.run(crawler.run(Path(starts).read_text().split()))

@@ -40,8 +40,9 @@ def trap_in(url: Url, this_year: int, rules: TrapRules = DEFAULT_RULES) -> str |
     """Why the URL should not be followed; None when it looks ordinary."""
     if len(url) > rules.url_length_max:
         return "over-long URL"
-    path, _, query = path_of(url).partition("?")
-    return _path_trap(path, rules) or _query_trap(query, rules) or _calendar_trap(url, this_year, rules)
+    page = path_of(url)
+    path, _, query = page.partition("?")
+    return _path_trap(path, rules) or _query_trap(query, rules) or _calendar_trap(page, this_year, rules)
 
 
 def too_many_queries(known_queries_of_path: int, rules: TrapRules = DEFAULT_RULES) -> bool:
@@ -73,10 +74,10 @@ def _query_trap(query: str, rules: TrapRules) -> str | None:
     return None
 
 
-def _calendar_trap(url: Url, this_year: int, rules: TrapRules) -> str | None:
-    found = _YEAR_PARAMETER.search(url)
-    if found is None and _CALENDAR_WORD.search(url):
-        found = _YEAR.search(url)
+def _calendar_trap(page: str, this_year: int, rules: TrapRules) -> str | None:
+    found = _YEAR_PARAMETER.search(page)
+    if found is None and _CALENDAR_WORD.search(page):
+        found = _YEAR.search(page)
     if found is not None and abs(int(found[1]) - this_year) > rules.calendar_years_max:
         return "calendar page far from today"
     return None
