@@ -14,6 +14,7 @@ from rich.console import Group
 from rich.text import Text
 
 from ipmicra.cli import terminal
+from ipmicra.errors import OperatorFault
 from ipmicra.search.contract import Answer, Hit, Request
 from ipmicra.search.intake import FOLDER, integrate_all, waiting_packages
 from ipmicra.search.serving import serve
@@ -77,18 +78,30 @@ def command(
 
 @contextmanager
 def opened_index(data_folder: Path) -> Iterator[TantivyIndex]:
-    """The index of a data folder with everything in it that has come home."""
-    index = TantivyIndex(data_folder / FOLDER, writable=True)
+    """The index of a data folder with everything in it that has come home.
+
+    Where another process is taking packages in, what it has finished is searched.
+    """
     try:
-        packages = waiting_packages(data_folder)
-        with terminal.progress() as progress:
-            task = progress.add_task("taking in packages", total=len(packages))
-            intake = integrate_all(index, packages, data_folder, lambda: progress.advance(task))
-        for reason in intake.refused:
-            terminal.complain(f"a package was refused and kept aside: {reason}")
+        index = TantivyIndex(data_folder / FOLDER, writable=True)
+    except OperatorFault as busy:
+        terminal.remark(f"{busy}; searching what it has finished")
+        index = TantivyIndex(data_folder / FOLDER)
+    else:
+        _take_in(index, data_folder)
+    try:
         yield index
     finally:
         index.close()
+
+
+def _take_in(index: TantivyIndex, data_folder: Path) -> None:
+    packages = waiting_packages(data_folder)
+    with terminal.progress() as progress:
+        task = progress.add_task("taking in packages", total=len(packages))
+        intake = integrate_all(index, packages, data_folder, lambda: progress.advance(task))
+    for reason in intake.refused:
+        terminal.complain(f"a package was refused and kept aside: {reason}")
 
 
 def _shown(answer: Answer) -> Group:

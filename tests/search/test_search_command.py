@@ -1,0 +1,31 @@
+"""`ipmicra search`: answers from the packages in the data folder, also while another process writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from ipmicra.carrier.spool import Spool
+from ipmicra.cli.main import run
+from ipmicra.search.contract import Answer
+from ipmicra.search.tantivy_index import TantivyIndex
+from tests.search.worlds import seen
+
+
+def test_it_answers_from_packages_also_while_another_process_writes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spool = Spool(tmp_path / "spool" / "c", "c")
+    spool.append([seen("http://a.example/", "Otters", "otters swim")], 0.0)
+    spool.seal()
+    spool.close()
+    asked = ["--set", f"general.data_folder={tmp_path}", "search", "otter", "--json"]
+    assert run(asked) == 0
+    first = msgspec.json.decode(capsys.readouterr().out, type=Answer)
+    writing = TantivyIndex(tmp_path / "index", writable=True)
+    assert run(asked) == 0
+    second = msgspec.json.decode(capsys.readouterr().out, type=Answer)
+    writing.close()
+    assert [hit.title for hit in first.hits] == [hit.title for hit in second.hits] == ["Otters"]
