@@ -18,6 +18,7 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
+from ipmicra.coordinator.settings import CoordinatorSettings
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.crawler.settings import CrawlerSettings
 from ipmicra.errors import OperatorFault
@@ -51,6 +52,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     probing: ProbingSettings = ProbingSettings()
     registry: RegistrySettings = RegistrySettings()
     crawler: CrawlerSettings = CrawlerSettings()
+    coordinator: CoordinatorSettings = CoordinatorSettings()
 
     @property
     def data_folder(self) -> Path:

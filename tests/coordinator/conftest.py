@@ -24,7 +24,7 @@ def database_address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'coordinator.sqlite'}"
     address: str = request.getfixturevalue("postgresql")
-    _emptied(address)
+    emptied(address)
     return address
 
 
@@ -35,7 +35,7 @@ def database(database_address: str) -> Iterator[Database]:
     database.close()
 
 
-def _emptied(address: str) -> None:
+def emptied(address: str) -> None:
     engine = create_engine(address.replace("postgresql:", "postgresql+psycopg:", 1))
     with engine.begin() as connection:
         connection.execute(text("DROP SCHEMA public CASCADE"))

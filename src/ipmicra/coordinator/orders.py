@@ -13,6 +13,7 @@ from sqlalchemy import Connection, func, select, update
 from ipmicra.coordinator.state.schema import order as orders
 from ipmicra.dock.protocol import ORDERS_AT_ONCE, Order, OrderBody, OrderDone
 
+_UNFETCHED = (orders.c.done_s.is_(None), orders.c.fetched_s.is_(None))
 _body_decoder = msgspec.msgpack.Decoder(OrderBody)
 
 
@@ -37,14 +38,14 @@ def give(connection: Connection, host: str, body: OrderBody, key: str, now_s: fl
 
 
 def open_orders(connection: Connection, host: str, now_s: float) -> list[Order]:
-    """The host's open orders, oldest first; noted as fetched."""
+    """The host's open orders, oldest first; noted as fetched. Of too many, those it has not seen yet."""
     rows = connection.execute(
         select(orders.c.number, orders.c.body)
         .where(orders.c.host == host, orders.c.done_s.is_(None))
-        .order_by(orders.c.number)
+        .order_by(orders.c.fetched_s.is_not(None), orders.c.number)
         .limit(ORDERS_AT_ONCE)
     ).all()
-    found = [Order(number=number, body=_body_decoder.decode(body)) for number, body in rows]
+    found = [Order(number=number, body=_body_decoder.decode(body)) for number, body in sorted(rows)]
     fresh = [order.number for order in found]
     connection.execute(
         update(orders)
@@ -55,9 +56,21 @@ def open_orders(connection: Connection, host: str, now_s: float) -> list[Order]:
 
 
 def has_open(connection: Connection, host: str) -> bool:
-    """Whether a long poll has something to bring."""
+    """Whether anything is still to be done."""
     query = select(orders.c.number).where(orders.c.host == host, orders.c.done_s.is_(None)).limit(1)
     return connection.execute(query).first() is not None
+
+
+def has_news(connection: Connection, host: str) -> bool:
+    """Whether there is an order that the host has not fetched: its long poll is answered at once."""
+    query = select(orders.c.number).where(orders.c.host == host, *_UNFETCHED).limit(1)
+    return connection.execute(query).first() is not None
+
+
+def hosts_with_news(connection: Connection) -> set[str]:
+    """All hosts that have news."""
+    query = select(orders.c.host).where(*_UNFETCHED).distinct()
+    return set(connection.execute(query).scalars())
 
 
 def close(connection: Connection, host: str, done: OrderDone, now_s: float) -> OrderBody | None:
@@ -69,6 +82,13 @@ def close(connection: Connection, host: str, done: OrderDone, now_s: float) -> O
         .returning(orders.c.body)
     ).scalar()
     return None if body is None else _body_decoder.decode(body)
+
+
+def cancel(connection: Connection, number: int, now_s: float) -> None:
+    """Take an order back, unless it is done."""
+    connection.execute(
+        update(orders).where(orders.c.number == number, orders.c.done_s.is_(None)).values(done_s=now_s)
+    )
 
 
 def cancel_all(connection: Connection, host: str, now_s: float) -> int:

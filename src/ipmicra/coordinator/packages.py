@@ -124,6 +124,13 @@ def claim(connection: Connection, worker: str, now_s: float, claim_s: float, mos
     return sorted(Claimed(*row) for row in rows)
 
 
+def somebody_waits(connection: Connection, now_s: float) -> bool:
+    """Whether there is a package to integrate that nobody has claimed."""
+    free = or_(packages.c.claimed_until_s.is_(None), packages.c.claimed_until_s <= now_s)
+    query = select(packages.c.digest).where(packages.c.state == PackageState.KEPT, free).limit(1)
+    return connection.execute(query).first() is not None
+
+
 def integrated(connection: Connection, done: Claimed, now_s: float) -> bool:
     """Note a package as integrated, in the transaction that has written its links. True the first time."""
     return _ended(connection, done, PackageState.INTEGRATED, "", now_s)

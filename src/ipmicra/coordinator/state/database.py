@@ -20,6 +20,7 @@ from ipmicra.coordinator.state.schema import SCHEMA_VERSION, metadata, schema_ve
 from ipmicra.errors import HostFault, OperatorFault
 
 BUSY_SECONDS = 30
+_READING = "ipmicra_reading"
 
 
 class Database:
@@ -46,6 +47,15 @@ class Database:
         with self.engine.begin() as connection:
             yield connection
 
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """One consistent look that waits for no writer."""
+        with (
+            self.engine.connect().execution_options(**{_READING: True}) as connection,
+            connection.begin(),
+        ):
+            yield connection
+
     def close(self) -> None:
         self.engine.dispose()
 
@@ -57,9 +67,11 @@ class Database:
                     f"the database {self.address} has schema {found}, made by a newer ipmicra; "
                     f"this one knows up to {SCHEMA_VERSION}: run the newer program"
                 )
+            metadata.create_all(connection)
             if found is None:
-                metadata.create_all(connection)
                 connection.execute(schema_version.insert().values(version=SCHEMA_VERSION))
+            elif found < SCHEMA_VERSION:  # so far every newer schema only has more tables
+                connection.execute(schema_version.update().values(version=SCHEMA_VERSION))
 
     def _version_found(self, connection: Connection) -> int | None:
         if self.is_postgresql:  # replicas that start together create the schema one after the other
@@ -99,4 +111,5 @@ def _prepare_sqlite(connection: sqlite3.Connection, _: ConnectionPoolEntry) -> N
 
 
 def _begin_immediately(connection: Connection) -> None:
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+    reading = connection.get_execution_options().get(_READING)
+    connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")

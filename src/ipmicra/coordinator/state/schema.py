@@ -20,7 +20,7 @@ from sqlalchemy import (
     Text,
 )
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2  # 2: hand-overs and passive round trips
 
 metadata = MetaData()
 
@@ -127,6 +127,24 @@ delegation = Table(
     Column("decided_s", Float, nullable=False),
     Column("decision", LargeBinary, nullable=False),  # why, probes, beliefs
     Index("delegation_by_crawler", "crawler"),
+)
+
+passive = Table(
+    "passive",
+    metadata,
+    Column("number", _RowNumber, primary_key=True, autoincrement=True),
+    Column("crawler", String(100), nullable=False),
+    Column("at_s", Float, nullable=False),
+    Column("body", LargeBinary, nullable=False),  # protocol.Passive, waiting for the leader to read it
+)
+
+handover = Table(
+    "handover",
+    metadata,
+    Column("site", String(300), primary_key=True),
+    Column("epoch", BigInteger, nullable=False),  # the one that the state was released in
+    Column("digest", String(64), nullable=False),
+    Column("saved_s", Float, nullable=False),
 )
 
 memory = Table(

@@ -1,0 +1,9 @@
+"""The coordinator: registers hosts, delegates subnets, takes packages home.
+
+\b
+Examples:
+  ipmicra coordinator run
+  ipmicra coordinator register lima --contact owner@example.org
+  ipmicra coordinator submit https://example.org/
+  ipmicra coordinator status
+"""

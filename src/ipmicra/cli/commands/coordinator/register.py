@@ -1,0 +1,45 @@
+"""`ipmicra coordinator register`: a machine may join, once, with the token that is printed."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+
+import click
+from rich.text import Text
+
+from ipmicra.cli import terminal
+from ipmicra.cli.coordinator_rows import database_option, opened_rows
+from ipmicra.coordinator import hosts
+from ipmicra.errors import OperatorFault
+
+NAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,62}")
+
+
+@click.command()
+@click.argument("name")
+@click.option("--contact", default="", help="Whom to turn to about the machine.")
+@database_option
+@terminal.json_option
+@click.pass_context
+def command(
+    context: click.Context, name: str, contact: str, database: str | None, as_json: bool
+) -> None:
+    """Register a host and print its join token. The token works once; only its digest is kept.
+
+    \b
+    Examples:
+      ipmicra coordinator register lima --contact owner@example.org
+      ipmicra coordinator register lima --json | jq -r .token
+    """
+    if not NAME.fullmatch(name):
+        raise OperatorFault(f"{name!r}: a host's name has letters a-z, digits, '-' and '.', at most 63")
+    token = secrets.token_urlsafe(24)
+    with opened_rows(context, database) as rows, rows.database.begin() as connection:
+        seconds = rows.settings.coordinator.token_hours * 3600
+        hosts.register(connection, name, token, time.time(), seconds, contact)
+    result = {"host": name, "token": token}
+    terminal.show(result, as_json, lambda: Text(token))
+    if not as_json:
+        terminal.remark(f"on the machine: ipmicra host join http://COORDINATOR:8790 {token}")

@@ -1,0 +1,29 @@
+"""`ipmicra coordinator revoke`: a host is not heard any more, from this moment."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from ipmicra.cli import terminal
+from ipmicra.cli.coordinator_rows import database_option, opened_rows
+from ipmicra.coordinator import events, hosts
+from ipmicra.coordinator.hosts import HostState
+
+
+@click.command()
+@click.argument("name")
+@database_option
+@click.pass_context
+def command(context: click.Context, name: str, database: str | None) -> None:
+    """End a host: its key is void at once and its sites go to others.
+
+    \b
+    Examples:
+      ipmicra coordinator revoke lima
+    """
+    with opened_rows(context, database) as rows, rows.database.begin() as connection:
+        hosts.end(connection, name, HostState.REVOKED)
+        events.note(connection, "host-revoked", name, "by the operator", time.time())
+    terminal.remark(f"{name} is revoked")

@@ -1,0 +1,50 @@
+"""`ipmicra coordinator run`: the service itself."""
+
+from __future__ import annotations
+
+import click
+
+from ipmicra.cli import terminal
+from ipmicra.cli.coordinator_rows import database_option, settings_with
+from ipmicra.coordinator.service.logs import log_to_stderr
+from ipmicra.coordinator.service.running import run
+from ipmicra.errors import OperatorFault
+
+
+@click.command()
+@click.option(
+    "--listen",
+    default="127.0.0.1:8790",
+    show_default=True,
+    metavar="ADDRESS:PORT",
+    help="Where to hear requests.",
+)
+@database_option
+@click.pass_context
+def command(context: click.Context, listen: str, database: str | None) -> None:
+    """Run the coordinator until SIGTERM or Ctrl-C.
+
+    State and packages are kept in the data folder. With PostgreSQL any number of these may run behind a
+    load balancer; one of them is the leader. Put a TLS proxy in front before hosts join over the Internet.
+
+    \b
+    Examples:
+      ipmicra coordinator run
+      ipmicra coordinator run --listen 0.0.0.0:8790
+      ipmicra coordinator run --database postgresql://ipmicra@db.example.org/ipmicra
+    """
+    address, port = _where(listen)
+    log_to_stderr()
+    run(
+        settings_with(context, database),
+        address,
+        port,
+        lambda: terminal.remark(f"the coordinator is at http://{listen}/ until Ctrl-C"),
+    )
+
+
+def _where(listen: str) -> tuple[str, int]:
+    address, colon, port = listen.rpartition(":")
+    if not colon or not port.isdigit() or not 0 < int(port) < 65536:
+        raise OperatorFault(f"--listen {listen!r}: write ADDRESS:PORT, such as 127.0.0.1:8790")
+    return address.strip("[]"), int(port)

@@ -1,0 +1,107 @@
+"""What a strategy knows <-> rows: delegations with their reasons, and remembered round trips.
+
+Law: rows are by range and name, so they outlive the tree and the process. What a new tree has no subnet
+for is forgotten and delegated again when one of its sites turns up.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from sqlalchemy import Connection, delete, select
+
+from ipmicra.coordinator.delegating.grounds import ground_from, ground_text
+from ipmicra.coordinator.state.schema import delegation as delegations
+from ipmicra.coordinator.state.schema import memory as memories
+from ipmicra.coordinator.state.upserts import put
+from ipmicra.delegation.decision import IN_WORDS, Decision
+from ipmicra.delegation.delegations import Ground
+from ipmicra.delegation.measurements import Measurements, Record
+from ipmicra.delegation.probes import CrawlerId
+from ipmicra.delegation.strategy import Strategy
+
+MEASUREMENTS = "measurements"
+
+
+class Reasons(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a ground is whose it is, as it was on the day of the decision."""
+
+    why: str  # for programs
+    words: str  # for people
+    strategy: str
+    site: str = ""
+    round_trip_ms: float | None = None
+    probes: tuple[tuple[str, float | None, str], ...] = ()  # crawler, round trip, silence
+    steps: tuple[tuple[str, str], ...] = ()
+
+
+def reasons_of(decision: Decision, strategy: str, site: str) -> Reasons:
+    return Reasons(
+        why=decision.why,
+        words=IN_WORDS[decision.why],
+        strategy=strategy,
+        site=site,
+        round_trip_ms=decision.round_trip_ms,
+        probes=tuple((c, a.round_trip_ms, a.silence or "") for c, a in decision.probes),
+        steps=tuple((step.what, step.found) for step in decision.steps),
+    )
+
+
+class Delegated(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of what is delegated."""
+
+    ground: str
+    crawler: str
+    decided_s: float
+    reasons: Reasons
+
+
+def keep(
+    connection: Connection, strategy: Strategy, ground: Ground, reasons: Reasons, now_s: float
+) -> None:
+    """Write down whose a ground is now; nobody's has no row."""
+    text, owner = ground_text(strategy.tree, ground), strategy.delegations.owner(ground)
+    if owner is None:
+        connection.execute(delete(delegations).where(delegations.c.ground == text))
+        return
+    body = msgspec.msgpack.encode(reasons)
+    row = {"ground": text, "crawler": owner, "decided_s": now_s, "decision": body}
+    put(connection, delegations, row)
+
+
+def recall(connection: Connection, strategy: Strategy) -> None:
+    """Tell a new strategy what the rows know, of crawlers that are present."""
+    for row in connection.execute(select(delegations).order_by(delegations.c.decided_s)):
+        ground = ground_from(strategy.tree, row.ground)
+        if ground is None or row.crawler not in strategy.crawlers:
+            connection.execute(delete(delegations).where(delegations.c.ground == row.ground))
+        else:
+            strategy.give(ground, CrawlerId(row.crawler))
+    strategy.measurements.remember(
+        record for record in remembered(connection) if record.crawler in strategy.crawlers
+    )
+
+
+def save_measurements(connection: Connection, measurements: Measurements, now_s: float) -> None:
+    row = {"name": MEASUREMENTS, "saved_s": now_s, "body": measurements.to_bytes()}
+    put(connection, memories, row)
+
+
+def remembered(connection: Connection) -> list[Record]:
+    """The round trips that were saved last."""
+    query = select(memories.c.body).where(memories.c.name == MEASUREMENTS)
+    body = connection.execute(query).scalar()
+    return [] if body is None else list(Measurements.from_bytes(body).records())
+
+
+def delegated(connection: Connection, grounds: list[str]) -> dict[str, Delegated]:
+    """The rows of these grounds."""
+    rows = connection.execute(select(delegations).where(delegations.c.ground.in_(grounds)))
+    return {
+        row.ground: Delegated(
+            ground=row.ground,
+            crawler=row.crawler,
+            decided_s=row.decided_s,
+            reasons=msgspec.msgpack.decode(row.decision, type=Reasons),
+        )
+        for row in rows
+    }

@@ -1,0 +1,139 @@
+"""What ordinary fetches report -> round trips learnt, second looks, loads relieved.
+
+Law: alarms come from the crawlers' own work, moves from probes: a subnet is delegated again only after
+its owner was slow several times in a row, or is over its daily capacity.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import NamedTuple
+
+from sqlalchemy import Connection
+
+from ipmicra.coordinator.delegating.conversations import Conversations, Talk
+from ipmicra.coordinator.delegating.memory import Reasons, reasons_of
+from ipmicra.coordinator.delegating.moving import settle
+from ipmicra.coordinator.reports import Heard
+from ipmicra.coordinator.settings import CoordinatorSettings
+from ipmicra.delegation.balancing.picture import Moved, Weighed, balanced
+from ipmicra.delegation.balancing.policies import POLICIES
+from ipmicra.delegation.calibration import (
+    Calibration,
+    CalibrationSettings,
+    Recalibration,
+    Verdict,
+    look_again,
+)
+from ipmicra.delegation.delegations import Ground
+from ipmicra.delegation.probes import CrawlerId, Measurement, Source, Target
+from ipmicra.delegation.strategy import Strategy
+from ipmicra.errors import OperatorFault
+
+DAY_S = 86_400.0
+
+
+class Look(NamedTuple):
+    """A second look that is wanted."""
+
+    ground: Ground
+    target: Target
+    time_ms: float
+
+
+class Watching:
+    """Judges the crawlers' reports for one strategy."""
+
+    def __init__(self, strategy: Strategy, settings: CoordinatorSettings) -> None:
+        if settings.balancing not in POLICIES:
+            known = ", ".join(POLICIES)
+            raise OperatorFault(f"coordinator.balancing = {settings.balancing!r}: there are {known}")
+        self._strategy = strategy
+        self._settings = settings
+        self._calibration = Calibration(
+            CalibrationSettings(
+                factor=settings.calibration_factor,
+                repeats=settings.calibration_repeats,
+                rest_s=settings.calibration_rest_seconds,
+            )
+        )
+        self._looking: set[Ground] = set()
+        self._day = -1
+        self._weighed: dict[Ground, Weighed] = {}
+        self._balanced_s: float | None = None
+
+    def hear(self, heard: Heard, now_s: float) -> Look | None:
+        """Learn from one report; a look where it asks for one."""
+        strategy, crawler, seen = self._strategy, CrawlerId(heard.crawler), heard.passive
+        address = _address(seen.address)
+        if address is None or crawler not in strategy.crawlers:
+            return None
+        strategy.learn(Measurement(crawler, address, seen.round_trip_ms, heard.at_s, Source.PASSIVE))
+        target = Target.of(seen.site, address)
+        if strategy.delegated(target) != crawler:
+            return None
+        ground = strategy.ground_of(target)
+        self._weigh(ground, target, seen.body_bytes, now_s)
+        verdict = self._calibration.observe(ground, crawler, seen.round_trip_ms, now_s)
+        wanted = verdict is Verdict.LOOK_AGAIN and ground not in self._looking
+        return Look(ground, target, seen.round_trip_ms) if wanted else None
+
+    def look(self, connection: Connection, look: Look, talks: Conversations, now_s: float) -> None:
+        """Begin a second look; what it moves is moved when it ends."""
+        self._looking.add(look.ground)
+
+        def ended(connection: Connection, result: Recalibration | None) -> None:
+            self._looking.discard(look.ground)
+            if result is not None and result.moved:
+                reasons = reasons_of(result.decision, self._settings.strategy, look.target.site)
+                grounds = [look.ground, *result.decision.subnets]
+                settle(connection, self._strategy, grounds, reasons, now_s)
+
+        talk = look_again(self._strategy, self._calibration, look.target, look.time_ms, now_s)
+        talks.begin(connection, talk, ended)
+
+    def balance(self, connection: Connection, talks: Conversations, now_s: float) -> None:
+        """Relieve crawlers over their daily capacity, now and then."""
+        due = self._balanced_s is None or now_s - self._balanced_s >= self._settings.balancing_seconds
+        if not due:
+            return
+        self._balanced_s = now_s
+        if not self._somebody_is_overfull():
+            return
+
+        def ended(connection: Connection, moved: tuple[Moved, ...]) -> None:
+            reasons = Reasons(
+                why="relieved",
+                words="its crawler was over its daily capacity",
+                strategy=self._settings.balancing,
+            )
+            settle(connection, self._strategy, [move.ground for move in moved], reasons, now_s)
+
+        policy = POLICIES[self._settings.balancing]
+        talk: Talk = balanced(self._strategy, dict(self._weighed), policy, now_s)
+        talks.begin(connection, talk, ended)
+
+    def _weigh(self, ground: Ground, target: Target, body_bytes: int, now_s: float) -> None:
+        """Bytes of the running day (UTC) by ground."""
+        if (day := int(now_s // DAY_S)) != self._day:
+            self._day, self._weighed = day, {}
+        before = self._weighed.get(ground)
+        self._weighed[ground] = Weighed((before.bytes_a_day if before else 0.0) + body_bytes, target)
+
+    def _somebody_is_overfull(self) -> bool:
+        carried: dict[CrawlerId, float] = {}
+        for ground, weighed in self._weighed.items():
+            if (owner := self._strategy.delegations.owner(ground)) is not None:
+                carried[owner] = carried.get(owner, 0.0) + weighed.bytes_a_day
+        crawlers = self._strategy.crawlers
+        return any(
+            crawler in crawlers and load > crawlers.profile(crawler).capacity_bytes_a_day
+            for crawler, load in carried.items()
+        )
+
+
+def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError:
+        return None

@@ -1,0 +1,66 @@
+"""A host's report -> orders closed, sites let go, round trips for the leader to read.
+
+Law: a report counts once in effect: an order is closed once, and what follows from it is in the same
+transaction. What the host says of itself is kept as its own words.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+from sqlalchemy import Connection, delete, select
+
+from ipmicra.coordinator import handovers, hosts, orders, sites
+from ipmicra.coordinator.state.schema import passive as passives
+from ipmicra.dock.protocol import Heartbeat, OrderBody, OrderDone, Passive, ReleaseThese, TakeThese
+
+PASSIVES_AT_ONCE = 1_000
+_decode_passive = msgspec.msgpack.Decoder(Passive).decode
+
+
+class Heard(NamedTuple):
+    """What a crawler's ordinary fetches showed, and when the report came."""
+
+    crawler: str
+    at_s: float
+    passive: Passive
+
+
+def take(connection: Connection, host: str, report: Heartbeat, now_s: float) -> list[str]:
+    """Act on a report. Returns the digests of hand-overs that nobody needs any more."""
+    unneeded: list[str] = []
+    for done in report.done:
+        body = orders.close(connection, host, done, now_s)
+        if body is not None:
+            unneeded += _follow_up(connection, host, body, done)
+    if report.passive:
+        rows = [
+            {"crawler": host, "at_s": now_s, "body": msgspec.msgpack.encode(passive)}
+            for passive in report.passive[:PASSIVES_AT_ONCE]
+        ]
+        connection.execute(passives.insert(), rows)
+    words = msgspec.to_builtins(report)
+    for left_out in ("done", "passive"):
+        del words[left_out]
+    hosts.keep_report(connection, host, words)
+    return unneeded
+
+
+def _follow_up(connection: Connection, host: str, body: OrderBody, done: OrderDone) -> list[str]:
+    if isinstance(body, ReleaseThese):
+        for site, epoch in body.sites:
+            sites.released(connection, host, site, epoch)
+    if isinstance(body, TakeThese) and done.done:
+        with_state = [grant for grant in body.grants if grant.has_state]
+        gone = [handovers.taken(connection, grant.site, grant.epoch) for grant in with_state]
+        return [digest for digest in gone if digest is not None]
+    return []
+
+
+def read_passives(connection: Connection) -> list[Heard]:
+    """What has come in since the last reading, oldest first; read once."""
+    rows = connection.execute(select(passives).order_by(passives.c.number).limit(PASSIVES_AT_ONCE)).all()
+    if rows:
+        connection.execute(delete(passives).where(passives.c.number <= rows[-1].number))
+    return [Heard(row.crawler, row.at_s, _decode_passive(row.body)) for row in rows]

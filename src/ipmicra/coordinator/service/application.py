@@ -1,0 +1,57 @@
+"""The parts of a coordinator -> its web application, with its description (OpenAPI) at /schema."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from litestar import Litestar, Request, Response
+from litestar.openapi import OpenAPIConfig
+from litestar.openapi.plugins import JsonRenderPlugin
+from sqlalchemy.exc import OperationalError
+
+from ipmicra import __version__
+from ipmicra.coordinator.hosts import Refused
+from ipmicra.coordinator.service.hearing import refusal
+from ipmicra.coordinator.service.host_api import host_router
+from ipmicra.coordinator.service.public_api import public_handlers
+from ipmicra.coordinator.service.rooms import Rooms
+from ipmicra.errors import Fault, OperatorFault
+
+_log = logging.getLogger(__name__)
+_Anything = Request[Any, Any, Any]
+
+
+def application(rooms: Rooms) -> Litestar:
+    """The application over parts that somebody else closes."""
+
+    def refused(request: _Anything, error: Refused) -> Response[bytes]:
+        kind = error.refusal.kind
+        _log.info("refused", extra={"kind": kind, "path": request.scope["path"]})
+        return refusal(error, rooms.clock())
+
+    return Litestar(
+        [host_router(rooms), *public_handlers(rooms)],
+        openapi_config=OpenAPIConfig(
+            title="ipmicra coordinator",
+            version=__version__,
+            render_plugins=[JsonRenderPlugin()],
+        ),
+        exception_handlers={
+            Refused: refused,
+            OperatorFault: _wrongly_asked,
+            Fault: _unavailable,
+            OperationalError: _unavailable,
+        },
+    )
+
+
+def _wrongly_asked(_: _Anything, error: OperatorFault) -> Response[dict[str, object]]:
+    return Response({"status_code": 400, "detail": str(error)}, status_code=400)
+
+
+def _unavailable(_: _Anything, error: Exception) -> Response[dict[str, object]]:
+    """Disk or database: the host keeps what it has and tries again."""
+    _log.error("cannot answer", extra={"why": str(error)})
+    detail = "the coordinator cannot do this now; try again later"
+    return Response({"status_code": 503, "detail": detail}, status_code=503)

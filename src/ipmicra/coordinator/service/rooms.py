@@ -1,0 +1,51 @@
+"""What every handler needs: database, package store, settings, clock, and the two bells."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import ParamSpec, TypeVar
+
+from ipmicra.coordinator.package_stores import PackageStore
+from ipmicra.coordinator.service.bell import Bell
+from ipmicra.coordinator.settings import CoordinatorSettings
+from ipmicra.coordinator.state.database import Database
+from ipmicra.delegation.subnets import Subnets
+
+THREADS = 8  # as many as the PostgreSQL pool has connections; SQLite has one writer anyway
+
+Taken = ParamSpec("Taken")
+Given = TypeVar("Given")
+
+
+@dataclass
+class Rooms:
+    """The parts of one running coordinator."""
+
+    database: Database
+    store: PackageStore
+    tree: Subnets
+    settings: CoordinatorSettings
+    name: str
+    clock: Callable[[], float] = time.time
+    bell: Bell = field(default_factory=Bell)
+    news: threading.Event = field(default_factory=threading.Event)  # something for the leader to read
+    leads: Callable[[], bool] = lambda: False
+    _threads: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(THREADS, thread_name_prefix="rows")
+    )
+
+    async def aside(
+        self, work: Callable[Taken, Given], *taken: Taken.args, **named: Taken.kwargs
+    ) -> Given:
+        """Do what waits for the database or the disk in a thread."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, lambda: work(*taken, **named))
+
+    def close(self) -> None:
+        self._threads.shutdown()
+        self.database.close()

@@ -1,0 +1,199 @@
+"""Settings -> a coordinator that runs until it is told to stop.
+
+Three things run beside each other: the web server, the delegator (a round a moment, while this replica
+is the leader) and the integrator (while there are packages). Law: a stop ends the long polls at once,
+lets running requests finish, and lays the office down; a failure of the delegator or the integrator is
+logged and tried again, never the end of the process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
+
+import uvicorn
+
+from ipmicra.coordinator import orders, packages
+from ipmicra.coordinator.delegating.names import NameDesk
+from ipmicra.coordinator.delegating.office import Delegator
+from ipmicra.coordinator.integrating import Integrator
+from ipmicra.coordinator.package_stores import FilePackageStore
+from ipmicra.coordinator.places import database_address, packages_folder
+from ipmicra.coordinator.service.application import application
+from ipmicra.coordinator.service.rooms import Rooms
+from ipmicra.coordinator.state.database import Database
+from ipmicra.delegation.subnets import NoSubnets, Subnets
+from ipmicra.registry.places import tree_file
+from ipmicra.registry.treefile import open_tree
+from ipmicra.search.intake import FOLDER as INDEX_FOLDER
+from ipmicra.search.tantivy_index import TantivyIndex
+from ipmicra.settings import Settings
+
+ROUND_SECONDS = 0.25  # between two rounds of the delegator, unless something happens before
+RING_SECONDS = 0.25  # between two looks for orders that wait to be fetched
+AFTER_FAILURE_SECONDS = 5.0
+INTEGRATION_SECONDS = 1.0  # between two looks for packages
+SHUTDOWN_SECONDS = 20
+
+_log = logging.getLogger(__name__)
+
+
+def subnets(data_folder: Path) -> Subnets:
+    """The tree of the data folder, or none."""
+    path = tree_file(data_folder)
+    if path.is_file():
+        return open_tree(path).tree
+    _log.warning("no tree of subnets: every address is delegated by itself", extra={"path": str(path)})
+    return NoSubnets()
+
+
+def run(settings: Settings, address: str, port: int, started: Callable[[], None]) -> None:
+    """Serve until SIGTERM or Ctrl-C. `started` is called when requests are heard."""
+    name = f"{socket.gethostname()}-{os.getpid()}"
+    rooms = Rooms(
+        database=Database(database_address(settings.coordinator.database, settings.data_folder)),
+        store=FilePackageStore(packages_folder(settings.data_folder)),
+        tree=subnets(settings.data_folder),
+        settings=settings.coordinator,
+        name=name,
+    )
+    try:
+        with _workers(rooms, settings):
+            asyncio.run(_serve(rooms, address, port, started))
+    finally:
+        rooms.close()
+
+
+@contextmanager
+def _workers(rooms: Rooms, settings: Settings) -> Iterator[None]:
+    names = NameDesk(settings.fetching)
+    delegator = Delegator(
+        rooms.database, rooms.tree, rooms.settings, names.look_up, rooms.name, seed=time.time_ns()
+    )
+    rooms.leads = lambda: delegator.leads
+    stop = threading.Event()
+    index = settings.data_folder / INDEX_FOLDER
+    threads = [
+        threading.Thread(target=_delegate, args=(delegator, rooms, stop), name="delegator"),
+        threading.Thread(target=_integrate, args=(rooms, index, stop), name="integrator"),
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        rooms.news.set()
+        for thread in threads:
+            thread.join()
+        names.close()
+
+
+def _delegate(delegator: Delegator, rooms: Rooms, stop: threading.Event) -> None:
+    while not stop.is_set():
+        rooms.news.clear()
+        try:
+            delegator.tick(rooms.clock())
+            rooms.news.wait(ROUND_SECONDS)
+        except Exception:
+            _log.exception("a round of the delegator failed; it begins anew")
+            stop.wait(AFTER_FAILURE_SECONDS)
+    with suppress(Exception):
+        delegator.lay_down(rooms.clock())
+
+
+def _integrate(rooms: Rooms, index_folder: Path, stop: threading.Event) -> None:
+    while not stop.is_set():
+        try:
+            if rooms.leads() and _packages_wait(rooms):
+                _integrate_all(rooms, index_folder, stop)
+            stop.wait(INTEGRATION_SECONDS)
+        except Exception as error:
+            _log.error("integrating failed; it is tried again", extra={"why": str(error)})
+            stop.wait(AFTER_FAILURE_SECONDS)
+
+
+def _packages_wait(rooms: Rooms) -> bool:
+    with rooms.database.read() as connection:
+        return packages.somebody_waits(connection, rooms.clock())
+
+
+def _integrate_all(rooms: Rooms, index_folder: Path, stop: threading.Event) -> None:
+    """The index has one writer: it is opened while there is something to write, and closed again."""
+    index = TantivyIndex(index_folder, writable=True)
+    try:
+        integrator = Integrator(
+            rooms.database, rooms.store, index, rooms.name, rooms.settings.claim_seconds
+        )
+        while not stop.is_set() and integrator.work(rooms.clock()):
+            rooms.news.set()
+    finally:
+        index.close()
+
+
+class _Server(uvicorn.Server):
+    """Signals are ours: they also end the long polls."""
+
+    def capture_signals(self) -> nullcontext[None]:  # type: ignore[override]
+        return nullcontext()
+
+
+async def _serve(rooms: Rooms, address: str, port: int, started: Callable[[], None]) -> None:
+    proxies = rooms.settings.trusted_proxies
+    server = _Server(
+        uvicorn.Config(
+            application(rooms),
+            host=address,
+            port=port,
+            log_config=None,
+            access_log=False,
+            proxy_headers=bool(proxies),
+            forwarded_allow_ips=proxies or None,
+            timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+        )
+    )
+
+    def stop() -> None:
+        server.should_exit = True
+        rooms.bell.close()
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop)
+    async with asyncio.TaskGroup() as tasks:
+        ringing = tasks.create_task(_ring(rooms))
+        announcing = tasks.create_task(_announce(server, started))
+        try:
+            await server.serve()
+        finally:
+            ringing.cancel()
+            announcing.cancel()
+
+
+async def _announce(server: _Server, started: Callable[[], None]) -> None:
+    while not server.started:
+        await asyncio.sleep(0.02)
+    started()
+
+
+async def _ring(rooms: Rooms) -> None:
+    while True:
+        await asyncio.sleep(RING_SECONDS)
+        if len(rooms.bell):
+            try:
+                rooms.bell.ring(await rooms.aside(_hosts_with_news, rooms))
+            except Exception as error:
+                _log.error("cannot look for orders", extra={"why": str(error)})
+
+
+def _hosts_with_news(rooms: Rooms) -> set[str]:
+    with rooms.database.read() as connection:
+        return orders.hosts_with_news(connection)

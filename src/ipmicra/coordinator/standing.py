@@ -1,0 +1,69 @@
+"""Rows -> how things stand: hosts, sites, orders and packages, counted."""
+
+from __future__ import annotations
+
+import msgspec
+from sqlalchemy import Connection
+
+from ipmicra.coordinator import events, hosts, orders, packages, sites
+from ipmicra.coordinator.delegating.present import is_awake, is_present, said_by
+from ipmicra.coordinator.hosts import Host
+
+EVENTS_SHOWN = 20
+
+
+class HostStanding(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    state: str
+    present: bool
+    awake: bool
+    address: str
+    heard_s: float | None
+    sites: int
+    epoch: int
+    report: dict[str, object]
+
+
+class Happened(msgspec.Struct, frozen=True, kw_only=True):
+    at_s: float
+    kind: str
+    subject: str
+    detail: str
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    hosts: list[HostStanding]
+    sites: dict[str, int]
+    open_orders: dict[str, int]
+    packages: dict[str, int]
+    events: list[Happened]
+
+
+def hosts_standing(connection: Connection, now_s: float) -> list[HostStanding]:
+    counts = sites.counts_by_crawler(connection)
+    return [_host(host, counts, now_s) for host in hosts.all_hosts(connection)]
+
+
+def standing(connection: Connection, now_s: float) -> Standing:
+    return Standing(
+        hosts=hosts_standing(connection, now_s),
+        sites=sites.counts(connection),
+        open_orders=orders.counts(connection),
+        packages=packages.counts(connection),
+        events=[Happened(**event._asdict()) for event in events.latest(connection, EVENTS_SHOWN)],
+    )
+
+
+def _host(host: Host, counts: dict[str, int], now_s: float) -> HostStanding:
+    present = is_present(host, now_s)
+    return HostStanding(
+        name=host.name,
+        state=host.state,
+        present=present,
+        awake=present and is_awake(said_by(host), now_s),
+        address=host.address,
+        heard_s=host.heard_s,
+        sites=counts.get(host.name, 0),
+        epoch=host.epoch,
+        report=host.report,
+    )
