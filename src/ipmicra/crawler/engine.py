@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from ipmicra.carrier.record import Record
 from ipmicra.carrier.spool import Spool
 from ipmicra.crawler.courtesy import Courtesy
 from ipmicra.crawler.decisions.revisit import price_for_budget
+from ipmicra.crawler.decisions.urls import Site
 from ipmicra.crawler.fetching.exchange import Fetcher, Outcome
 from ipmicra.crawler.frontier import Batch, Discovery, Frontier, Leased, SiteState
 from ipmicra.crawler.harvest import Harvest, Harvester
@@ -50,6 +51,7 @@ class Engine:
         self._frontier, self._spool, self._on_commit = frontier, spool, on_commit
         self._lanes: dict[int, Lane] = {}
         self._closing: dict[int, Lane] = {}
+        self._tasks: dict[int, asyncio.Task[None]] = {}
         self._batch, self._records = Batch(), list[Record]()
         self._touched: dict[int, SiteState] = {}
         self._committed_at = time.monotonic()
@@ -58,6 +60,7 @@ class Engine:
         self._reported_at = time.monotonic()
         self._reprice_at = 0.0
         self._pages_left = self._pages_to_go()
+        self._sites_to_close = 0  # while any is, no lane is opened: it might be that site's
         self._stopping = False
         self._event = asyncio.Event()
 
@@ -79,6 +82,29 @@ class Engine:
         """Begin no further request; `run` returns when those under way have ended."""
         self._stopping = True
         self._event.set()
+
+    def add(self, discoveries: Iterable[Discovery]) -> None:
+        """More to crawl, while running. It is durable on return."""
+        self._batch.discoveries.extend(discoveries)
+        self._commit()
+        self._event.set()
+
+    async def close_site(self, site: Site) -> None:
+        """Ask a site nothing more: requests under way are broken off.
+
+        On return all that is known of it is committed, and it stays closed until the caller awaits again.
+        """
+        self._sites_to_close += 1
+        try:
+            lane = self._lane_of(site)
+            if lane is not None and lane.site.id not in self._closing:
+                lane.stop()
+                self._tasks[lane.site.id].cancel()
+                await asyncio.wait([self._tasks[lane.site.id]])
+            self._commit()
+        finally:
+            self._sites_to_close -= 1
+            self._event.set()
 
     # --- what lanes ask for -----------------------------------------------------------------------
 
@@ -144,22 +170,29 @@ class Engine:
 
     def _open_lanes(self, lanes: asyncio.TaskGroup) -> None:
         room = self.plan.settings.sites_open_max - len(self._lanes)
-        if room <= 0 or self._stopping or (self._pages_left == 0 and not self.plan.watch):
+        if (
+            room <= 0
+            or self._stopping
+            or self._sites_to_close
+            or (self._pages_left == 0 and not self.plan.watch)
+        ):
             return
         now_ms = int(time.time() * 1000)
         if self.plan.watch:
             self._promote_revisits(now_ms)
         for site in self._frontier.sites_to_open(now_ms, room):
             lane = self._lanes[site.id] = Lane(site, self)
-            lanes.create_task(self._run_lane(lane))
+            task = self._tasks[site.id] = lanes.create_task(lane.run())
+            task.add_done_callback(lambda _, lane=lane: self._lane_is_over(lane))
 
-    async def _run_lane(self, lane: Lane) -> None:
-        try:
-            await lane.run()
-        finally:
-            self._closing[lane.site.id] = lane
-            if len(self._closing) == len(self._lanes):
-                self._event.set()
+    def _lane_is_over(self, lane: Lane) -> None:
+        """However it ended, be it before it began."""
+        self._closing[lane.site.id] = lane
+        if len(self._closing) == len(self._lanes):
+            self._event.set()
+
+    def _lane_of(self, site: Site) -> Lane | None:
+        return next((lane for lane in self._lanes.values() if lane.site.site == site), None)
 
     async def _something_happens(self) -> None:
         """A full batch, an idle crawler, a site that becomes ready, or the time to commit."""
@@ -202,7 +235,7 @@ class Engine:
         batch.closed_sites = set(self._closing)
         self.progress.found += self._frontier.commit(batch, self._lanes)
         for site_id in self._closing:
-            del self._lanes[site_id]
+            del self._lanes[site_id], self._tasks[site_id]
         self._closing.clear()
         for lane in self._lanes.values():
             lane.top_up()

@@ -50,6 +50,10 @@ class Harvester:
         self._recent = RecentTexts(plan.settings.recent_urls_max)
         self.price = 0.0  # of a byte of revisits; 0: no budget
 
+    def forget_links(self) -> None:
+        """What was out of bounds, or is forgotten by the frontier, may be followed when it is found again."""
+        self._recent = RecentTexts(self._plan.settings.recent_urls_max)
+
     def answer(self, leased: Leased, fetched: Fetched, now_ms: int) -> Harvest:
         """The harvest of an answer, whatever its status."""
         status = fetched.status

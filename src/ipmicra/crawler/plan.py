@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ipmicra.crawler.decisions.politeness import Grant, Manners, manners_towards
 from ipmicra.crawler.decisions.revisit import RevisitRules
-from ipmicra.crawler.decisions.scope import Scope, SiteBudget
+from ipmicra.crawler.decisions.scope import Bounds, SiteBudget
 from ipmicra.crawler.decisions.traps import DEFAULT_RULES, TrapRules, trap_in
 from ipmicra.crawler.decisions.urls import Normaliser, Site, Url
 from ipmicra.crawler.settings import CrawlerSettings
@@ -16,7 +16,7 @@ from ipmicra.crawler.settings import CrawlerSettings
 class CrawlPlan:
     """What one crawl may fetch, and how."""
 
-    scope: Scope
+    scope: Bounds
     settings: CrawlerSettings
     budget: SiteBudget
     usual: Manners
@@ -42,7 +42,7 @@ class CrawlPlan:
 
 def plan_from(
     settings: CrawlerSettings,
-    scope: Scope,
+    scope: Bounds,
     *,
     pages_max: int | None = None,
     depth_max: int | None = None,

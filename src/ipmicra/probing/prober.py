@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import socket
 from collections.abc import Awaitable, Callable
 from time import monotonic
 
@@ -16,6 +15,7 @@ from ipmicra.addresses import IPAddress
 from ipmicra.crawler.fetching import kernel_times
 from ipmicra.crawler.fetching.exchange import FailureKind, Fetcher, FetchFailed, FetchRequest
 from ipmicra.crawler.fetching.guard import Guard
+from ipmicra.crawler.fetching.opening import new_socket
 from ipmicra.delegation.probes import Silence
 from ipmicra.probing.icmp import echo_ms
 from ipmicra.probing.passive import PassiveRoundTrips
@@ -36,11 +36,13 @@ class Prober:
         guard: Guard,
         passive: PassiveRoundTrips | None = None,
         fetcher: Fetcher | None = None,
+        source_address: str = "",
     ) -> None:
         self._settings = settings
         self._guard = guard
         self._passive = passive or PassiveRoundTrips(settings)
         self._fetcher = fetcher
+        self._source_address = source_address
 
     async def probe(self, address: IPAddress, port: int = 443, site: str = "") -> Sounding:
         """The round trip to an address. `site`, such as https://example.org, is whom HEAD asks."""
@@ -81,9 +83,7 @@ class Prober:
             return Sounding(way=way, silence=silence, detail=error.strerror or str(error))
 
     async def _connect(self, address: IPAddress, port: int) -> Sounding:
-        family = socket.AF_INET if address.version == 4 else socket.AF_INET6
-        with socket.socket(family, socket.SOCK_STREAM) as plug:
-            plug.setblocking(False)
+        with new_socket(address, self._source_address) as plug:
             started_at = monotonic()
             async with asyncio.timeout(self._settings.patience_ms / 1000):
                 await asyncio.get_running_loop().sock_connect(plug, (str(address), port))

@@ -9,11 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from ipmicra.crawler.decisions.urls import Site, Url, name_of, port_of, site_of
 
 ScopeKind: TypeAlias = Literal["site", "domain", "prefix", "pattern", "any"]
+
+
+class Bounds(Protocol):
+    """Which pages belong to a crawl: fixed, as a `Scope` is, or moving with what is delegated."""
+
+    def holds(self, url: Url) -> bool: ...
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import ipaddress
 import socket
 import ssl
 from pathlib import Path
@@ -23,7 +24,12 @@ from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.crawler.fetching.target import Target
 from ipmicra.errors import OperatorFault
 
-_HOST_ERRORS = frozenset({errno.ENETUNREACH, errno.ENETDOWN, errno.EMFILE, errno.ENFILE, errno.ENOBUFS})
+_HOST_ERRORS = frozenset(
+    {
+        *(errno.ENETUNREACH, errno.ENETDOWN, errno.EADDRNOTAVAIL),
+        *(errno.EMFILE, errno.ENFILE, errno.ENOBUFS),
+    }
+)
 _NO_COMMON_PROTOCOL = "no application protocol"  # OpenSSL's words for alert 120
 
 
@@ -70,7 +76,7 @@ class Opener:
             raise OpeningFailed(FailureKind.REFUSED_ADDRESS, refusal)
         plug = None
         try:
-            plug = _new_socket(address)
+            plug = new_socket(address, self._settings.source_address)
             async with asyncio.timeout(patience_ms / 1000):
                 await asyncio.get_running_loop().sock_connect(plug, (str(address), port))
         except BaseException as error:
@@ -102,11 +108,18 @@ class Opener:
             raise OpeningFailed(FailureKind.TLS, f"{target.name} does not offer HTTP/2")
 
 
-def _new_socket(address: IPAddress) -> socket.socket:
+def new_socket(address: IPAddress, source_address: str = "") -> socket.socket:
+    """A socket for connecting to the address, from the given one where that is of the same family."""
     family = socket.AF_INET if address.version == 4 else socket.AF_INET6
     plug = socket.socket(family, socket.SOCK_STREAM)
     plug.setblocking(False)
     plug.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if source_address and ipaddress.ip_address(source_address).version == address.version:
+        try:
+            plug.bind((source_address, 0))
+        except OSError:
+            plug.close()
+            raise
     return plug
 
 

@@ -39,6 +39,9 @@ class FetchingSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     dns_servers: Annotated[
         tuple[str, ...], described("Name servers to ask; none: the machine's own.")
     ] = ()
+    source_address: Annotated[
+        str, described("Connect from this address of the machine; empty: as its routes say.")
+    ] = ""
     open_ranges: Annotated[
         tuple[str, ...],
         described("Non-public address ranges that may be crawled all the same: tests, an intranet."),
