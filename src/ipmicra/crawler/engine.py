@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from ipmicra.carrier.record import Record
 from ipmicra.carrier.spool import Spool
@@ -183,9 +184,9 @@ class Engine:
         for site in self._frontier.sites_to_open(now_ms, room):
             lane = self._lanes[site.id] = Lane(site, self)
             task = self._tasks[site.id] = lanes.create_task(lane.run())
-            task.add_done_callback(lambda _, lane=lane: self._lane_is_over(lane))
+            task.add_done_callback(partial(self._lane_is_over, lane))
 
-    def _lane_is_over(self, lane: Lane) -> None:
+    def _lane_is_over(self, lane: Lane, _: asyncio.Task[None]) -> None:
         """However it ended, be it before it began."""
         self._closing[lane.site.id] = lane
         if len(self._closing) == len(self._lanes):
