@@ -119,12 +119,14 @@ def _layer_from_file(path: Path | None) -> Iterator[_Assignment]:
 
 
 def _layer_from_environment(environment: Mapping[str, str]) -> Iterator[_Assignment]:
+    tables = {section.name for section in msgspec.structs.fields(Settings)}
     for variable in sorted(environment):
         if not variable.startswith(ENVIRONMENT_PREFIX) or variable == FILE_VARIABLE:
             continue
         name = variable.removeprefix(ENVIRONMENT_PREFIX).lower()
         table, _, key = name.partition("_")
-        yield table, key, _parsed(environment[variable]), variable
+        if table in tables:  # others, such as IPMICRA_DATA of the benchmarks, are not settings
+            yield table, key, _parsed(environment[variable]), variable
 
 
 def _assignment(text: str, source: str) -> _Assignment:

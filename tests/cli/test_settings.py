@@ -63,6 +63,10 @@ def test_a_mistake_in_the_environment_names_the_variable() -> None:
         load_settings(None, {"IPMICRA_GENERAL_NO_SUCH": "1"})
 
 
+def test_a_variable_of_no_settings_table_is_somebody_elses() -> None:
+    assert load_settings(None, {"IPMICRA_DATA": "/srv/data"}) == load_settings(None, {})
+
+
 @pytest.mark.parametrize("override", ["general.data_folder", "data_folder=1", "=1"])
 def test_an_override_without_its_form_is_refused(override: str) -> None:
     with pytest.raises(OperatorFault, match=r"table\.key=value"):
