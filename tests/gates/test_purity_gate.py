@@ -132,3 +132,14 @@ def test_import_linter_refuses_an_impure_import_by_way_of_another_module(copy: P
     finally:
         middle.unlink()
         spoiled.unlink()
+
+
+def test_import_linter_refuses_a_product_that_knows_the_lab(copy: Path) -> None:
+    spoiled = copy / "src/ipmicra/crawler/spoiled.py"
+    spoiled.write_text("import ipmicra.lab\n", encoding="utf-8")
+    try:
+        result = import_linter_on(copy)
+        assert result.returncode == 1, result.stdout + result.stderr
+        assert "ipmicra.crawler.spoiled -> ipmicra.lab" in result.stdout
+    finally:
+        spoiled.unlink()
