@@ -14,6 +14,7 @@ from sqlalchemy import Connection, select
 from ipmicra.coordinator import orders, sites
 from ipmicra.coordinator.delegating import memory
 from ipmicra.coordinator.delegating.conversations import Conversations
+from ipmicra.coordinator.delegating.grounds import ground_text
 from ipmicra.coordinator.delegating.memory import Reasons
 from ipmicra.coordinator.delegating.moving import settle, target_of
 from ipmicra.coordinator.delegating.present import present
@@ -109,11 +110,15 @@ class Crowd:
         _gone(connection, crawler, now_s)
 
     def _give_own_subnet(self, connection: Connection, crawler: CrawlerId, now_s: float) -> None:
+        """Some strategies give it by themselves; it is written down in any case."""
         ground = self._own_ground(crawler)
-        owner = None if ground is None else self._strategy.delegations.owner(ground)
-        if ground is None or owner == crawler:
+        if ground is None:
             return
-        if owner is None or self._own_ground(owner) != ground:
+        owner = self._strategy.delegations.owner(ground)
+        text = ground_text(self._strategy.tree, ground)
+        if owner == crawler and text in memory.delegated(connection, [text]):
+            return
+        if owner is None or owner == crawler or self._own_ground(owner) != ground:
             self._strategy.give(ground, crawler)
             settle(connection, self._strategy, [ground], OWN, now_s)
 
