@@ -25,7 +25,8 @@ demo: setup ## Show the main job at work
 	$(BIN)/ipmicra demo
 
 test: setup check ## Check and test everything
-	$(BIN)/python -m pytest --numprocesses 2
+	tools/install-system-parts
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
 check: setup ## ruff, mypy --strict, import-linter
 	$(BIN)/ruff check .
