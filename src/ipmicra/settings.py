@@ -21,6 +21,7 @@ import msgspec
 from ipmicra.coordinator.settings import CoordinatorSettings
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.crawler.settings import CrawlerSettings
+from ipmicra.dock.settings import HostSettings
 from ipmicra.errors import OperatorFault
 from ipmicra.knobs import described
 from ipmicra.probing.settings import ProbingSettings
@@ -52,6 +53,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     probing: ProbingSettings = ProbingSettings()
     registry: RegistrySettings = RegistrySettings()
     crawler: CrawlerSettings = CrawlerSettings()
+    host: HostSettings = HostSettings()
     coordinator: CoordinatorSettings = CoordinatorSettings()
 
     @property

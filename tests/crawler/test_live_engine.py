@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from ipmicra.carrier.spool import Position, Spool
+from ipmicra.carrier.spool import Position, SealRules, Spool
 from ipmicra.crawler.decisions.urls import Site, Url, site_of
 from ipmicra.crawler.engine import Engine
 from ipmicra.crawler.fetching.web_fetcher import WebFetcher
@@ -37,7 +37,8 @@ async def running(
     settings = settings_for(folder)
     fetching = msgspec.structs.replace(settings.fetching, source_address=source)
     frontier = Frontier(folder / "frontier.sqlite")
-    spool = Spool(folder / "spool", "host", frontier.spool_position() or Position(1, 0))
+    position = frontier.spool_position() or Position(1, 0)
+    spool = Spool(folder / "spool", "host", position, SealRules(age_s_max=0.2))
     try:
         async with WebFetcher(fetching, "test") as fetcher:
             engine = Engine(plan_from(settings.crawler, held, watch=True), frontier, spool, fetcher)
@@ -117,6 +118,21 @@ def test_a_lane_that_is_cancelled_before_it_began_is_closed_all_the_same(tmp_pat
                 task.cancel()
                 await asyncio.wait([task])
                 assert frontier.next_ready_ms() is not None
+
+    asyncio.run(story())
+
+
+def test_the_last_package_is_sealed_though_nothing_further_happens(tmp_path: Path) -> None:
+    async def story() -> None:
+        site = LocalSite({"/": html()})
+        held = Held()
+        async with site.serving():
+            held.sites.add(Site(site.address))
+            async with running(tmp_path, held) as (engine, _, _task):
+                engine.add(seed(site))
+                async with asyncio.timeout(20):
+                    while not list((tmp_path / "spool").glob("*.package")):
+                        await asyncio.sleep(0.01)
 
     asyncio.run(story())
 

@@ -7,6 +7,7 @@ server failed; 5 this machine lacks or forbids something; 130 interrupted by Ctr
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import click
@@ -14,6 +15,7 @@ import click
 from ipmicra import __version__
 from ipmicra.cli import terminal
 from ipmicra.cli.folder_group import FolderGroup
+from ipmicra.cli.terminal import RELOAD
 from ipmicra.errors import Fault
 from ipmicra.settings import load_settings
 
@@ -50,6 +52,7 @@ class Program(FolderGroup):
         if file is not None and not file.is_file():
             raise click.BadParameter(f"no such file: {file}", param_hint="--settings")
         context.obj = load_settings(file=file, overrides=overrides)
+        context.meta[RELOAD] = partial(load_settings, file=file, overrides=overrides)
         return super().invoke(context)
 
 

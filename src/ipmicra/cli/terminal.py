@@ -25,6 +25,8 @@ from rich.progress import (
 
 from ipmicra.settings import Knob, Settings
 
+RELOAD = "ipmicra.reload"  # in a context's `meta`: load the settings again, from the same sources
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -78,6 +80,12 @@ def settings_of(context: click.Context) -> Settings:
     """The settings that `ipmicra` loaded before it called the command."""
     settings: Settings = context.obj[0]
     return settings
+
+
+def reload_of(context: click.Context) -> Callable[[], Settings]:
+    """Reads the settings again, for commands that run for long."""
+    load: Callable[[], tuple[Settings, list[Knob]]] = context.meta[RELOAD]
+    return lambda: load()[0]
 
 
 def knobs_of(context: click.Context) -> list[Knob]:

@@ -75,6 +75,8 @@ class Engine:
                     await self._something_happens()
                     if self._commit_is_due():
                         self._commit()
+                    else:
+                        self._seal_if_due()
         finally:
             self._commit(last=True)
         return self.progress
@@ -246,6 +248,10 @@ class Engine:
         self.progress.sites_open = len(self._lanes)
         self._committed_at = time.monotonic()
         self._on_commit(self.progress)
+
+    def _seal_if_due(self) -> None:
+        """The last pages go home too, though nothing further happens."""
+        self.progress.packages += self._spool.seal_if_due(time.time()) is not None
 
     def _take_measured(self, records: list[Record], now: float, last: bool) -> list[Measured]:
         """What was measured since the last commit; and, once a minute, records of it."""

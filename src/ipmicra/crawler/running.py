@@ -27,11 +27,13 @@ from ipmicra.crawler.decisions.scope import ScopeKind, scope_around
 from ipmicra.crawler.decisions.urls import Normaliser, Url, site_of
 from ipmicra.crawler.engine import Engine
 from ipmicra.crawler.fetching.exchange import FailureKind, Fetcher, FetchFailed
+from ipmicra.crawler.fetching.resolving import Resolver
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.crawler.fetching.web_fetcher import WebFetcher
 from ipmicra.crawler.frontier import Counts, Discovery, Frontier
 from ipmicra.crawler.plan import CrawlPlan, plan_from
 from ipmicra.crawler.progress import Progress
+from ipmicra.crawler.settings import CrawlerSettings
 from ipmicra.errors import OperatorFault
 from ipmicra.settings import Settings
 
@@ -66,16 +68,9 @@ class Crawl:
     def fetcher(self) -> Fetcher:
         """The fetcher that says who we are, and archives what it gets where that was wished for."""
         if self.wish.warc is None:
-            return self._web_fetcher()
+            return fetcher_for(self.settings)
         writer = WarcWriter(self.wish.warc, time.time_ns() // 1_000_000)
-        return ArchivingFetcher(self._web_fetcher(), writer)
-
-    def _web_fetcher(self) -> Fetcher:
-        crawler = self.settings.crawler
-        agent = f"{crawler.product}/{__version__}"
-        if crawler.contact:
-            return WebFetcher(self.settings.fetching, f"{agent} (+{crawler.contact})")
-        return WebFetcher(_opened_only(self.settings.fetching), agent)
+        return ArchivingFetcher(fetcher_for(self.settings), writer)
 
     @contextmanager
     def opened(self) -> Iterator[tuple[Frontier, Spool]]:
@@ -84,7 +79,7 @@ class Crawl:
         try:
             self._check_same_scope(frontier)
             position = frontier.spool_position() or Position(1, 0)
-            spool = Spool(self.spool_folder, self.name, position, self._seal_rules())
+            spool = Spool(self.spool_folder, self.name, position, seal_rules(self.settings.crawler))
             try:
                 yield frontier, spool
             finally:
@@ -111,14 +106,6 @@ class Crawl:
                 on_start(engine)
                 progress = await engine.run([Discovery(seed, 0, 0) for seed in self.seeds])
             return progress, frontier.counts()
-
-    def _seal_rules(self) -> SealRules:
-        crawler = self.settings.crawler
-        return SealRules(
-            records_max=crawler.package_records_max,
-            journal_bytes_max=crawler.package_bytes_max,
-            age_s_max=crawler.package_seconds_max,
-        )
 
     def _check_same_scope(self, frontier: Frontier) -> None:
         scope = f"{self.wish.scope} {self.wish.pattern or ''}".strip()
@@ -147,8 +134,26 @@ NO_CONTACT = (
 )
 
 
-def _opened_only(fetching: FetchingSettings) -> FetchingSettings:
-    """The same, with all that is not opened closed."""
+def seal_rules(crawler: CrawlerSettings) -> SealRules:
+    return SealRules(
+        records_max=crawler.package_records_max,
+        journal_bytes_max=crawler.package_bytes_max,
+        age_s_max=crawler.package_seconds_max,
+    )
+
+
+def fetcher_for(settings: Settings, resolver: Resolver | None = None) -> Fetcher:
+    """The fetcher that says who we are."""
+    crawler = settings.crawler
+    contact = f" (+{crawler.contact})" if crawler.contact else ""
+    return WebFetcher(reachable(settings), f"{crawler.product}/{__version__}{contact}", resolver)
+
+
+def reachable(settings: Settings) -> FetchingSettings:
+    """Where we may connect to: without a contact all that is not opened is closed."""
+    fetching = settings.fetching
+    if settings.crawler.contact:
+        return fetching
     opened = [AddressRange.parse(text) for text in fetching.open_ranges]
     closed = [str(gap) for family in BITS for gap in gaps_between(opened, family)]
     return msgspec.structs.replace(fetching, closed_ranges=(*fetching.closed_ranges, *closed))

@@ -30,6 +30,7 @@ class Enrolled(_Record, frozen=True, kw_only=True):
 
     host: str
     server_time_ms: int
+    contact: str = ""  # whom owners of sites can turn to: it goes into the User-Agent
 
 
 class Grant(_Record, frozen=True, kw_only=True):

@@ -1,0 +1,94 @@
+"""`ipmicra host join`: a token in, a host with a key of its own out; nothing runs yet."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import click
+from rich.table import Table
+
+from ipmicra.cli import terminal
+from ipmicra.cli.host_options import folder_of, folder_option
+from ipmicra.dock import folder as folders
+from ipmicra.dock.identity import make_key
+from ipmicra.dock.ledger import Ledger
+from ipmicra.dock.line import checked_coordinator, enrol
+from ipmicra.dock.settings import checked, in_words
+from ipmicra.errors import OperatorFault
+from ipmicra.settings import Settings
+
+WHAT_IT_DOES = """\
+This machine will fetch public web pages for {coordinator} and send them there, by these rules, which only
+you can change (the table [host] of your settings file):
+"""
+WHAT_IT_DOES_NOT = """\
+It opens no port, reaches nothing in your own network, and keeps everything in
+  {folder}
+Sites that it visits see your address. `ipmicra host log` shows every address it contacted, `ipmicra host
+pause` stops it, `ipmicra host leave` removes it without a trace.
+"""
+
+
+@click.command()
+@click.argument("coordinator")
+@click.argument("token")
+@folder_option
+@click.option("--yes", is_flag=True, help="Join without asking.")
+@click.pass_context
+def command(
+    context: click.Context, coordinator: str, token: str, folder: Path | None, yes: bool
+) -> None:
+    """Join a coordinator with the TOKEN that its operator gave you.
+
+    Says before it joins what it will do and what it may cost. The host makes a key of its own, which
+    never leaves this machine. Nothing runs before `ipmicra host run`.
+
+    \b
+    Examples:
+      ipmicra host join https://coordinator.example 4f0c...
+      ipmicra host join https://coordinator.example 4f0c... --yes
+      ipmicra --set 'host.hours="mon-fri 22:00-06:00"' host join https://coordinator.example 4f0c...
+    """
+    settings = terminal.settings_of(context)
+    checked(settings.host)
+    coordinator = checked_coordinator(coordinator)
+    place = folder_of(settings, folder)
+    if folders.is_joined(place):
+        raise OperatorFault(f"a host has joined in {place} already; leave first, or give a --folder")
+    _tell(settings, coordinator, place)
+    if not yes:
+        click.confirm("Join?", abort=True, err=True)
+    name = _join(place, coordinator, token)
+    terminal.output().print(f"joined as {name}; now run: ipmicra host run")
+
+
+def _tell(settings: Settings, coordinator: str, place: Path) -> None:
+    table = Table(show_header=False)
+    for rule, words in in_words(settings.host).items():
+        table.add_row(rule, words)
+    aside = terminal.aside()
+    aside.print(WHAT_IT_DOES.format(coordinator=coordinator), markup=False)
+    aside.print(table)
+    aside.print(WHAT_IT_DOES_NOT.format(folder=place), markup=False)
+
+
+def _join(place: Path, coordinator: str, token: str) -> str:
+    """Whatever goes wrong, nothing of a join that failed stays."""
+    is_new = not place.exists()
+    place.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if not is_new and any(place.iterdir()):
+        raise OperatorFault(f"{place} is not empty; give another --folder")
+    try:
+        key = make_key(place)
+        enrolled = asyncio.run(enrol(coordinator, token, key.public_key().public_bytes_raw()))
+        ledger = Ledger(place)
+        try:
+            ledger.keep(coordinator=coordinator, host=enrolled.host, contact=enrolled.contact)
+            ledger.note(f"joined {coordinator} as {enrolled.host}")
+        finally:
+            ledger.close()
+    except BaseException:
+        folders.remove(place)
+        raise
+    return enrolled.host

@@ -1,0 +1,68 @@
+"""`ipmicra host leave`: what is still to be sent is sent, the coordinator is told, nothing is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+import click
+
+from ipmicra.cli import terminal
+from ipmicra.cli.host_options import folder_of, folder_option
+from ipmicra.dock import folder as folders
+from ipmicra.dock.leaving import say_goodbye
+from ipmicra.dock.ledger import Ledger
+from ipmicra.errors import HostFault
+from ipmicra.settings import Settings
+
+STOP_SECONDS = 60.0
+
+
+@click.command()
+@folder_option
+@click.option("--yes", is_flag=True, help="Leave without asking.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0),
+    default=60.0,
+    show_default=True,
+    help="How long to try to send what is still here; 0 throws it away.",
+)
+@click.pass_context
+def command(context: click.Context, folder: Path | None, yes: bool, seconds: float) -> None:
+    """Stop the host, hand over its sites, tell the coordinator, and remove everything it kept here.
+
+    A coordinator that cannot be reached keeps nobody from leaving.
+
+    \b
+    Examples:
+      ipmicra host leave
+      ipmicra host leave --yes --seconds 0
+    """
+    settings = terminal.settings_of(context)
+    place = folder_of(settings, folder)
+    with folders.ledger_in(place) as ledger:
+        if not yes:
+            click.confirm(f"Remove {place} and everything in it?", abort=True, err=True)
+        ledger.keep(leaving="yes")
+        _wait_for_the_end(place)
+        with folders.locked(place):
+            _goodbye(settings, place, ledger, seconds)
+            folders.remove(place)
+    terminal.output().print("left; nothing is kept here any more")
+
+
+def _wait_for_the_end(place: Path) -> None:
+    """A running host has seen that it is to leave, and stops."""
+    end = time.monotonic() + STOP_SECONDS
+    while folders.is_running(place):
+        if time.monotonic() > end:
+            raise HostFault(f"the host in {place} does not stop; end its process, then leave again")
+        time.sleep(0.1)
+
+
+def _goodbye(settings: Settings, place: Path, ledger: Ledger, seconds: float) -> None:
+    trouble = asyncio.run(say_goodbye(place, settings, ledger, seconds))
+    if trouble is not None:
+        terminal.remark(f"{trouble}; leaving all the same")

@@ -1,0 +1,58 @@
+"""`ipmicra host log`: every address that the host contacted, by day, and what happened."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+from rich.console import Group
+from rich.table import Table
+
+from ipmicra.cli import terminal
+from ipmicra.cli.host_options import folder_of, folder_option
+from ipmicra.dock import folder as folders
+from ipmicra.dock.ledger import Contact, Event
+
+
+@click.command()
+@folder_option
+@click.option("--since", metavar="DAY", default="", help="From this day on, as 2026-11-16.")
+@click.option(
+    "--events", type=click.IntRange(0), default=20, show_default=True, help="The last so many."
+)
+@terminal.json_option
+@click.pass_context
+def command(context: click.Context, folder: Path | None, since: str, events: int, as_json: bool) -> None:
+    """Show every address contacted, with bytes in and out, by day; and what happened lately.
+
+    Name servers that were asked for addresses are not listed. Bytes sent to sites are reckoned from the
+    requests; all others are counted.
+
+    \b
+    Examples:
+      ipmicra host log
+      ipmicra host log --since 2026-11-16 --json
+    """
+    with folders.ledger_in(folder_of(terminal.settings_of(context), folder)) as ledger:
+        contacts, happened = ledger.contacts(since), ledger.events(events)
+    log = {
+        "contacts": [contact._asdict() for contact in contacts],
+        "events": [event._asdict() for event in happened],
+    }
+    terminal.show(log, as_json, lambda: Group(_contacts(contacts), _events(happened)))
+
+
+def _contacts(contacts: list[Contact]) -> Table:
+    table = Table("day", "for", "site", "address", "times", "bytes in", "bytes out")
+    for seen in contacts:
+        counts = (f"{count:,}" for count in (seen.contacts, seen.bytes_in, seen.bytes_out))
+        table.add_row(seen.day, seen.purpose, seen.site, seen.address, *counts)
+    return table
+
+
+def _events(events: list[Event]) -> Table:
+    table = Table("when (UTC)", "what")
+    for event in events:
+        table.add_row(f"{datetime.fromtimestamp(event.at_s, UTC):%Y-%m-%d %H:%M:%S}", event.what)
+    return table

@@ -1,0 +1,26 @@
+"""`ipmicra host pause`: nothing is fetched or probed until `ipmicra host resume`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ipmicra.cli import terminal
+from ipmicra.cli.host_options import folder_of, folder_option
+from ipmicra.dock import folder as folders
+
+
+@click.command()
+@folder_option
+@click.pass_context
+def command(context: click.Context, folder: Path | None) -> None:
+    """Rest until resumed, whatever the coordinator wants. A running host stops within a second.
+
+    \b
+    Examples:
+      ipmicra host pause
+    """
+    with folders.ledger_in(folder_of(terminal.settings_of(context), folder)) as ledger:
+        ledger.keep(paused_by_owner="yes")
+    terminal.output().print("paused; go on with: ipmicra host resume")

@@ -1,0 +1,89 @@
+"""`ipmicra host run`: a host that has joined, at work until it is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import secrets
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import click
+import uvloop
+
+from ipmicra.cli import terminal
+from ipmicra.cli.host_options import folder_of, folder_option
+from ipmicra.cli.main import INTERRUPTED
+from ipmicra.crawler.running import tune_process
+from ipmicra.dock import folder as folders
+from ipmicra.dock.life import Ending, Life
+from ipmicra.dock.settings import HostSettings
+from ipmicra.errors import OperatorFault
+
+NICENESS = 10
+
+
+@click.command()
+@folder_option
+@click.pass_context
+def command(context: click.Context, folder: Path | None) -> int:
+    """Run the host that has joined here, until Ctrl-C or SIGTERM.
+
+    It works within the rules of the table [host], which it reads again when the settings file changes,
+    and goes on where it was whenever it is started again.
+
+    \b
+    Examples:
+      ipmicra host run
+      ipmicra --set 'host.hours="22:00-06:00"' --set host.time_zone=Europe/Athens host run
+      systemctl enable --now ipmicra-host      # with deploy/ipmicra-host.service
+    """
+    settings, reload = terminal.settings_of(context), terminal.reload_of(context)
+    place = folder_of(settings, folder)
+    with folders.ledger_in(place) as ledger, folders.locked(place):
+        retired = ledger.fact("retired")
+        if retired is not None:
+            raise OperatorFault(f"this host was retired: {retired}; remove it with: ipmicra host leave")
+        _be_modest(settings.host)
+        tune_process()
+        dice = Random(secrets.randbits(64))  # noqa: S311 - jitter, so that hosts do not call in step
+
+        async def live() -> Ending:
+            life = Life(place, settings, ledger, dice, reload=reload)
+            _stop_on_signals(life.stop)
+            return await life.run()
+
+        return _exit_code(uvloop.run(live()))
+
+
+def _be_modest(host: HostSettings) -> None:
+    """Behind everybody else's work, and within the memory that was lent."""
+    os.nice(NICENESS)
+    resource.setrlimit(resource.RLIMIT_DATA, (host.memory_bytes_max, host.memory_bytes_max))
+
+
+def _stop_on_signals(stop: Callable[[], None]) -> None:
+    told = False
+
+    def interrupt() -> None:
+        nonlocal told
+        if told:
+            os._exit(INTERRUPTED)
+        told = True
+        terminal.remark("stopping; Ctrl-C again stops at once")
+        stop()
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, interrupt)
+
+
+def _exit_code(ending: Ending) -> int:
+    if ending is Ending.DISMISSED:
+        raise OperatorFault("the coordinator has ended this host; remove it with: ipmicra host leave")
+    if ending is Ending.RETIRED:
+        terminal.remark("the coordinator has retired this host; remove it with: ipmicra host leave")
+    return 0

@@ -1,0 +1,100 @@
+"""`ipmicra host status`: what the host on this machine is doing, and by which rules."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+import msgspec
+from rich.table import Table
+
+from ipmicra.carrier.package import packages_in
+from ipmicra.cli import terminal
+from ipmicra.cli.host_options import folder_of, folder_option
+from ipmicra.dock import folder as folders
+from ipmicra.dock.crawling import SPOOL_FOLDER
+from ipmicra.dock.ledger import Ledger
+from ipmicra.dock.meter import Meter
+from ipmicra.dock.settings import in_words
+from ipmicra.settings import Settings
+
+
+class Status(msgspec.Struct, frozen=True):
+    """What `--json` prints."""
+
+    host: str
+    coordinator: str
+    running: bool
+    resting: str | None  # why; None: working, or not running
+    heard_seconds_ago: float | None
+    line: str  # "well", or what keeps the coordinator from being reached
+    sites: int
+    pages: int
+    pending: int
+    packages_to_send: int
+    bytes_today: int
+    bytes_this_month: int
+    disk_bytes: int
+    rules: dict[str, str]
+
+
+@click.command()
+@folder_option
+@terminal.json_option
+@click.pass_context
+def command(context: click.Context, folder: Path | None, as_json: bool) -> None:
+    """Show what the host does at the moment, what it has used, and its rules.
+
+    \b
+    Examples:
+      ipmicra host status
+      ipmicra host status --json
+    """
+    settings = terminal.settings_of(context)
+    place = folder_of(settings, folder)
+    with folders.ledger_in(place) as ledger:
+        status = _status(settings, place, ledger)
+    terminal.show(status, as_json, lambda: _table(status))
+
+
+def _status(settings: Settings, place: Path, ledger: Ledger) -> Status:
+    facts, member = ledger.facts(), folders.membership(ledger)
+    running = folders.is_running(place)
+    today, month = Meter(ledger, settings.host, lambda: datetime.now(UTC)).used()
+    heard = facts.get("heard_s")
+    rest = "paused by its owner" if "paused_by_owner" in facts else facts.get("resting")
+    return Status(
+        host=member.host,
+        coordinator=member.coordinator,
+        running=running,
+        resting=rest,
+        heard_seconds_ago=None if heard is None else round(time.time() - float(heard), 1),
+        line=facts.get("line", "not tried yet"),
+        sites=int(facts.get("sites", 0)),
+        pages=int(facts.get("pages", 0)),
+        pending=int(facts.get("pending", 0)),
+        packages_to_send=len(packages_in(place / SPOOL_FOLDER)),
+        bytes_today=today,
+        bytes_this_month=month,
+        disk_bytes=folders.disk_bytes(place),
+        rules=in_words(settings.host),
+    )
+
+
+def _table(status: Status) -> Table:
+    table = Table(title=f"host {status.host} of {status.coordinator}", show_header=False)
+    works = "works" if status.resting is None else f"rests: {status.resting}"
+    table.add_row("now", works if status.running else "not running")
+    heard = status.heard_seconds_ago
+    table.add_row("coordinator", "not heard yet" if heard is None else f"heard {heard:,.0f} s ago")
+    table.add_row("line", status.line)
+    table.add_row("sites, pages", f"{status.sites:,}, {status.pages:,} ({status.pending:,} to fetch)")
+    table.add_row("packages to send", f"{status.packages_to_send:,}")
+    used = f"{status.bytes_today:,} today, {status.bytes_this_month:,} this month"
+    table.add_row("bytes", used)
+    table.add_row("disk", f"{status.disk_bytes:,} bytes", end_section=True)
+    for rule, words in status.rules.items():
+        table.add_row(rule, words)
+    return table

@@ -1,0 +1,27 @@
+"""What all `ipmicra host` commands share: where the host's folder is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from ipmicra.dock.folder import FOLDER
+from ipmicra.settings import Settings
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def folder_option(command: Command) -> Command:
+    """Adds `--folder` as the parameter `folder`."""
+    return click.option(
+        "--folder",
+        type=click.Path(path_type=Path, file_okay=False),
+        help="Where the host keeps everything (default: 'host' in the data folder).",
+    )(command)
+
+
+def folder_of(settings: Settings, folder: Path | None) -> Path:
+    return (folder or settings.data_folder / FOLDER).absolute()

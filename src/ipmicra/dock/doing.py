@@ -1,0 +1,185 @@
+"""Orders of the coordinator -> done, each once in effect, and what became of each into the ledger.
+
+| order     | what is done                                                                     |
+|-----------|----------------------------------------------------------------------------------|
+| probe     | measured now, or refused while the host rests                                    |
+| take      | state fetched and imported where one waits, site held, links queued              |
+| own-sites | the same                                                                         |
+| release   | stopped at once, state exported and sent, then forgotten                         |
+| pause     | remembered until resume                                                          |
+| retire    | all sites released, all packages sent, then the host ends                        |
+| upgrade   | refused: the owner installs programs here                                        |
+
+Law: whatever is half done when the process dies is done again when the order is offered again, with the
+same end. An order is reported only when its effect is durable.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from ipmicra.crawler.decisions.urls import Site
+from ipmicra.crawler.fetching.guard import Guard
+from ipmicra.crawler.running import reachable
+from ipmicra.dock import states
+from ipmicra.dock.crawling import Crawler
+from ipmicra.dock.ledger import HeldSite, Ledger
+from ipmicra.dock.line import Line, LineDown, Refused
+from ipmicra.dock.meter import Meter
+from ipmicra.dock.metered import probed
+from ipmicra.dock.protocol import (
+    CrawlOwnSites,
+    Grant,
+    Order,
+    OrderDone,
+    Pause,
+    ProbeThese,
+    ReleaseThese,
+    Resume,
+    Retire,
+    TakeThese,
+    Upgrade,
+)
+from ipmicra.errors import Fault
+from ipmicra.probing.prober import Prober
+from ipmicra.settings import Settings
+
+
+class OrderBook:
+    """Does orders. `reportable` is set when there is something new to report."""
+
+    def __init__(
+        self,
+        folder: Path,
+        ledger: Ledger,
+        crawler: Crawler,
+        line: Line,
+        meter: Meter,
+        reason_to_rest: Callable[[], str | None],
+    ) -> None:
+        self.reportable = asyncio.Event()
+        self._folder, self._ledger, self._crawler = folder, ledger, crawler
+        self._line, self._meter, self._reason_to_rest = line, meter, reason_to_rest
+        self._under_way: set[int] = set()
+
+    def is_new(self, order: Order) -> bool:
+        return order.number not in self._under_way and not self._ledger.is_done(order.number)
+
+    async def do(self, order: Order) -> None:
+        """Do an order and note it as done; what the line keeps from being done stays to be done."""
+        self._under_way.add(order.number)
+        try:
+            done = await self._done(order)
+        except LineDown as error:
+            self._ledger.note(f"order {order.number} waits: {error}")
+            await asyncio.sleep(1)
+            return
+        finally:
+            self._under_way.discard(order.number)
+        if done is not None:
+            self._ledger.order_done(done)
+            self.reportable.set()
+
+    async def _done(self, order: Order) -> OrderDone | None:
+        match order.body:
+            case ProbeThese():
+                return await self._probe(order.number, order.body)
+            case TakeThese(grants=grants) | CrawlOwnSites(sites=grants):
+                for grant in grants:
+                    await self._take(grant)
+            case ReleaseThese(sites=sites):
+                for site, epoch in sites:
+                    await self.release(Site(site), epoch)
+                await self.send_states()
+            case Pause(reason=reason):
+                self._ledger.keep(paused_by_coordinator=reason)
+            case Resume():
+                self._ledger.keep(paused_by_coordinator=None)
+            case Retire(reason=reason):
+                await self._retire(order.number, reason)
+                return None
+            case Upgrade(version=version):
+                detail = f"no upgrade to {version}: programs are installed by this host's owner"
+                return OrderDone(number=order.number, done=False, detail=detail)
+        return OrderDone(number=order.number)
+
+    # --- probes -------------------------------------------------------------------------------------
+
+    async def _probe(self, number: int, body: ProbeThese) -> OrderDone:
+        rest = self._reason_to_rest()
+        if rest is not None:
+            return OrderDone(number=number, done=False, detail=rest)
+        prober = _prober(self._crawler.settings, self._crawler)
+        results = await asyncio.gather(
+            *(probed(prober, self._meter, target, self._reason_to_rest) for target in body.targets)
+        )
+        return OrderDone(number=number, probes=tuple(results))
+
+    # --- sites --------------------------------------------------------------------------------------
+
+    async def _take(self, grant: Grant) -> None:
+        site = Site(grant.site)
+        held = HeldSite(site, grant.epoch, grant.address)
+        if grant.has_state and site not in self._crawler.held.addresses:
+            await self._take_over(site)
+        if not self._ledger.hold(held):
+            self._ledger.note(f"{site} in epoch {grant.epoch} was given up before: not taken")
+            return
+        self._crawler.hold(held)
+        self._crawler.give(grant.links or (f"{site}/",))
+
+    async def _take_over(self, site: Site) -> None:
+        """A state that cannot be had is no reason to leave the site alone."""
+        try:
+            state = await self._line.get_state(site)
+            if state is not None:
+                self._crawler.take_over(state)
+                self._ledger.note(f"took over what is known of {site}: {len(state):,} bytes")
+        except (Refused, Fault) as error:
+            self._ledger.note(f"{site} begins anew, without its state: {error}")
+
+    async def release(self, site: Site, epoch: int) -> None:
+        """Export, note, forget: in this order, so that any of it may be repeated."""
+        held = {held.site: held for held in self._ledger.held()}.get(site)
+        if held is None or held.epoch > epoch:
+            return
+        name = await self._crawler.release(site, held.epoch)
+        self._ledger.let_go(site, held.epoch, name)
+        await self._crawler.forget(site)
+
+    async def send_states(self) -> None:
+        """Send what was exported. A state that nobody wants any more is thrown away."""
+        for state in self._ledger.waiting_states():
+            path = self._folder / states.FOLDER / state.file
+            try:
+                await self._line.put_state(state.site, state.epoch, path.read_bytes())
+            except Refused as refused:
+                self._ledger.note(f"the state of {state.site} is not wanted: {refused}")
+            except FileNotFoundError:
+                self._ledger.note(f"the state of {state.site} is gone: {path}")
+            self._ledger.state_sent(state)
+            path.unlink(missing_ok=True)
+
+    async def forget_all(self) -> None:
+        """The sites were given to others."""
+        for held in self._ledger.held():
+            self._ledger.let_go(held.site, held.epoch, None)
+            await self._crawler.forget(Site(held.site))
+
+    # --- the end ------------------------------------------------------------------------------------
+
+    async def _retire(self, number: int, reason: str) -> None:
+        """Let go of all; the life sends the packages, reports the order, and ends."""
+        self._ledger.keep(retiring=reason or "the coordinator wants it so", retiring_order=str(number))
+        for held in self._ledger.held():
+            await self.release(Site(held.site), held.epoch)
+        await self.send_states()
+        self._ledger.keep(released_all="yes")
+
+
+def _prober(settings: Settings, crawler: Crawler) -> Prober:
+    fetching = reachable(settings)
+    guard = Guard(fetching.open_ranges, fetching.closed_ranges, fetching.open_ports)
+    return Prober(settings.probing, guard, crawler.passive, None, fetching.source_address)

@@ -1,0 +1,324 @@
+"""A host that has joined -> its life: orders heard and done, work within the owner's rules, packages sent.
+
+Four loops side by side: *hear* (long poll for orders), *report* (heartbeats), *deliver* (packages) and
+*work* (once a second: may the crawler work?). Law: the owner's rules are looked at before anything is begun,
+and from the host's own copy. Without a coordinator everything but hearing and delivering goes on. All that
+matters is in the ledger, the frontier and the spool, so the process may die at any moment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import TypeVar
+
+import msgspec
+
+from ipmicra import __version__
+from ipmicra.dock import folder as folders
+from ipmicra.dock.crawling import Crawler
+from ipmicra.dock.delivering import deliver
+from ipmicra.dock.doing import OrderBook
+from ipmicra.dock.identity import read_key
+from ipmicra.dock.ledger import Ledger
+from ipmicra.dock.line import Backoff, Dismissed, Line, LineDown, Refused
+from ipmicra.dock.meter import Meter
+from ipmicra.dock.protocol import Heartbeat, OrderDone, Orders
+from ipmicra.dock.resting import DRAIN_SECONDS, Facts, ends_soon, may_deliver, reason_to_rest
+from ipmicra.dock.settings import checked, in_words
+from ipmicra.errors import Fault
+from ipmicra.settings import Settings
+
+TICK_SECONDS = 0.5
+POLL_SECONDS = 45.0
+HEARTBEAT_SECONDS_MAX = 30.0
+DISK_LOOK_SECONDS = 10.0
+SETTINGS_LOOK_SECONDS = 2.0
+AT_ONCE = 500  # orders and round trips in one report
+
+
+T = TypeVar("T")
+
+
+class Ending(StrEnum):
+    """Why a life has ended."""
+
+    STOPPED = "stopped"
+    RETIRED = "retired"
+    DISMISSED = "dismissed"
+
+
+class Life:
+    """One host from start to stop. `run` it once; `stop` it from a signal handler."""
+
+    def __init__(
+        self,
+        folder: Path,
+        settings: Settings,
+        ledger: Ledger,
+        dice: Random,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        reload: Callable[[], Settings] | None = None,
+    ) -> None:
+        self._folder, self._ledger, self._clock, self._dice = folder, ledger, clock, dice
+        self._reload = reload
+        member = folders.membership(ledger)
+        self._coordinator_contact = member.contact
+        self._settings = self._with_contact(settings)
+        checked(settings.host)
+        self._meter = Meter(ledger, settings.host, clock)
+        key = read_key(folder)
+        self._line = Line(member.coordinator, member.host, key, ledger, self._meter)
+        self._crawler = Crawler(folder, member.host, self._settings, self._meter)
+        self._orders = OrderBook(
+            folder, ledger, self._crawler, self._line, self._meter, self._reason_to_begin_nothing
+        )
+        self._disk_bytes, self._look_at_disk, self._look_at_settings = 0, 0.0, 0.0
+        self._heartbeat_seconds = HEARTBEAT_SECONDS_MAX
+        self._ending: Ending | None = None
+        self._over = asyncio.Event()
+        self._rest_noted: str | None = ""
+        self._figures_noted: dict[str, int] = {}
+
+    def stop(self, ending: Ending = Ending.STOPPED) -> None:
+        """End the life: what is under way is given a moment, everything is kept."""
+        self._ending = self._ending or ending
+        self._over.set()
+
+    async def run(self) -> Ending:
+        """Until stopped, retired or dismissed."""
+        self._remember()
+        loops = [self._hear, self._report, self._deliver, self._work]
+        try:
+            async with self._line, asyncio.TaskGroup() as group:
+                tasks = [group.create_task(loop()) for loop in loops]
+                await self._over.wait()
+                for task in tasks:
+                    task.cancel()
+        finally:
+            await self._crawler.stop(0 if self._ending is Ending.DISMISSED else DRAIN_SECONDS)
+            self._meter.flush()
+            self._crawler.close()
+        return self._ending or Ending.STOPPED
+
+    def _remember(self) -> None:
+        """Sites that are held, as the ledger has them; the rest of a release that was interrupted."""
+        for held in self._ledger.held():
+            self._crawler.hold(held)
+        for state in self._ledger.waiting_states():
+            self._crawler.frontier.forget_site(state.site)  # type: ignore[arg-type]
+
+    # --- hear ---------------------------------------------------------------------------------------
+
+    async def _hear(self) -> None:
+        backoff = Backoff(self._dice)
+        async with asyncio.TaskGroup() as doing:
+            while True:
+                told = await self._patiently(backoff, lambda: self._line.orders(POLL_SECONDS))
+                if told is None:
+                    continue
+                await self._heard(told)
+                fresh = [order for order in told.orders if self._orders.is_new(order)]
+                for order in fresh:
+                    doing.create_task(self._orders.do(order))
+                    await asyncio.sleep(0)
+                if told.orders and not fresh:
+                    await asyncio.sleep(1)  # known to us, and not yet to the coordinator as done
+
+    async def _heard(self, told: Orders) -> None:
+        self._ledger.keep(heard_s=str(int(time.time())))
+        self._heartbeat_seconds = min(HEARTBEAT_SECONDS_MAX, told.lease_s / 4)
+        known = self._ledger.epoch()
+        if known is None:
+            self._ledger.begin_epoch(told.epoch, 1)
+        elif told.epoch > known:
+            await self._begin_epoch(told.epoch)
+
+    async def _begin_epoch(self, epoch: int) -> None:
+        """The lease was lost: the sites are others' now, and what is unsent is not wanted."""
+        self._ledger.note(f"the lease was lost; epoch {epoch} begins without sites")
+        await self._crawler.stop(0)
+        await self._orders.forget_all()
+        self._crawler.spool.seal()
+        self._ledger.begin_epoch(epoch, self._crawler.spool.position.sequence)
+
+    async def _patiently(self, backoff: Backoff, ask: Callable[[], Awaitable[T]]) -> T | None:
+        """The answer; None after a failure and a wait. A coordinator that is away is an ordinary event."""
+        try:
+            answer = await ask()
+        except (LineDown, Refused) as error:
+            self._ledger.keep(line=str(error))
+            await asyncio.sleep(backoff.seconds())
+            return None
+        except Dismissed as error:
+            self._ledger.note(f"the coordinator has ended this host: {error}")
+            self.stop(Ending.DISMISSED)
+            await asyncio.Event().wait()
+            raise AssertionError from error
+        backoff.succeeded()
+        self._ledger.keep(line="well")
+        return answer
+
+    # --- report -------------------------------------------------------------------------------------
+
+    async def _report(self) -> None:
+        backoff = Backoff(self._dice)
+        while True:
+            done = self._ledger.unreported(AT_ONCE)
+            heartbeat = self._heartbeat(done)
+            told = await self._patiently(backoff, partial(self._told, heartbeat))
+            if told is None:
+                continue
+            self._ledger.reported(done)
+            if self._ledger.fact("retired") is not None:
+                self.stop(Ending.RETIRED)
+            try:
+                async with asyncio.timeout(self._heartbeat_seconds):
+                    await self._orders.reportable.wait()
+            except TimeoutError:
+                pass
+            self._orders.reportable.clear()
+
+    async def _told(self, heartbeat: Heartbeat) -> bool:
+        await self._line.report(heartbeat)
+        return True
+
+    def _heartbeat(self, done: list[OrderDone]) -> Heartbeat:
+        now = self._clock()
+        hours = self._settings.host.working_hours()
+        changes = hours.changes_at(now)
+        return Heartbeat(
+            done=tuple(done),
+            passive=tuple(self._meter.take_passive(AT_ONCE)),
+            awake=self._reason_to_rest() is None,
+            awake_until_ms=None if changes is None else int(changes.timestamp() * 1000),
+            sites=len(self._crawler.held.addresses),
+            pages=self._crawler.counts().pages,
+            spooled_packages=len(self._crawler.spool.waiting()),
+            bytes_today=self._meter.used()[0],
+            capacity_bytes_a_day=self._settings.host.bytes_per_day_max,
+            rules=in_words(self._settings.host),
+            version=__version__,
+        )
+
+    # --- deliver ------------------------------------------------------------------------------------
+
+    async def _deliver(self) -> None:
+        backoff = Backoff(self._dice)
+        while True:
+            if not self._may_deliver():
+                await asyncio.sleep(TICK_SECONDS)
+                continue
+            sent = await self._patiently(
+                backoff, lambda: deliver(self._crawler, self._ledger, self._line)
+            )
+            if sent is False:
+                self._finish_retiring()
+                await asyncio.sleep(TICK_SECONDS)
+
+    def _may_deliver(self) -> bool:
+        if self._ledger.fact("retiring") is not None:
+            return True
+        return may_deliver(self._settings.host, self._facts(), self._clock())
+
+    def _finish_retiring(self) -> None:
+        """All is released and sent: the order is done, and the next report is the last one."""
+        number = self._ledger.fact("retiring_order")
+        if number is None or self._ledger.fact("released_all") is None or self._crawler.is_working:
+            return
+        if self._crawler.spool.seal() is None and not self._crawler.spool.waiting():
+            self._ledger.order_done(OrderDone(number=int(number)))
+            self._ledger.keep(retired=self._ledger.fact("retiring"))
+            self._orders.reportable.set()
+
+    # --- work ---------------------------------------------------------------------------------------
+
+    async def _work(self) -> None:
+        while True:
+            self._meter.flush()
+            self._look_around()
+            self._crawler.check()
+            rest = self._reason_to_rest()
+            if rest is not None:
+                await self._crawler.stop(0)
+            elif ends_soon(self._settings.host, self._clock()):
+                self._crawler.drain()
+            else:
+                self._crawler.start()
+            self._note_rest(rest)
+            await asyncio.sleep(TICK_SECONDS)
+
+    def _reason_to_rest(self) -> str | None:
+        return reason_to_rest(self._settings.host, self._facts(), self._clock())
+
+    def _reason_to_begin_nothing(self) -> str | None:
+        """The same, with the last seconds of a span counted as rest."""
+        soon = ends_soon(self._settings.host, self._clock())
+        return self._reason_to_rest() or ("its hours are about to end" if soon else None)
+
+    def _facts(self) -> Facts:
+        today, month = self._meter.used()
+        kept = self._ledger.facts()
+        return Facts(
+            bytes_today=today,
+            bytes_this_month=month,
+            disk_bytes=self._disk_bytes,
+            paused_by_owner="paused_by_owner" in kept,
+            paused_by_coordinator=kept.get("paused_by_coordinator"),
+            retiring="retiring" in kept,
+        )
+
+    def _note_rest(self, rest: str | None) -> None:
+        if "leaving" in self._ledger.facts():
+            self.stop()
+        if rest != self._rest_noted:
+            self._rest_noted = rest
+            self._ledger.keep(resting=rest)
+            self._ledger.note("works" if rest is None else f"rests: {rest}")
+        counts = self._crawler.counts()
+        figures = {
+            "sites": len(self._crawler.held.addresses),
+            "pages": counts.pages,
+            "pending": counts.pending,
+        }
+        if figures != self._figures_noted:
+            self._figures_noted = figures
+            self._ledger.keep(**{name: str(value) for name, value in figures.items()})
+
+    def _look_around(self) -> None:
+        now = time.monotonic()
+        if now >= self._look_at_disk:
+            self._disk_bytes = folders.disk_bytes(self._folder)
+            self._look_at_disk = now + DISK_LOOK_SECONDS
+        if self._reload is not None and now >= self._look_at_settings:
+            self._look_at_settings = now + SETTINGS_LOOK_SECONDS
+            self._reread(self._reload)
+
+    def _reread(self, reload: Callable[[], Settings]) -> None:
+        """The owner may have written other rules. What contradicts itself changes nothing."""
+        try:
+            settings = self._with_contact(reload())
+            checked(settings.host)
+        except Fault as fault:
+            if str(fault) != self._ledger.fact("settings"):
+                self._ledger.keep(settings=str(fault))
+                self._ledger.note(f"the settings stay as they were: {fault}")
+            return
+        if settings != self._settings:
+            self._settings = self._crawler.settings = settings
+            self._meter.apply(settings.host)
+            self._crawler.drain()  # and begin again by the new rules
+            self._ledger.keep(settings=None)
+            self._ledger.note("the settings have changed")
+
+    def _with_contact(self, settings: Settings) -> Settings:
+        """The owner's contact, or else the coordinator's."""
+        contact = settings.crawler.contact or self._coordinator_contact
+        crawler = msgspec.structs.replace(settings.crawler, contact=contact)
+        return msgspec.structs.replace(settings, crawler=crawler)

@@ -1,0 +1,151 @@
+"""Requests as they are made -> what each address cost, by day, and when the next one may begin.
+
+Every packet that the crawler causes passes here: fetches, probes and the line to the coordinator (but for
+questions to name servers). Law: an address is in the ledger before the first packet of a day goes to it;
+no request begins while the day's or the month's bytes are used up, or faster than the owner's rates.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from ipmicra.crawler.decisions.urls import Site
+from ipmicra.crawler.fetching.exchange import Outcome
+from ipmicra.crawler.measuring import Measured
+from ipmicra.dock.ledger import Contact, Ledger
+from ipmicra.dock.protocol import Passive
+from ipmicra.dock.settings import HostSettings
+from ipmicra.dock.throttle import Throttle
+
+LOOK_AGAIN_SECONDS = 0.5
+_Key = tuple[str, str, str, str]  # day, address, site, purpose
+
+
+class Meter:
+    """Counts, and lets begin what the owner's limits allow."""
+
+    def __init__(self, ledger: Ledger, settings: HostSettings, clock: Callable[[], datetime]) -> None:
+        self._ledger, self._clock = ledger, clock
+        self._waiting: dict[_Key, Contact] = {}
+        self._noted: set[_Key] = set()
+        self._measured: dict[tuple[str, str], Measured] = {}
+        self._cpu_seen = time.process_time()
+        self._day = ""
+        self.apply(settings)
+
+    def apply(self, settings: HostSettings) -> None:
+        """The rules from now on."""
+        self._settings, self._zone = settings, ZoneInfo(settings.time_zone)
+        self._download = Throttle(settings.download_bytes_per_second_max)
+        self._upload = Throttle(settings.upload_bytes_per_second_max)
+        self._cpu = Throttle(settings.cpu_share_max)
+        self._connections = asyncio.Semaphore(settings.connections_in_use_max())
+        self._begin_day(self.today())
+
+    # --- how much -----------------------------------------------------------------------------------
+
+    def today(self) -> str:
+        return self._clock().astimezone(self._zone).date().isoformat()
+
+    def used(self) -> tuple[int, int]:
+        """Bytes of the day and of the month, in both directions."""
+        self._turn_day()
+        return self._bytes_today, self._bytes_this_month
+
+    def note(self, address: str, site: str, purpose: str) -> None:
+        """Before the packet: durable, once a day."""
+        self._turn_day()
+        key = (self._day, address, site, purpose)
+        if key not in self._noted:
+            self._ledger.add_contacts([Contact(*key, 0, 0, 0)])
+            self._noted.add(key)
+
+    def count(self, address: str, site: str, purpose: str, bytes_in: int, bytes_out: int) -> None:
+        """After the answer."""
+        self._turn_day()
+        key = (self._day, address, site, purpose)
+        before = self._waiting.get(key, Contact(*key, 0, 0, 0))
+        self._waiting[key] = Contact(
+            *key, before.contacts + 1, before.bytes_in + bytes_in, before.bytes_out + bytes_out
+        )
+        self._bytes_today += bytes_in + bytes_out
+        self._bytes_this_month += bytes_in + bytes_out
+        self._download.used(bytes_in, time.monotonic())
+
+    def flush(self) -> None:
+        """What was counted goes into the ledger."""
+        if self._waiting:
+            self._ledger.add_contacts(list(self._waiting.values()))
+            self._waiting.clear()
+
+    def _turn_day(self) -> None:
+        day = self.today()
+        if day != self._day:
+            self.flush()
+            self._begin_day(day)
+
+    def _begin_day(self, day: str) -> None:
+        self.flush()
+        self._day = day
+        self._noted.clear()
+        self._bytes_today = self._ledger.bytes_since(day)
+        self._bytes_this_month = self._ledger.bytes_since(f"{day[:8]}01")
+
+    # --- when ---------------------------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """One connection, when bytes, rate and processor allow it."""
+        async with self._connections:
+            while (seconds := self._seconds_to_wait()) > 0:
+                await asyncio.sleep(min(seconds, LOOK_AGAIN_SECONDS))
+            yield
+
+    async def upload_turn(self, sent_bytes: int) -> None:
+        """Wait until so many bytes more may be sent."""
+        self._upload.used(sent_bytes, time.monotonic())
+        await asyncio.sleep(self._upload.seconds_to_wait(time.monotonic()))
+
+    def has_bytes_left(self) -> bool:
+        today, month = self.used()
+        day_max, month_max = self._settings.bytes_per_day_max, self._settings.bytes_per_month_max
+        return not ((day_max and today >= day_max) or (month_max and month >= month_max))
+
+    def _seconds_to_wait(self) -> float:
+        if not self.has_bytes_left():
+            return LOOK_AGAIN_SECONDS
+        now, cpu = time.monotonic(), time.process_time()
+        self._cpu.used(cpu - self._cpu_seen, now)
+        self._cpu_seen = cpu
+        return max(self._download.seconds_to_wait(now), self._cpu.seconds_to_wait(now))
+
+    # --- how near -----------------------------------------------------------------------------------
+
+    def measure(self, site: Site, outcome: Outcome) -> None:
+        """What a fetch showed, for the coordinator's calibration."""
+        if outcome.address is not None:
+            key = (site, str(outcome.address))
+            self._measured.setdefault(key, Measured(site, key[1])).add(outcome)
+
+    def take_passive(self, most: int) -> list[Passive]:
+        """What was measured since it was last taken."""
+        taken = list(self._measured)[:most]
+        return [_passive(self._measured.pop(key)) for key in taken]
+
+
+def _passive(seen: Measured) -> Passive:
+    record = seen.record(0)
+    return Passive(
+        site=seen.site,
+        address=seen.address,
+        round_trip_ms=record.round_trip_us / 1000,
+        first_byte_ms=record.first_byte_ms,
+        download_ms=record.download_ms,
+        fetches=seen.fetches,
+        body_bytes=seen.bytes_on_wire,
+    )

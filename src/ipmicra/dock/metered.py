@@ -1,0 +1,85 @@
+"""A fetcher and a prober -> the same, within the owner's limits and written into the host's ledger."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+from ipmicra.addresses import IPAddress
+from ipmicra.crawler.decisions.urls import Site, Url, site_of
+from ipmicra.crawler.fetching.exchange import Fetcher, FetchFailed, FetchRequest, Outcome
+from ipmicra.dock.meter import Meter
+from ipmicra.dock.protocol import ProbeResult, ProbeTarget
+from ipmicra.probing.passive import PassiveRoundTrips
+from ipmicra.probing.prober import Prober
+
+REQUEST_HEAD_BYTES = 300  # of what we send beside the URL: reckoned, not counted
+PROBE_BYTES = 240  # the packets of a connection that is opened and closed: reckoned, not counted
+
+
+class MeteredFetcher:
+    """Every request waits for its turn, and is counted."""
+
+    def __init__(self, within: Fetcher, meter: Meter, passive: PassiveRoundTrips) -> None:
+        self._within, self._meter, self._passive = within, meter, passive
+
+    async def __aenter__(self) -> Self:
+        await self._within.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._within.__aexit__(kind, value, trace)
+
+    async def locate(self, url: str) -> IPAddress | FetchFailed:
+        return await self._within.locate(url)
+
+    async def fetch(self, request: FetchRequest) -> Outcome:
+        site = site_of(Url(request.url))
+        async with self._meter.turn():
+            located = await self._within.locate(request.url)
+            if isinstance(located, FetchFailed):
+                return located
+            self._meter.note(str(located), site, "fetch")
+            outcome = await self._within.fetch(request)
+        self._count(site, request, outcome)
+        return outcome
+
+    def _count(self, site: Site, request: FetchRequest, outcome: Outcome) -> None:
+        if outcome.address is not None:
+            sent = REQUEST_HEAD_BYTES + len(request.url)
+            self._meter.count(str(outcome.address), site, "fetch", outcome.bytes_on_wire, sent)
+        self._meter.measure(site, outcome)
+        self._passive.saw(outcome)
+
+
+async def probed(
+    prober: Prober, meter: Meter, target: ProbeTarget, reason_to_rest: Callable[[], str | None]
+) -> ProbeResult:
+    """One round trip, as the coordinator wants to hear of it; none once the host rests."""
+    try:
+        address = ipaddress.ip_address(target.address)
+    except ValueError:
+        return _not_probed(target, "no address")
+    async with meter.turn():
+        rest = reason_to_rest()
+        if rest is not None:
+            return _not_probed(target, rest)
+        meter.note(target.address, target.site, "probe")
+        sounding = await prober.probe(address, target.port, target.site)
+    cost = 0 if sounding.way == "passive" else PROBE_BYTES
+    meter.count(target.address, target.site, "probe", cost, cost)
+    return ProbeResult(
+        site=target.site,
+        address=target.address,
+        round_trip_ms=sounding.round_trip_ms,
+        way=sounding.way,
+        silence=None if sounding.silence is None else sounding.silence.value,
+    )
+
+
+def _not_probed(target: ProbeTarget, why: str) -> ProbeResult:
+    return ProbeResult(site=target.site, address=target.address, round_trip_ms=None, silence=why)
