@@ -56,7 +56,6 @@ class ScriptedCoordinator:
         self.epoch, self.lease_s, self.clock_ahead_ms = 0, 60.0, 0
         self.away, self.revoked, self.left = False, False, False
         self.port = 0
-        self._changed = asyncio.Condition()
 
     @property
     def address(self) -> str:
@@ -104,7 +103,7 @@ class ScriptedCoordinator:
                 headers = {name.lower(): value.strip() for name, _, value in pairs}
                 body = await reader.readexactly(int(headers.get("content-length", 0)))
                 method, target, _ = first.split(" ")
-                if self.away:
+                if self._went_away():
                     break
                 status, answer = await self._answered(method, target, headers, body)
                 writer.write(
@@ -130,6 +129,9 @@ class ScriptedCoordinator:
             now_ms = self._now_ms()
             refusal = Refusal(kind=refused.kind, reason=str(refused), server_time_ms=now_ms)
             return refused.status, _encode(refusal)
+
+    def _went_away(self) -> bool:
+        return self.away
 
     def _now_ms(self) -> int:
         return time.time_ns() // 1_000_000 + self.clock_ahead_ms

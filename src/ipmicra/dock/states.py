@@ -19,6 +19,7 @@ from ipmicra.errors import HostFault
 FOLDER = "states"
 _LENGTH = struct.Struct("<I")
 _CHUNK_BYTES_MAX = 64 << 20
+_END = 0xFFFF_FFFF  # instead of a further chunk's length
 _LEVEL = 3
 
 
@@ -34,6 +35,7 @@ def write_state(folder: Path, site: str, epoch: int, chunks: Iterable[bytes]) ->
         for chunk in chunks:
             writer.write(_LENGTH.pack(len(chunk)) + chunk)
             count += 1
+        writer.write(_LENGTH.pack(_END))
         writer.flush(zstandard.FLUSH_FRAME)
         os.fsync(file.fileno())
     if not count:
@@ -48,8 +50,7 @@ def chunks_in(data: bytes) -> Iterator[bytes]:
     """The chunks of a state. Raises HostFault where the bytes are none."""
     try:
         with zstandard.ZstdDecompressor().stream_reader(data) as reader:
-            while head := reader.read(_LENGTH.size):
-                (length,) = _LENGTH.unpack(head)
+            while (length := _LENGTH.unpack(reader.read(_LENGTH.size))[0]) != _END:
                 if length > _CHUNK_BYTES_MAX:
                     raise HostFault(f"a site's state holds a chunk of {length} bytes")
                 chunk = reader.read(length)
