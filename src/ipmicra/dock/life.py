@@ -203,6 +203,7 @@ class Life:
             spooled_packages=len(self._crawler.spool.waiting()),
             bytes_today=self._meter.used()[0],
             capacity_bytes_a_day=self._settings.host.bytes_per_day_max,
+            own_sites=self._settings.host.own_sites,
             rules=in_words(self._settings.host),
             version=__version__,
         )
@@ -281,6 +282,7 @@ class Life:
             self._rest_noted = rest
             self._ledger.keep(resting=rest)
             self._ledger.note("works" if rest is None else f"rests: {rest}")
+            self._orders.reportable.set()
         counts = self._crawler.counts()
         figures = {
             "sites": len(self._crawler.held.addresses),
