@@ -13,7 +13,6 @@ A normalised name has no case, accents, punctuation or legal form (Ltd, GmbH, S.
 from __future__ import annotations
 
 import unicodedata
-from functools import lru_cache
 
 UNKNOWN = -1
 
@@ -29,9 +28,26 @@ _LEADING_FORMS = "ao cjsc cv jsc oao ojsc ooo pao pjsc pt sia uab zao"
 LEGAL_FORMS = frozenset(_LEGAL_FORMS.split())
 LEADING_FORMS = frozenset(_LEADING_FORMS.split())
 WORDS_OF_A_FORM_MAX = 4
+# How a form may end: most names end otherwise, and are done with one look.
+FORM_ENDS = frozenset(form[place:] for form in LEGAL_FORMS for place in range(len(form)))
 
 
-@lru_cache(maxsize=65536)
+class _Letters(dict[int, str | None]):
+    """A letter -> what stays of it in a normalised name, worked out once for each different letter."""
+
+    def __missing__(self, code: int) -> str | None:
+        letter = chr(code)
+        if letter.isalnum():
+            kept: str | None = letter
+        else:
+            kept = None if letter in ".'’`" or unicodedata.combining(letter) else " "
+        self[code] = kept
+        return kept
+
+
+_LETTERS = _Letters()
+
+
 def normalised_name(name: str) -> str:
     """The name without case, accents, punctuation and legal forms; "" where no letter is left."""
     words = _words(name)
@@ -44,20 +60,22 @@ def normalised_name(name: str) -> str:
 
 def _words(name: str) -> list[str]:
     """Letters and digits, case and accents gone; dots and apostrophes join, all else divides."""
-    plain = unicodedata.normalize("NFKD", name.casefold())
-    kept = (
-        letter if letter.isalnum() else "" if letter in ".'’`" or unicodedata.combining(letter) else " "
-        for letter in plain
-    )
-    return "".join(kept).split()
+    plain = name.casefold()
+    if not plain.isascii():
+        plain = unicodedata.normalize("NFKD", plain)
+    return plain.translate(_LETTERS).split()
 
 
 def _form_length(words: list[str]) -> int:
     """How many of the last words make a legal form, the longest that leaves a word; 0 for none."""
-    for length in range(min(WORDS_OF_A_FORM_MAX, len(words) - 1), 0, -1):
-        if "".join(words[-length:]) in LEGAL_FORMS:
-            return length
-    return 0
+    form, found = "", 0
+    for length in range(1, min(WORDS_OF_A_FORM_MAX + 1, len(words))):
+        form = words[-length] + form
+        if form not in FORM_ENDS:
+            break
+        if form in LEGAL_FORMS:
+            found = length
+    return found
 
 
 class Organisations:

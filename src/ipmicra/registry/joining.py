@@ -64,10 +64,11 @@ class _Join:
         keys = columns.registry.astype(np.uint64) * np.uint64(len(self._handles)) + columns.handle
         keys = keys * np.uint64(len(self._names)) + named
         _, first, place = np.unique(keys, return_index=True, return_inverse=True)
+        in_order = np.argsort(first, kind="stable")
+        rows = first[in_order]
+        labels = (column[rows].tolist() for column in (columns.registry, columns.handle, named))
         numbers = np.zeros(len(first), np.int32)
-        for rank in np.argsort(first, kind="stable").tolist():
-            row = first[rank]
-            numbers[rank] = self._numbered(columns.registry[row], columns.handle[row], named[row])
+        numbers[in_order] = list(map(self._numbered, *labels))
         return numbers[place]
 
     def _named_by_network(self, columns: Columns) -> Labels:
@@ -76,11 +77,11 @@ class _Join:
         return np.where(says_name[columns.handle], np.uint32(0), columns.name)
 
     def _numbered(self, registry: int, handle: int, name: int) -> int:
-        known = self._known(self._handles[handle])
+        written = self._handles[handle]
         return self._allocations.organisations.number(
             self._words[registry],
-            plain_text(self._handles[handle]),
-            plain_text(known.name or self._names[name]),
+            plain_text(written) if written else "",
+            plain_text(self._known(written).name or self._names[name]),
         )
 
     def _country(self, columns: Columns) -> NDArray[np.uint16]:
