@@ -13,9 +13,10 @@ from ipmicra.registry import keyed, reading
 from ipmicra.registry.delegated import DelegatedParser
 from ipmicra.registry.files import read_stream
 from ipmicra.registry.formats import ARIN_XML, DELEGATED, FORMATS, LIBLOC_NETWORKS, Format, format_of
-from ipmicra.registry.gathering import Gathering
+from ipmicra.registry.gathering import Gathering, Organisation
 from ipmicra.registry.joining import allocations_of
 from ipmicra.registry.keyed import KeyedParser
+from ipmicra.registry.plain_objects import PlainObjects
 from ipmicra.registry.reading import Block
 from ipmicra.registry.routed import NetworksParser
 from ipmicra.registry.sample_world import sample_folder
@@ -200,7 +201,10 @@ OBJECT_LINES = st.sampled_from(
         ),
         *(b"country: FR", b"country:   ", b"status:  ASSIGNED PA", b"source: RIPE # Filtered"),
         *(b"source: RIPE", b"Source: APNIC", b" continued", b"+", b"# remark", b"", b"", b""),
-        *(b"% remark", b"person: X", b"organisation: ORG-1", b"org-name: One"),
+        *(b"% remark", b"person: X", b"organisation: ORG-1", b"org-name: One", b"org-name: Two "),
+        *(b"organisation: ORG-1", b"organisation:   ORG-2 # x", b"organisation:", b"organisations: X"),
+        *(b"inet6num:       2001:db8::/32", b"inet6num: 2001:db8::1/32", b"inet6num: ::/0 # all"),
+        *(b"inet6num: 2001:db8::/129", b"inet6num: ::1 - ::9", b"inet6num: 1.2.3.0/24", b"inet6num: /8"),
     )
 )
 
@@ -209,6 +213,15 @@ OBJECT_LINES = st.sampled_from(
 @given(lines=st.lists(OBJECT_LINES, min_size=1, max_size=14))
 @example(
     lines=[b"inetnum: 192.0.2.0 - 192.0.2.255", b"descr: A", b"source: RIPE", b"", b"inetnum: x", b""]
+)
+@example(
+    lines=[b"inet6num: 2001:db8::/32", b"org: ORG-1", b"source: RIPE", b"inetnum: 1.2.3.4 - 1.2.3.9"]
+)
+@example(
+    lines=[
+        *(b"organisation: ORG-1", b"Org-Name: Slow", b"", b"organisation: ORG-1", b"org-name: Fast"),
+        *(b"source: RIPE", b"", b"organisation: ORG-2", b"org-name: A", b" B", b"source: RIPE"),
+    ]
 )
 def test_arrays_say_of_rpsl_objects_what_reading_one_by_one_says(lines: list[bytes]) -> None:
     by_arrays, by_object = Gathering(), Gathering()
@@ -223,8 +236,21 @@ def test_arrays_say_of_rpsl_objects_what_reading_one_by_one_says(lines: list[byt
     check_equal(by_arrays, by_object)
 
 
+def test_plain_objects_of_every_class_are_taken_by_arrays() -> None:
+    text = (
+        b"inetnum: 192.0.2.0 - 192.0.2.255\nsource: RIPE\n\n"
+        b"inet6num:       2001:db8::/32\nnetname: N\nsource: RIPE\n\n"
+        b"organisation:   ORG-1\norg-name: One\nsource: RIPE\n\n"
+    )
+    gathering = Gathering()
+    assert list(PlainObjects(gathering).take(text)) == []
+    assert gathering.tally.read == 3
+    assert gathering.organisations == {b"ORG-1": Organisation(b"One", b"")}
+
+
 def check_equal(one: Gathering, other: Gathering) -> None:
     assert sorted(rows_of(allocations_of(one))) == sorted(rows_of(allocations_of(other)))
+    assert one.organisations == other.organisations
     assert +one.tally.passed_over == +other.tally.passed_over
     assert one.tally.malformed == other.tally.malformed
     assert one.tally.examples == other.tally.examples

@@ -40,11 +40,8 @@ class Fields:
     @classmethod
     def of(cls, text: bytes, separator: bytes, count: int, rest: bool = False) -> Fields:
         """Cut every line into `count` fields; what follows is dropped or, with `rest`, is of the last."""
-        if not text.endswith(b"\n"):
-            text += b"\n"
-        letters = np.frombuffer(text + PADDING, np.uint8)
-        line_end = np.flatnonzero(letters[: len(text)] == NEWLINE)
-        line_begin = np.concatenate((line_end[:0], [0], line_end[:-1] + 1))[: len(line_end)]
+        lines = cls.of_lines(text)
+        text, letters, line_begin, line_end = lines.text, lines.letters, lines.line_begin, lines.line_end
         cuts = np.flatnonzero(letters[: len(text)] == separator[0])
         first = np.searchsorted(cuts, line_begin)
         found = np.searchsorted(cuts, line_end) - first
@@ -54,6 +51,16 @@ class Fields:
         if rest:
             ends[-1] = line_end
         return cls(text, letters, line_begin, line_end, found + 1, begins, ends)
+
+    @classmethod
+    def of_lines(cls, text: bytes) -> Fields:
+        """Only find the lines; they are not cut into fields."""
+        if not text.endswith(b"\n"):
+            text += b"\n"
+        letters = np.frombuffer(text + PADDING, np.uint8)
+        line_end = np.flatnonzero(letters[: len(text)] == NEWLINE)
+        line_begin = np.concatenate((line_end[:0], [0], line_end[:-1] + 1))[: len(line_end)]
+        return cls(text, letters, line_begin, line_end, np.zeros_like(line_end), [], [])
 
     def rows(self, chosen: Truths) -> Fields:
         """The chosen lines only."""
@@ -79,13 +86,22 @@ class Fields:
         """Where the field is exactly this word, compared by eight letters at a time."""
         begin = self.begin[field]
         same: Truths = self.end[field] - begin == len(word)
-        eights = np.ndarray((len(self.text) + 1,), "<u8", self.letters.data, 0, (1,))
+        return same & self.begin_with(begin, word)
+
+    def begin_with(self, places: Places, word: bytes) -> Truths:
+        """At which of these places the word stands."""
+        same = np.ones(len(places), np.bool_)
         for place in range(0, len(word), 8):
             part = word[place : place + 8]
             mask = np.uint64((1 << 8 * len(part)) - 1)
-            seen = eights[np.minimum(begin + place, len(self.text))]
+            seen = self.eights[np.minimum(places + place, len(self.text))]
             same &= (seen & mask) == np.uint64(int.from_bytes(part, "little"))
         return same
+
+    @property
+    def eights(self) -> Numbers:
+        """At each letter, it and the next seven as one number."""
+        return np.ndarray((len(self.text) + 1,), "<u8", self.letters.data, 0, (1,))
 
     def countries(self, field: int, number: Callable[[bytes], int]) -> tuple[Labels, Truths]:
         """The number of two capital letters, 0 for none or ZZ; and where the field is one of these."""

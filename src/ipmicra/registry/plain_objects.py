@@ -1,6 +1,7 @@
-"""A block of RPSL -> the plain inetnum objects in it taken by arrays, and the others named.
+"""A block of RPSL -> the plain objects in it taken by arrays, and the others named.
 
-Plain is an inetnum with a dotted range, a source, and no continued lines: nearly all of them.
+Plain is an inetnum with a dotted range, an inet6num with a prefix, or an organisation with a handle, which
+has a source and no continued lines: nearly all of them.
 
 Law: as in `fields`: arrays only speed up what the reading of one object (`keyed`) would say; whatever is
 not plain is handed back, never judged.
@@ -13,13 +14,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ipmicra.registry.fields import Fields, Labels, Places, Truths
+from ipmicra.addresses import Family
+from ipmicra.registry.fields import Labels, Places, Truths
 from ipmicra.registry.gathering import Bounds, Gathering
+from ipmicra.registry.object_lines import BLANK, ObjectLines
+from ipmicra.registry.prefixes import ipv6_blocks
 from ipmicra.registry.texts import country_code, registry_called, status_words
 
-BLANKS_MAX = 16  # RPSL dumps align values in the 17th column
-BLANK, TAB, PLUS, DASH = 32, 9, 43, 45
-RANGE_NAME = b"inetnum:"
+DASH, SLASH = 45, 47
+V4_RANGE, V6_RANGE, ORGANISATION = b"inetnum:", b"inet6num:", b"organisation:"
 
 
 class Left(NamedTuple):
@@ -52,98 +55,86 @@ class PlainObjects:
 
     def take(self, text: bytes) -> Iterator[Left]:
         """Take what is plain, and hand back the rest in order."""
-        objects = _Objects(Fields.of(text, RANGE_NAME, 1))
-        bounds, plain = objects.ranges()
-        self._add(objects, bounds, plain)
-        lines = objects.lines
-        for number in np.flatnonzero(~plain).tolist():
-            head, tail = objects.heads[number], objects.tails[number]
-            begin, end = int(lines.line_begin[head]), int(lines.line_end[tail])
-            yield Left(text[begin:end], int(head))
+        objects = ObjectLines(text)
+        ordinary = (objects.first_lines(b"source:") >= 0) & ~objects.continued()
+        v4_line = objects.first_lines(V4_RANGE)
+        v4_rows = np.flatnonzero(ordinary & (v4_line == objects.heads))
+        v6_rows = np.flatnonzero(
+            ordinary & (v4_line < 0) & (objects.first_lines(V6_RANGE) == objects.heads)
+        )
+        is_left = np.ones(len(objects.heads), np.bool_)
+        is_left[self._take_networks(4, objects, v4_rows, *_v4_ranges(objects, v4_rows))] = False
+        is_left[self._take_networks(6, objects, v6_rows, *_v6_prefixes(objects, v6_rows))] = False
+        plain = self._plain_organisations(objects, ordinary & is_left)
+        for row in np.flatnonzero(is_left).tolist():
+            if row in plain:
+                self._gathering.add_organisation(*plain[row])
+            else:
+                yield Left(objects.text_of(row), int(objects.heads[row]))
 
-    def _add(self, objects: _Objects, bounds: Bounds, plain: Truths) -> None:
-        descriptions, netnames = objects.values(b"descr:", plain), objects.values(b"netname:", plain)
+    def _take_networks(
+        self, family: Family, objects: ObjectLines, rows: Places, bounds: Bounds, plain: Truths
+    ) -> Places:
+        """Take the networks whose range is plain, and say which these are."""
+        taken = rows[plain]
+        if not len(taken):
+            return taken
+        descriptions, netnames = objects.values(b"descr:", taken), objects.values(b"netname:", taken)
         names = [
             (description.lstrip(b" \t") or netname.lstrip(b" \t")).strip()
             for description, netname in zip(descriptions, netnames, strict=True)
         ]
-        handles = [
-            raw.lstrip(b" \t").partition(b"#")[0].rstrip() if raw else raw
-            for raw in objects.values(b"org:", plain)
-        ]
+        handles = [_handle(raw) if raw else raw for raw in objects.values(b"org:", taken)]
         labels = {
             "handle": self._gathering.handles.numbered(handles),
             "name": self._gathering.names.numbered(names),
-            "country": _looked_up(self._countries, objects.values(b"country:", plain)),
-            "registry": _looked_up(self._registries, objects.values(b"source:", plain)),
-            "status": _looked_up(self._statuses, objects.values(b"status:", plain)),
+            "country": _looked_up(self._countries, objects.values(b"country:", taken)),
+            "registry": _looked_up(self._registries, objects.values(b"source:", taken)),
+            "status": _looked_up(self._statuses, objects.values(b"status:", taken)),
         }
-        self._gathering.add_columns(4, Bounds(*(column[plain] for column in bounds)), labels)
+        self._gathering.add_columns(family, Bounds(*(column[plain] for column in bounds)), labels)
+        return taken
+
+    def _plain_organisations(
+        self, objects: ObjectLines, ordinary: Truths
+    ) -> dict[int, tuple[bytes, bytes, bytes]]:
+        """Handle, name and country by row. The first of several that share a handle counts, so these are
+        taken in their order among the objects that are left."""
+        rows = np.flatnonzero(ordinary & (objects.first_lines(ORGANISATION) == objects.heads))
+        handles = map(_handle, objects.values(ORGANISATION, rows))
+        names = map(bytes.strip, objects.values(b"org-name:", rows))
+        countries = map(country_code, objects.values(b"country:", rows))
+        found = zip(handles, names, countries, strict=True)
+        return {row: said for row, said in zip(rows.tolist(), found, strict=True) if said[0]}
 
 
-class _Objects:
-    """Where the objects of a block and their attributes stand. Objects are divided by empty lines."""
+def _v4_ranges(objects: ObjectLines, rows: Places) -> tuple[Bounds, Truths]:
+    """First and last addresses, and which are written plainly: "192.0.2.0 - 192.0.2.255"."""
+    letters = objects.lines.letters
+    begin, end = objects.head_values(V4_RANGE, rows)
+    dash = objects.next_places(DASH, begin)
+    plain = dash < end
+    dash = np.where(plain, dash, begin)
+    first, is_first = objects.lines.ipv4(begin, dash - (letters[dash - 1] == BLANK))
+    last, is_last = objects.lines.ipv4(dash + 1 + (letters[dash + 1] == BLANK), end)
+    zero = np.zeros(len(first), np.uint64)
+    return Bounds(zero, first, zero, last), plain & is_first & is_last & (first <= last)
 
-    def __init__(self, lines: Fields) -> None:
-        self.lines = lines
-        filled = lines.line_begin != lines.line_end
-        before, after = np.roll(filled, 1), np.roll(filled, -1)
-        before[:1] = after[-1:] = False
-        self.heads = np.flatnonzero(filled & ~before)
-        self.tails = np.flatnonzero(filled & ~after)
-        self._object_of_line = np.cumsum(filled & ~before) - 1
-        self._filled = filled
-        # The first eight letters of each line as one number; the padding lets the last line be short.
-        eights = np.ndarray((len(lines.text) + 1,), "<u8", lines.letters.data, 0, (1,))
-        self._begins_with = eights[lines.line_begin]
 
-    def ranges(self) -> tuple[Bounds, Truths]:
-        """First and last addresses, and which objects are plain."""
-        letters, begin = self.lines.letters, self.lines.line_begin[self.heads]
-        end = self.lines.line_end[self.heads]
-        plain = self._first_lines(RANGE_NAME) == self.heads
-        plain &= (self._first_lines(b"source:") >= 0) & ~self._continued()
-        dashes = np.append(np.flatnonzero(letters == DASH), len(letters) - 1)
-        dash = dashes[np.searchsorted(dashes, begin)]
-        plain &= dash < end
-        dash = np.where(plain, dash, begin + 1)
-        first_end = dash - (letters[dash - 1] == BLANK)
-        last_begin = dash + 1 + (letters[dash + 1] == BLANK)
-        first, is_first = self.lines.ipv4(self._behind_blanks(begin + len(RANGE_NAME)), first_end)
-        last, is_last = self.lines.ipv4(last_begin, end)
-        zero = np.zeros(len(first), np.uint64)
-        return Bounds(zero, first, zero, last), plain & is_first & is_last & (first <= last)
+def _v6_prefixes(objects: ObjectLines, rows: Places) -> tuple[Bounds, Truths]:
+    """First and last addresses, and which are written plainly: "2001:db8::/32"."""
+    begin, end = objects.head_values(V6_RANGE, rows)
+    slash = objects.next_places(SLASH, begin)
+    plain = slash < end
+    slash = np.where(plain, slash, begin)
+    high, low, is_address = objects.lines.ipv6(begin, slash)
+    length, is_number = objects.lines.decimals(slash + 1, end, digits_max=3)
+    bounds, fits = ipv6_blocks(high, low, length)
+    return bounds, plain & is_address & is_number & fits
 
-    def values(self, name: bytes, plain: Truths) -> list[bytes]:
-        """What stands behind the first line of this name, for each plain object; nothing if it has none."""
-        line = self._first_lines(name)[plain]
-        begin = np.where(line >= 0, self.lines.line_begin[line] + len(name), 0)
-        end = np.where(line >= 0, self.lines.line_end[line], 0)
-        text = self.lines.text
-        return [text[left:right] for left, right in zip(begin.tolist(), end.tolist(), strict=True)]
 
-    def _first_lines(self, name: bytes) -> Places:
-        """For each object its first line that begins with the name (of at most 8 letters), or -1."""
-        mask = np.uint64((1 << 8 * len(name)) - 1)
-        wanted = np.uint64(int.from_bytes(name, "little"))
-        found = np.flatnonzero((self._begins_with & mask) == wanted)[::-1]
-        first = np.full(len(self.heads), -1, np.int64)
-        first[self._object_of_line[found]] = found
-        return first
-
-    def _continued(self) -> Truths:
-        """Which objects have a line that continues the one above."""
-        letter = self._begins_with & np.uint64(0xFF)
-        lines = self._filled & ((letter == BLANK) | (letter == TAB) | (letter == PLUS))
-        continued = np.zeros(len(self.heads), np.bool_)
-        continued[self._object_of_line[lines]] = True
-        return continued
-
-    def _behind_blanks(self, begin: Places) -> Places:
-        for _ in range(BLANKS_MAX):
-            letter = self.lines.letters[np.minimum(begin, len(self.lines.text))]
-            begin = begin + ((letter == BLANK) | (letter == TAB))
-        return begin
+def _handle(raw: bytes) -> bytes:
+    return raw.lstrip(b" \t").partition(b"#")[0].rstrip()
 
 
 def _looked_up(numbers: _Numbers, raw: list[bytes]) -> Labels:
