@@ -7,13 +7,13 @@ from collections.abc import Callable
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from ipmicra.coordinator import hosts, orders
 from ipmicra.coordinator.hosts import HostState, Refused
 from ipmicra.coordinator.state.database import Database
 from ipmicra.coordinator.state.leadership import hold, lay_down, still_holds
-from ipmicra.coordinator.state.schema import SCHEMA_VERSION, schema_version
+from ipmicra.coordinator.state.schema import SCHEMA_VERSION, handover, passive, schema_version
 from ipmicra.dock.protocol import OrderDone, Pause, ProbeTarget, ProbeThese, Resume
 from ipmicra.dock.signature import Claim, claim_in, signed_headers
 from ipmicra.errors import HostFault, OperatorFault
@@ -224,3 +224,24 @@ def test_nobody_closes_anothers_order(database: Database) -> None:
         number = orders.give(c, "lima", Pause(), "", NOW)
         assert orders.close(c, "oslo", OrderDone(number=number), NOW) is None
         assert orders.has_open(c, "lima")
+
+
+# --- migrations -----------------------------------------------------------------------------------
+
+
+def test_an_older_schema_is_brought_up_to_date(database_address: str) -> None:
+    database = Database(database_address)
+    with database.begin() as connection:
+        connection.execute(update(schema_version).values(version=1))
+        for table in (passive, handover):
+            table.drop(connection)
+    enrolled(database)
+    database.close()
+    database = Database(database_address)
+    with database.begin() as connection:
+        assert connection.execute(select(schema_version.c.version)).scalar() == SCHEMA_VERSION
+        assert (
+            connection.execute(select(passive)).all() == connection.execute(select(handover)).all() == []
+        )
+        assert hosts.host_named(connection, "lima") is not None
+    database.close()

@@ -109,22 +109,31 @@ def located(
     connection: Connection, site: SiteRow, crawler: str, address: str, ground: str, now_s: float
 ) -> None:
     """The site's nearest crawler is known; where it has pages waiting, it is that crawler's from now on."""
-    has_links = connection.execute(select(links.c.url).where(links.c.site == site.name).limit(1)).first()
-    state = SiteState.DELEGATED if has_links else SiteState.LOCATED
+    link = connection.execute(select(links.c.url).where(links.c.site == site.name).limit(1)).scalar()
+    state = SiteState.LOCATED if link is None else SiteState.DELEGATED
     epoch = connection.execute(
         update(sites)
         .where(sites.c.name == site.name, sites.c.epoch == site.epoch)
         .values(
-            crawler=crawler, address=address, ground=ground, delegated_s=now_s, state=state,
-            epoch=sites.c.epoch + 1, note="",
+            crawler=crawler,
+            address=address,
+            ground=ground,
+            delegated_s=now_s,
+            state=state,
+            epoch=sites.c.epoch + 1,
+            note="",
         )
         .returning(sites.c.epoch)
-    ).scalar()  # fmt: skip
-    if epoch is None or state is not SiteState.DELEGATED:
-        return
-    has_state = connection.execute(select(handovers.c.site).where(handovers.c.site == site.name)).first()
-    grant = Grant(site=site.name, epoch=int(epoch), address=address, has_state=has_state is not None)
-    orders.give(connection, crawler, TakeThese(grants=(grant,)), f"{site.name} {epoch}", now_s)
+    ).scalar()
+    if epoch is not None and link is not None and site.name in _with_state(connection, [site.name]):
+        grant = Grant(site=site.name, epoch=int(epoch), address=address, links=(link,), has_state=True)
+        orders.give(connection, crawler, TakeThese(grants=(grant,)), f"{site.name} {epoch}", now_s)
+
+
+def _with_state(connection: Connection, names: Sequence[str]) -> set[str]:
+    """Which of the sites have a former crawler's state waiting."""
+    query = select(handovers.c.site).where(handovers.c.site.in_(names))
+    return set(connection.execute(query).scalars())
 
 
 def unreachable(connection: Connection, site: SiteRow, note: str, now_s: float) -> None:
@@ -149,11 +158,18 @@ class _NewLink(NamedTuple):
 
 
 def send_links(connection: Connection, now_s: float, most: int, per_order: int) -> int:
-    """Order the crawlers of delegated sites to take the links that are new. Returns how many links."""
+    """Order the crawlers of delegated sites to take the links that are new. Returns how many links.
+
+    A site whose state is still to be fetched gets its links afterwards.
+    """
     found_rows = connection.execute(
         select(links.c.url, links.c.site, sites.c.crawler, sites.c.epoch, sites.c.address)
         .join(sites, sites.c.name == links.c.site)
-        .where(links.c.given_s.is_(None), sites.c.state == SiteState.DELEGATED)
+        .where(
+            links.c.given_s.is_(None),
+            sites.c.state == SiteState.DELEGATED,
+            sites.c.name.not_in(select(handovers.c.site)),
+        )
         .order_by(sites.c.crawler, links.c.site, links.c.url)
         .limit(most)
     )

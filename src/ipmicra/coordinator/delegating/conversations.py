@@ -164,6 +164,8 @@ def _answer(probe: Probe | None, outcome: bytes | None) -> Answer:
 
 
 def _as_answer(result: ProbeResult) -> Answer:
+    """A silence in other words than ours is the host's reason not to ask at all."""
     if result.round_trip_ms is not None:
         return Answer(result.round_trip_ms)
-    return Answer(None, _SILENCES.get(result.silence or "", Silence.TIMED_OUT))
+    silence = result.silence or Silence.TIMED_OUT.value
+    return Answer(None, _SILENCES.get(silence, Silence.CRAWLER_ASLEEP))
