@@ -11,6 +11,7 @@ from ipmicra.overlay.can.messages import (
     Card,
     Locate,
     Located,
+    Measurement,
     Outgoing,
     PeerId,
     Routed,
@@ -67,8 +68,8 @@ class Network:
         for measure in peer.probes_wanted():
             self._post(peer, peer.probed(measure, self.round_trip(peer.id, measure.site)))
 
-    def submit(self, site: str, point: Point, via: Peer, pages: float = 1.0) -> None:
-        record = SiteRecord(site, key_in(self.space, point), point, pages)
+    def submit(self, site: str, point: Point, via: Peer, measured: tuple[Measurement, ...] = ()) -> None:
+        record = SiteRecord(site, key_in(self.space, point), point, measured=measured)
         self.send([Outgoing(via.card, Routed(record.key, Submit(record)))])
 
     def locate(self, key: Point, asker: Peer) -> Located | None:

@@ -44,7 +44,18 @@ def landmark_points(round_trips_ms: RoundTrips, dimensions: int = DIMENSIONS) ->
         distances = np.linalg.norm(points[upper[0]] - points[upper[1]], axis=1)
         return np.asarray((distances - np.where(weight > 0, wanted, 0.0)) * weight)
 
-    fitted = least_squares(relative_errors, start.ravel(), method="trf", max_nfev=200)
+    def slopes(flat: NDArray[np.float64]) -> NDArray[np.float64]:
+        points = flat.reshape(count, dimensions)
+        offset = points[upper[0]] - points[upper[1]]
+        distance = np.maximum(np.linalg.norm(offset, axis=1), 1e-9)
+        towards = offset * (weight / distance)[:, None]
+        jacobian = np.zeros((len(wanted), count, dimensions))
+        pairs = np.arange(len(wanted))
+        jacobian[pairs, upper[0]] = towards
+        jacobian[pairs, upper[1]] = -towards
+        return jacobian.reshape(len(wanted), count * dimensions)
+
+    fitted = least_squares(relative_errors, start.ravel(), jac=slopes, method="trf", max_nfev=200)
     points = fitted.x.reshape(count, dimensions)
     return np.asarray(points - points.mean(axis=0))
 

@@ -8,10 +8,12 @@ a new epoch.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import msgspec
 
+from ipmicra.overlay.can.candidates import Candidates
 from ipmicra.overlay.can.knowledge import Knowledge
 from ipmicra.overlay.can.messages import (
     Announce,
@@ -19,6 +21,7 @@ from ipmicra.overlay.can.messages import (
     Crawl,
     Measure,
     Measured,
+    Measurement,
     Outgoing,
     PeerId,
     Release,
@@ -27,7 +30,7 @@ from ipmicra.overlay.can.messages import (
     SiteRecord,
     Submit,
 )
-from ipmicra.overlay.can.nearness import HandOverRule, delegate_for, peer_to_measure
+from ipmicra.overlay.can.nearness import HandOverRule
 from ipmicra.overlay.can.routing import Routing
 from ipmicra.overlay.can.sites import delegate_card
 
@@ -38,6 +41,7 @@ class Assignment:
     def __init__(self, known: Knowledge, routing: Routing) -> None:
         self._known = known
         self._routing = routing
+        self._candidates = Candidates(known)
         self.probes_wanted: list[Measure] = []
 
     # --- coming home --------------------------------------------------------------------------
@@ -71,24 +75,27 @@ class Assignment:
         if rule is None:
             return []
         for site in sorted(book.homed):
-            record = book.homed[site]
-            silent = record.delegate != self._known.id and book.lease_over(
-                site, now_s - self._known.rules.lease_s
-            )
-            out += self._assigned(site, now_s, without=record.delegate if silent else None)
+            out += self._assigned(site, now_s, without=self._silent_delegate(site, now_s))
             out += self._asked(site, rule)
         return out
+
+    def _silent_delegate(self, site: str, now_s: float) -> PeerId | None:
+        """The delegate whose lease is over; it is no candidate any more."""
+        book, delegate = self._known.book, self._known.book.homed[site].delegate
+        if delegate == self._known.id or not book.lease_over(site, now_s - self._known.rules.lease_s):
+            return None
+        book.struck(site, delegate)
+        self._candidates.lost(delegate)
+        return delegate
 
     def _assigned(self, site: str, now_s: float, without: PeerId | None = None) -> list[Outgoing]:
         """Point a site to the peer that should crawl it now, and tell those concerned."""
         known, record = self._known, self._known.book.homed[site]
-        rule, peers = known.rules.hand_over, known.table.two_hops(known.card)
-        if without is not None and without != known.id:
-            peers.pop(without, None)
-        best = known.id if rule is None else delegate_for(record, peers, rule)
-        if best == record.delegate:
+        rule = known.rules.hand_over
+        best = known.card if rule is None else self._candidates.delegate_for(record, rule, without)
+        if best.peer == record.delegate:
             return []
-        return self._moved(record, peers[best], now_s)
+        return self._moved(record, best, now_s)
 
     def _moved(self, record: SiteRecord, heir: Card, now_s: float) -> list[Outgoing]:
         known, site = self._known, record.site
@@ -117,24 +124,24 @@ class Assignment:
     # --- measuring ----------------------------------------------------------------------------
 
     def _asked(self, site: str, rule: HandOverRule) -> list[Outgoing]:
-        if not rule.measured_max:
-            return []
-        peers = self._known.table.two_hops(self._known.card)
-        chosen = peer_to_measure(self._known.book.homed[site], peers, rule)
+        chosen = self._candidates.to_measure(self._known.book.homed[site], rule)
         if chosen is None:
             return []
         wanted = Measure(site, self._known.card)
-        if chosen == self._known.id:
+        if chosen.peer == self._known.id:
             self.probes_wanted.append(wanted)
             return []
-        return [Outgoing(peers[chosen], wanted)]
+        return [Outgoing(chosen, wanted)]
 
     def was_measured(self, measured: Measured, now_s: float) -> list[Outgoing]:
+        """A peer's answer: the site may move, and the next peer is asked."""
         rule = self._known.rules.hand_over
         if measured.site not in self._known.book.homed or rule is None:
             return []
-        round_trip_ms = float("inf") if measured.round_trip_ms is None else measured.round_trip_ms
-        self._known.book.measured(measured.site, measured.by.peer, round_trip_ms)
+        self._candidates.met(measured)
+        by, took_ms = measured.by, measured.round_trip_ms
+        answer = Measurement(by.peer, math.inf if took_ms is None else took_ms, by.point, by.address)
+        self._known.book.measured(measured.site, answer)
         return self._assigned(measured.site, now_s) + self._asked(measured.site, rule)
 
     # --- delegates ----------------------------------------------------------------------------
@@ -142,6 +149,7 @@ class Assignment:
     def announced(self, announce: Announce, now_s: float) -> list[Outgoing]:
         """Somebody crawls a site that I am home to: as I say, or in error, or I had lost it."""
         book, crawler = self._known.book, announce.crawler
+        self._candidates.seen(crawler)
         record = book.homed.get(announce.record.site)
         if record is None:
             return self.homed([announce.record], now_s)

@@ -24,6 +24,16 @@ class Card(msgspec.Struct, frozen=True, array_like=True):
     capacity: float = 1.0  # relative to other peers
     version: int = 0
     address: str = ""  # how a transport reaches it
+    landmarks_ms: tuple[tuple[PeerId, float], ...] = ()  # the round trips that its point was made of
+
+
+class Measurement(msgspec.Struct, frozen=True, array_like=True):
+    """A peer's round trip to a site, with what is needed to write to that peer: infinite for no answer."""
+
+    peer: PeerId
+    round_trip_ms: float
+    point: Point
+    address: str = ""
 
 
 class SiteRecord(msgspec.Struct, frozen=True, array_like=True):
@@ -33,7 +43,7 @@ class SiteRecord(msgspec.Struct, frozen=True, array_like=True):
     key: Point  # inside the space; decides the home
     point: Point  # as measured; decides nearness
     pages: float = 1.0
-    measured_ms: tuple[tuple[PeerId, float], ...] = ()
+    measured: tuple[Measurement, ...] = ()  # the nearest first; survives its home with the record
     delegate: PeerId = PeerId("")
     delegate_address: str = ""  # as on the delegate's card, who may be far from a new home
     epoch: int = 0  # rises whenever the delegate changes; the older epoch stops crawling
@@ -162,6 +172,7 @@ class Measured(msgspec.Struct, frozen=True, tag=True):
     site: str
     by: Card
     round_trip_ms: float | None
+    neighbours: tuple[Card, ...] = ()  # whom to ask next, if this was the nearest so far
 
 
 class Rival(msgspec.Struct, frozen=True, tag=True):

@@ -1,99 +1,113 @@
-"""A site, the peers around its home and their loads -> who should crawl it.
+"""A site, the peers around its home and their loads -> who should crawl it, and whom to ask next.
 
-The rule is local to the home: it looks at the peers within two hops, whose cards it has anyway. A
-peer's cost is its round trip to the site (measured where it was measured, else the distance of their
-coordinates) plus a price for its load: what the peer carries beyond its share of the neighbourhood's
-load, times `price_ms`. The site moves only for a gain of `gain_share` of what it costs now.
+The rule is local to the home: it looks at the peers within two hops, whose cards it has anyway, and at
+those that measured the site. A peer's cost is its round trip to the site (measured; where nothing was
+measured, the distance of their coordinates) plus a price for its load: what it would carry, over what a
+peer of its capacity carries on average around here, times `price_ms`. A site moves only for a gain of
+`gain_share` of what it costs now. Whom to ask next: the peer that promises the least cost, by how alike
+the landmarks' round trips to it and to the site are; three dimensions do not hold the Internet, and the
+round trips that points were made of say more than the points.
 
-Why it ends: with loads as they are, a move by this rule lowers the sum over sites of round trips plus
-`price_ms / 2 * load^2 / fair share`, which is bounded below, by at least a fixed share of what the
-site costs; so there are finitely many moves between two changes from outside.
+Why it ends: with peers and round trips as they are, a move lowers the sum over sites of round trips
+plus `price_ms / 2 * load^2 / fair share`, which is bounded below, by at least a fixed share of what the
+site costs; so there are finitely many moves between two changes from outside. A peer is asked once for
+a site, and at most `measured_max` are, so asking ends too.
+
+Law: columns, not cards: the simulator decides for thousands of sites by the same functions.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ipmicra.overlay.can.messages import Card, PeerId, SiteRecord
+import numpy as np
+from numpy.typing import NDArray
+
+from ipmicra.overlay.can.box import Point
+from ipmicra.overlay.can.messages import Card
+
+Column = NDArray[np.float64]
+NOBODY = -1
 
 
 @dataclass(frozen=True, slots=True)
 class HandOverRule:
     """When a site leaves its home for a nearer or less loaded peer.
 
-    A higher `price_ms` evens out loads and costs distance. `measured_max` true probes a site are spent
-    where coordinates cannot tell; 0 spends none.
+    A higher `price_ms` evens out loads and costs distance. While fewer than `measured_max` peers have
+    measured a site (landmarks that placed it are counted), one more is asked; 0 asks nobody.
     """
 
-    price_ms: float = 10.0
+    price_ms: float = 15.0
     gain_share: float = 0.05
     measured_max: int = 0
-    worth_probing_share: float = 0.1  # probe only peers that promise to be this much cheaper
 
 
-def cost_ms(record: SiteRecord, peer: Card, fair_load: float, rule: HandOverRule) -> float:
-    """Round trip plus price of load, were the site with that peer."""
-    known = dict(record.measured_ms)
-    nearness = known.get(peer.peer, math.dist(record.point, peer.point))
-    return nearness + price_of_load_ms(record, peer, fair_load, rule)
+@dataclass(frozen=True, slots=True)
+class Around:
+    """The peers that a home can choose from, in columns; rows in the order of their names."""
+
+    points: NDArray[np.float64]
+    loads: Column
+    capacities: Column
+
+    @classmethod
+    def of(cls, cards: Sequence[Card]) -> Around:
+        return cls(
+            np.array([card.point for card in cards], dtype=np.float64),
+            np.array([card.load for card in cards], dtype=np.float64),
+            np.array([card.capacity for card in cards], dtype=np.float64),
+        )
+
+    def fair_load(self, pages: float) -> float:
+        """Load for one unit of capacity if the load around and the site's were spread evenly."""
+        capacity = float(self.capacities.sum())
+        return (float(self.loads.sum()) + pages) / capacity if capacity > 0 else 1.0
 
 
-def price_of_load_ms(record: SiteRecord, peer: Card, fair_load: float, rule: HandOverRule) -> float:
-    carried = peer.load if record.delegate == peer.peer else peer.load + record.pages
-    share = carried / max(peer.capacity, 1e-9) / max(fair_load, 1e-9)
-    return rule.price_ms * share
+def prices_ms(around: Around, pages: float, present: int, rule: HandOverRule) -> Column:
+    """What each peer's load adds to its cost, were the site with it."""
+    carried = around.loads + pages
+    if present != NOBODY:
+        carried[present] -= pages
+    capacity = np.maximum(around.capacities, 1e-9)
+    return np.asarray(rule.price_ms * carried / capacity / max(around.fair_load(pages), 1e-9))
 
 
-def fair_load_of(peers: Iterable[Card]) -> float:
-    """Load for one unit of capacity if the neighbourhood's load were spread evenly."""
-    cards = list(peers)
-    capacity = sum(card.capacity for card in cards)
-    return sum(card.load for card in cards) / capacity if capacity > 0 else 1.0
+def distances_ms(point: Point, points: NDArray[np.float64]) -> Column:
+    return np.asarray(np.sqrt(((points - np.asarray(point)) ** 2).sum(axis=1)))
 
 
-def delegate_for(record: SiteRecord, peers: Mapping[PeerId, Card], rule: HandOverRule) -> PeerId:
+def costs_ms(predicted: Column, measured: Column, prices: Column) -> Column:
+    """Cost by row. Where anybody has a round trip to the site, only who has one is eligible."""
+    known = np.isfinite(measured)
+    nearness = np.where(known, measured, np.inf) if known.any() else predicted
+    return np.asarray(nearness + prices)
+
+
+def row_to_delegate(costs: Column, present: int, rule: HandOverRule) -> int:
     """Who should crawl the site: its present delegate, unless somebody is cheaper by enough."""
-    fair = fair_load_of(peers.values())
-    costs = {peer: cost_ms(record, card, fair, rule) for peer, card in peers.items()}
-    best = min(costs, key=lambda peer: (costs[peer], peer))
-    present = costs.get(record.delegate)
-    if present is not None and costs[best] >= present * (1 - rule.gain_share):
-        return record.delegate
+    best = int(np.argmin(costs))
+    if present != NOBODY and math.isfinite(costs[present]):
+        return best if costs[best] < costs[present] * (1 - rule.gain_share) else present
     return best
 
 
-def peer_to_measure(
-    record: SiteRecord, peers: Mapping[PeerId, Card], rule: HandOverRule
-) -> PeerId | None:
-    """The peer whose true round trip is most worth knowing, or None when none is.
+def promises_ms(to_landmarks: NDArray[np.float64], from_landmarks: Column) -> Column:
+    """The least that each peer's round trip can be, by the landmarks that measured peer and site alike.
 
-    What a peer promises is the least that its round trip can be: by the coordinates, and by each
-    measured peer A through |d(A, peer) - r(A)|, scaled where coordinates were off.
+    By the triangle inequality no round trip is below the difference of the two to a landmark. Peers by
+    rows, landmarks by columns; NaN where a peer does not know its round trip to a landmark.
     """
-    known = dict(record.measured_ms)
-    if len(known) >= rule.measured_max:
-        return None
-    fair = fair_load_of(peers.values())
-    known_costs = [cost_ms(record, peers[peer], fair, rule) for peer in known if peer in peers]
-    best_known = min(known_costs, default=math.inf)
-    promises = {
-        peer: promised_ms(record, card, peers) + price_of_load_ms(record, card, fair, rule)
-        for peer, card in peers.items()
-        if peer not in known
-    }
-    best = min(promises, key=lambda peer: (promises[peer], peer), default=None)
-    if best is None or promises[best] > best_known * (1 - rule.worth_probing_share):
-        return None
-    return best
+    bounds = np.abs(to_landmarks - from_landmarks)
+    return np.asarray(np.where(np.isnan(bounds), 0.0, bounds).max(axis=1, initial=0.0))
 
 
-def promised_ms(record: SiteRecord, peer: Card, peers: Mapping[PeerId, Card]) -> float:
-    """The round trip that a peer promises: its coordinate distance, not below any triangle bound."""
-    bounds = [
-        abs(math.dist(peers[other].point, peer.point) - round_trip) / 2
-        for other, round_trip in record.measured_ms
-        if other in peers
-    ]
-    return max([math.dist(record.point, peer.point), *bounds])
+def row_to_measure(promises: Column, measured: Column, prices: Column) -> int:
+    """The peer that promises most of those that were not asked (NaN); NOBODY when all were."""
+    asked = ~np.isnan(measured)
+    if asked.all():
+        return NOBODY
+    return int(np.argmin(np.where(asked, np.inf, promises + prices)))

@@ -116,7 +116,8 @@ class Peer:
         return wanted
 
     def probed(self, wanted: Measure, round_trip_ms: float | None) -> list[Outgoing]:
-        return [Outgoing(wanted.home, Measured(wanted.site, self.card, round_trip_ms))]
+        answer = Measured(wanted.site, self.card, round_trip_ms, tuple(self.table.cards()))
+        return [Outgoing(wanted.home, answer)]
 
     def undelivered(self, outgoing: Outgoing) -> list[Outgoing]:
         """The transport could not reach a peer: letters take another way, the rest is said again anyway."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import msgspec
 
 from ipmicra.overlay.can.box import Box
-from ipmicra.overlay.can.messages import Card, PeerId, SiteRecord
+from ipmicra.overlay.can.messages import Card, Measurement, PeerId, SiteRecord
 
 
 class SiteBook:
@@ -47,11 +47,18 @@ class SiteBook:
         """The same delegate in a later epoch."""
         return self._keep(msgspec.structs.replace(self.homed[site], epoch=epoch))
 
-    def measured(self, site: str, by: PeerId, round_trip_ms: float) -> None:
+    def measured(self, site: str, measurement: Measurement) -> SiteRecord:
+        """One more round trip is known."""
         record = self.homed[site]
-        known = dict(record.measured_ms) | {by: round_trip_ms}
-        ranked = tuple(sorted(known.items(), key=lambda entry: (entry[1], entry[0])))
-        self._keep(msgspec.structs.replace(record, measured_ms=ranked))
+        others = [known for known in record.measured if known.peer != measurement.peer]
+        ranked = sorted([*others, measurement], key=lambda known: (known.round_trip_ms, known.peer))
+        return self._keep(msgspec.structs.replace(record, measured=tuple(ranked)))
+
+    def struck(self, site: str, peer: PeerId) -> SiteRecord:
+        """A peer that has fallen silent is no candidate any more, however near it was."""
+        record = self.homed[site]
+        left = tuple(known for known in record.measured if known.peer != peer)
+        return self._keep(msgspec.structs.replace(record, measured=left))
 
     def heard_from_delegate(self, site: str, now_s: float) -> None:
         self._delegate_heard_s[site] = now_s

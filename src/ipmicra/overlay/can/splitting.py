@@ -92,10 +92,16 @@ def cut_for(
     """How `zone` is divided. `splits` is how often it has been divided before."""
     if scheme.name == "MP":
         return _middle_point_cut(scheme, zone, owner, newcomer, splits)
-    axis = splits % zone.dimensions
+    axis = _axis_in_turn(zone, splits)
     at = _median_of(axis, zone, site_keys) if scheme.at_median else None
     lower, upper = zone.cut(axis, zone.centre[axis] if at is None else at)
     return _shared_out(scheme.keeping, lower, upper, owner, newcomer)
+
+
+def _axis_in_turn(zone: Box, splits: int) -> int:
+    """The next dimension; one that is too thin to be cut (sites on the boundary) is passed over."""
+    turns = [(splits + later) % zone.dimensions for later in range(zone.dimensions)]
+    return next((axis for axis in turns if zone.cuttable(axis, zone.centre[axis])), turns[0])
 
 
 def _middle_point_cut(scheme: Scheme, zone: Box, owner: Point, newcomer: Point, splits: int) -> Cut:

@@ -74,6 +74,10 @@ class NeighbourTable:
         if known is not None:
             self._departed[peer] = known.card.version
 
+    def mourns(self, peer: PeerId) -> bool:
+        """Whether the peer has left or died, as far as I know."""
+        return peer in self._departed
+
     def prune(self, mine: Iterable[Box]) -> list[Card]:
         """Forget those who no longer border my zones; returns their cards."""
         boxes = list(mine)
@@ -83,10 +87,16 @@ class NeighbourTable:
         return gone
 
     def nearest_to(self, key: Point, passed: Iterable[PeerId]) -> Neighbour | None:
-        """The neighbour whose zone comes nearest to the key, of those the letter has not passed."""
+        """The neighbour by whom a letter comes nearest to the key in two hops, of those not passed yet."""
         avoid = set(passed)
         candidates = [n for n in self if n.card.peer not in avoid]
-        return min(candidates, key=lambda n: (distance_to(n.card.zones, key), n.card.peer), default=None)
+
+        def nearness(neighbour: Neighbour) -> tuple[float, float, PeerId]:
+            own = distance_to(neighbour.card.zones, key)
+            beyond = [distance_to(card.zones, key) for card in neighbour.neighbours.values()]
+            return min([own, *beyond]), own, neighbour.card.peer
+
+        return min(candidates, key=nearness, default=None)
 
     def two_hops(self, me: Card) -> dict[PeerId, Card]:
         """My neighbours' neighbours, my neighbours and I; the newest card of each."""
