@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from functools import lru_cache
 
 from turbohtml.detect import Detection, detect  # also registers the whatwg-* codecs
 
@@ -49,6 +50,7 @@ def _declared(body: bytes, content_type: str) -> str:
     return "utf-8" if label.startswith("utf-16") else label  # a meta in ASCII bytes cannot be UTF-16
 
 
+@lru_cache(256)
 def _known(label: str) -> str:
     label = label.strip().lower()
     try:

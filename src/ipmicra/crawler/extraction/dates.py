@@ -9,9 +9,12 @@ import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
+from turbohtml import Document
+
 _EARLIEST_S = 662_688_000  # 1991-01-01: before the first web page
 _LATEST_S = 4_102_444_800  # 2100-01-01
 _YEAR_MONTH = re.compile(r"\d{4}-\d{2}")
+_LINKED_DATA = "application/ld+json"
 _LD_PUBLISHED = re.compile(r'"datePublished"\s*:\s*"([^"]{4,40})"')
 _LD_MODIFIED = re.compile(r'"dateModified"\s*:\s*"([^"]{4,40})"')
 
@@ -39,8 +42,16 @@ def _plausible(moment: datetime) -> int | None:
     return seconds if _EARLIEST_S <= seconds < _LATEST_S else None
 
 
-def linked_data_dates(html: str) -> tuple[str, str]:
+def linked_data_dates(document: Document) -> tuple[str, str]:
     """datePublished and dateModified of JSON-LD, found even where the JSON around them is broken."""
-    published = _LD_PUBLISHED.search(html) if '"datePublished"' in html else None
-    modified = _LD_MODIFIED.search(html) if '"dateModified"' in html else None
-    return (published[1] if published else "", modified[1] if modified else "")
+    published = modified = ""
+    for script in document.select("script"):
+        if (script.attr("type") or "").strip().lower() == _LINKED_DATA:
+            published = published or _first(_LD_PUBLISHED, script.text)
+            modified = modified or _first(_LD_MODIFIED, script.text)
+    return published, modified
+
+
+def _first(pattern: re.Pattern[str], text: str) -> str:
+    found = pattern.search(text)
+    return found[1] if found else ""

@@ -76,7 +76,7 @@ def _from_html(response: _Response) -> Page:
     head = metadata_of(document)
     base = joined(response.url, head.base) or response.url
     links, too_many = links_of(document, base)
-    published, modified = linked_data_dates(html)
+    published, modified = linked_data_dates(document)
     text, headings = text_and_headings(document)
     head = head._replace(
         canonical=joined(base, head.canonical) if head.canonical else "",
