@@ -14,7 +14,6 @@ from turbohtml import Document
 _EARLIEST_S = 662_688_000  # 1991-01-01: before the first web page
 _LATEST_S = 4_102_444_800  # 2100-01-01
 _YEAR_MONTH = re.compile(r"\d{4}-\d{2}")
-_LINKED_DATA = "application/ld+json"
 _LD_PUBLISHED = re.compile(r'"datePublished"\s*:\s*"([^"]{4,40})"')
 _LD_MODIFIED = re.compile(r'"dateModified"\s*:\s*"([^"]{4,40})"')
 
@@ -46,9 +45,10 @@ def linked_data_dates(document: Document) -> tuple[str, str]:
     """datePublished and dateModified of JSON-LD, found even where the JSON around them is broken."""
     published = modified = ""
     for script in document.select("script"):
-        if (script.attr("type") or "").strip().lower() == _LINKED_DATA:
-            published = published or _first(_LD_PUBLISHED, script.text)
-            modified = modified or _first(_LD_MODIFIED, script.text)
+        text = script.text
+        if '"date' in text:
+            published = published or _first(_LD_PUBLISHED, text)
+            modified = modified or _first(_LD_MODIFIED, text)
     return published, modified
 
 
