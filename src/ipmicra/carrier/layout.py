@@ -71,9 +71,9 @@ def columns_of(records: Sequence[Record]) -> Columns:
     headings, anchors = _Lines(), _Lines()
     known = 0
     for page in pages:
-        line_at = {line: number for number, line in enumerate(page.text.split("\n"))}
-        headings.add(line_at, page.headings)
         new = [link.text for link in page.links if link_at[link] >= known]
+        line_at = _places(page.text, {*page.headings, *new})
+        headings.add(line_at, page.headings)
         anchors.add(line_at, new)
         known += len(new)
     shared, rest = _front_coded(list(at))
@@ -124,6 +124,16 @@ def _addresses(page: Page) -> Iterable[str]:
         yield page.canonical
     for link in page.links:
         yield link.url
+
+
+def _places(text: str, wanted: set[str]) -> dict[str, int]:
+    """Those of the wanted strings that are lines of the text -> the number of the last such line."""
+    if not wanted:
+        return {}
+    lines = text.split("\n")
+    if wanted.isdisjoint(lines):
+        return {}
+    return {line: number for number, line in enumerate(lines) if line in wanted}
 
 
 def _links(pages: Iterable[Page]) -> Iterable[Link]:

@@ -48,7 +48,7 @@ class SealRules(msgspec.Struct, frozen=True, kw_only=True):
     records_max: int = 2_000
     journal_bytes_max: int = 16 * 1024 * 1024
     age_s_max: float = 60.0
-    leisurely_records_per_s: float = 100.0  # up to this pace a package is compressed harder
+    leisurely_records_per_s: float = 50.0  # up to this pace compressing harder costs 5 % of a core
 
 
 class Spool:

@@ -52,11 +52,10 @@ def looks_like_listing(body: bytes) -> bool:
 
 def feeds_in(html: bytes) -> list[Hinted]:
     """The feeds that a page announces in its head."""
-    head = html[:HEAD_BYTES_MAX]
-    if b"application/rss+xml" not in head and b"application/atom+xml" not in head:
+    if html.find(b"+xml", 0, HEAD_BYTES_MAX) < 0:
         return []
     found = []
-    for tag in _FEED_LINK.findall(head):
+    for tag in _FEED_LINK.findall(html, 0, HEAD_BYTES_MAX):
         address = _HREF.search(tag)
         if address is not None:
             text = (address[1] or address[2] or address[3]).decode("utf-8", errors="replace")

@@ -2,7 +2,8 @@
 
 The similarity hash is a simhash (Charikar 2002; 64 bits and small Hamming distances for web pages as in
 Manku, Jain and Das Sarma 2007). Its features are the eight bytes from the start of each word of the
-lower-case text, so the same passage yields the same features wherever it stands.
+lower-case text, so the same passage yields the same features wherever it stands. Of many features those
+with the least hashes are kept: two texts that share most of theirs share most of these (Broder 1997).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _FEATURES_MIN = 16  # fewer say nothing about likeness
 _SPACE = ord(" ")
 _MIX_1 = np.uint64(0x9E3779B97F4A7C15)  # odd constants of splitmix64: every bit of a word
 _MIX_2 = np.uint64(0xBF58476D1CE4E5B9)  # reaches every bit of its feature
-_LANE_ROWS = 255  # bits that fit a byte when summed
+_FEATURES_MAX = 255  # bits that fit a byte when summed
 
 _Bytes: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint8]]
 _Features: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint64]]
@@ -36,7 +37,7 @@ def similarity_hash(text: str) -> int:
     features = _features(np.frombuffer(_lower_case(text[:_TEXT_CHARACTERS_MAX]), dtype=np.uint8))
     if len(features) < _FEATURES_MIN:
         return 0
-    majority = _ones(features) * 2 > len(features)
+    majority = _ones(features) > len(features) // 2
     return int.from_bytes(np.packbits(majority).tobytes(), "big")
 
 
@@ -58,6 +59,8 @@ def _features(data: _Bytes) -> _Features:
         starts = np.arange(max(len(data) - _WINDOW_BYTES, 0))
     values = _every_window(data)[starts + 1] * _MIX_1
     values ^= values >> np.uint64(29)
+    if len(values) > _FEATURES_MAX:
+        values = np.partition(values, _FEATURES_MAX)[:_FEATURES_MAX]
     values *= _MIX_2
     values ^= values >> np.uint64(32)
     return values
@@ -69,12 +72,8 @@ def _every_window(data: _Bytes) -> _Features:
     return np.ndarray(shape=(count,), dtype=np.uint64, buffer=data, strides=(1,))
 
 
-def _ones(features: _Features) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _ones(features: _Features) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
     """How many features have each of the 64 bits, summed eight byte-wide lanes at a time."""
-    rows = -(-len(features) // _LANE_ROWS) * _LANE_ROWS
-    padded = np.zeros(rows, dtype=np.uint64)
-    padded[: len(features)] = features
-    bits = np.unpackbits(padded.view(np.uint8)).view(np.uint64).reshape(-1, _LANE_ROWS, 8)
-    lanes = bits.sum(axis=1, dtype=np.uint64).view(np.uint8).reshape(-1, 64)
-    ones: np.ndarray[tuple[int], np.dtype[np.int64]] = lanes.sum(axis=0, dtype=np.int64)
+    bits = np.unpackbits(features.view(np.uint8)).view(np.uint64).reshape(-1, 8)
+    ones: np.ndarray[tuple[int], np.dtype[np.uint8]] = np.add.reduce(bits).view(np.uint8)
     return ones

@@ -80,7 +80,8 @@ def _metas(document: Document) -> tuple[dict[str, str], list[str]]:
 
 def _canonical(document: Document) -> str:
     for link in document.select("link"):
-        if "canonical" in (link.attr("rel") or "").lower().split():
+        rel = link.attr("rel")
+        if rel and "canonical" in rel.lower().split():
             return link.attr("href") or ""
     return ""
 

@@ -39,9 +39,7 @@ def text_and_headings(document: Document) -> tuple[str, list[str]]:
 def _not_worth_indexing(document: Document, body: Document | Element) -> list[Element]:
     """All found before any is removed. A body that is itself hidden is one that a script will show."""
     found = [element for tag in _UNWORTHY_TAGS for element in document.select(tag)]
-    for footer in document.select("footer"):
-        if footer.closest(_FOOTER_OF_A_PART) is None:
-            found.append(footer)
+    found += [one for one in document.select("footer") if one.closest(_FOOTER_OF_A_PART) is None]
     return found + body.select(_UNWORTHY_ATTRIBUTES)
 
 
