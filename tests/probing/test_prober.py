@@ -22,6 +22,8 @@ from ipmicra.probing.prober import Prober
 from ipmicra.probing.settings import ProbingSettings, Way
 from ipmicra.probing.sounding import Sounding
 from tests.crawler.fetching.scripted_fetcher import Answer, ScriptedFetcher
+from tests.crawler.local_site import Answer as Site
+from tests.crawler.local_site import LocalSite
 from tests.hostile.plain_site import answer, serving
 
 HOME = ipaddress.ip_address("127.0.0.1")
@@ -162,3 +164,18 @@ def test_the_command_tells_every_way(listening: int) -> None:
     lines = json.loads(outcome.stdout)
     assert [(line["way"], line["silence"]) for line in lines] == [("connect", "")]
     assert lines[0]["round_trip_ms"] > 0
+
+
+def test_an_answer_is_timed_to_its_first_byte_thinking_included() -> None:
+    async def play() -> tuple[Sounding, Sounding]:
+        slow = LocalSite({"/": Site(b"slow", seconds=0.2)})
+        web = WebFetcher(FetchingSettings(open_ranges=("127.0.0.0/8",)), "test")
+        async with slow.serving() as site, web as fetcher:
+            prober = Prober(HASTY, LOOPBACK, fetcher=fetcher)
+            by_kernel = await prober.probe_by("head", HOME, site.port, site.address)
+            return by_kernel, await prober.probe_by("answer", HOME, site.port, site.address)
+
+    by_kernel, by_answer = asyncio.run(play())
+    assert by_kernel.round_trip_ms is not None
+    assert by_answer.round_trip_ms is not None
+    assert by_kernel.round_trip_ms < 100 < 200 <= by_answer.round_trip_ms

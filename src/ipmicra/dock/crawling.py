@@ -19,6 +19,7 @@ import msgspec
 from ipmicra.carrier.spool import Position, Spool
 from ipmicra.crawler.decisions.urls import Site, Url, name_of, site_of
 from ipmicra.crawler.engine import Engine
+from ipmicra.crawler.fetching.exchange import Fetcher
 from ipmicra.crawler.fetching.resolving import DnsResolver, NameAnswer, Resolver
 from ipmicra.crawler.frontier import Counts, Discovery, Frontier
 from ipmicra.crawler.plan import CrawlPlan, plan_from
@@ -80,6 +81,7 @@ class Crawler:
         except BaseException:
             self.frontier.close()
             raise
+        self.web: Fetcher | None = None  # while it works: unmetered, for probes by HEAD
         self._engine: Engine | None = None
         self._task: asyncio.Task[None] | None = None
 
@@ -121,7 +123,7 @@ class Crawler:
             self._check()
 
     def _check(self) -> None:
-        task, self._task, self._engine = self._task, None, None
+        task, self._task, self._engine, self.web = self._task, None, None, None
         if task is not None and not task.cancelled():
             task.result()
 
@@ -133,7 +135,7 @@ class Crawler:
         )
         settings = msgspec.structs.replace(self.settings, fetching=fetching)
         resolver = PinnedResolver(DnsResolver(fetching.dns_servers), self.held)
-        web = fetcher_for(settings, resolver)
+        self.web = web = fetcher_for(settings, resolver)
         async with MeteredFetcher(web, self._meter, self.passive) as fetcher:
             self._engine = Engine(self._plan(), self.frontier, self.spool, fetcher)
             await self._engine.run([])

@@ -26,7 +26,7 @@ from ipmicra.crawler.running import reachable
 from ipmicra.dock import states
 from ipmicra.dock.crawling import Crawler
 from ipmicra.dock.ledger import HeldSite, Ledger
-from ipmicra.dock.line import Line, LineDown, Refused
+from ipmicra.dock.line import Dismissed, Line, LineDown, Refused
 from ipmicra.dock.meter import Meter
 from ipmicra.dock.metered import probed
 from ipmicra.dock.protocol import (
@@ -72,7 +72,7 @@ class OrderBook:
         self._under_way.add(order.number)
         try:
             done = await self._done(order)
-        except LineDown as error:
+        except (LineDown, Dismissed) as error:
             self._ledger.note(f"order {order.number} waits: {error}")
             await asyncio.sleep(1)
             return
@@ -182,4 +182,4 @@ class OrderBook:
 def _prober(settings: Settings, crawler: Crawler) -> Prober:
     fetching = reachable(settings)
     guard = Guard(fetching.open_ranges, fetching.closed_ranges, fetching.open_ports)
-    return Prober(settings.probing, guard, crawler.passive, None, fetching.source_address)
+    return Prober(settings.probing, guard, crawler.passive, crawler.web, fetching.source_address)

@@ -9,6 +9,7 @@ matters is in the ledger, the frontier and the spool, so the process may die at 
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import time
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
@@ -32,7 +33,7 @@ from ipmicra.dock.meter import Meter
 from ipmicra.dock.protocol import Heartbeat, OrderDone, Orders
 from ipmicra.dock.resting import DRAIN_SECONDS, Facts, ends_soon, may_deliver, reason_to_rest
 from ipmicra.dock.settings import checked, in_words
-from ipmicra.errors import Fault
+from ipmicra.errors import Fault, HostFault
 from ipmicra.settings import Settings
 
 TICK_SECONDS = 0.5
@@ -74,7 +75,8 @@ class Life:
         checked(settings.host)
         self._meter = Meter(ledger, settings.host, clock)
         key = read_key(folder)
-        self._line = Line(member.coordinator, member.host, key, ledger, self._meter)
+        source = settings.fetching.source_address
+        self._line = Line(member.coordinator, member.host, key, ledger, self._meter, source)
         self._crawler = Crawler(folder, member.host, self._settings, self._meter)
         self._orders = OrderBook(
             folder, ledger, self._crawler, self._line, self._meter, self._reason_to_begin_nothing
@@ -101,6 +103,11 @@ class Life:
                 await self._over.wait()
                 for task in tasks:
                     task.cancel()
+        except* (OSError, sqlite3.OperationalError) as failed:
+            why = "; ".join(str(error) for error in failed.exceptions)
+            raise HostFault(
+                f"running the host in {self._folder}: {why}; nothing is lost: mend it, and run it again"
+            ) from failed
         finally:
             await self._crawler.stop(0 if self._ending is Ending.DISMISSED else DRAIN_SECONDS)
             self._meter.flush()
@@ -176,7 +183,7 @@ class Life:
             if told is None:
                 continue
             self._ledger.reported(done)
-            if self._ledger.fact("retired") is not None:
+            if self._ledger.fact("retired") is not None and not self._ledger.unreported(1):
                 self.stop(Ending.RETIRED)
             try:
                 async with asyncio.timeout(self._heartbeat_seconds):

@@ -83,13 +83,14 @@ class Line:
         key: Ed25519PrivateKey,
         ledger: Ledger,
         meter: Meter,
+        source_address: str = "",
         clock_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:
         self._base, self._host, self._key = coordinator.rstrip("/"), host, key
         self._ledger, self._meter, self._clock_ms = ledger, meter, clock_ms
         self._ahead_ms = 0  # the coordinator's clock, seen from ours
         self._channels: dict[str, asyncio.Lock] = {}
-        self._client = _client()
+        self._client = _client(source_address)
 
     async def __aenter__(self) -> Self:
         return self
@@ -207,11 +208,11 @@ def checked_coordinator(address: str) -> str:
     return address.rstrip("/")
 
 
-def _client() -> httpx.AsyncClient:
+def _client(source_address: str = "") -> httpx.AsyncClient:
     agent = {"user-agent": f"ipmicra-host/{__version__}", "accept": MEDIA_TYPE}
-    return httpx.AsyncClient(
-        headers=agent, timeout=httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
-    )
+    timeout = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
+    transport = httpx.AsyncHTTPTransport(local_address=source_address) if source_address else None
+    return httpx.AsyncClient(headers=agent, timeout=timeout, transport=transport)
 
 
 def _refusal(answer: httpx.Response) -> Refusal | None:

@@ -69,7 +69,8 @@ class Prober:
     async def _try(self, way: Way, address: IPAddress, port: int, site: str) -> Sounding:
         asks: dict[Way, Callable[[], Awaitable[Sounding]]] = {
             "connect": lambda: self._connect(address, port),
-            "head": lambda: self._head(address, port, site),
+            "head": lambda: self._head(way, address, port, site),
+            "answer": lambda: self._head(way, address, port, site),
             "icmp": lambda: self._icmp(address),
         }
         try:
@@ -91,21 +92,27 @@ class Prober:
             measured = kernel_times.round_trip_ms(plug)
         return Sounding(way="connect", round_trip_ms=connect_ms if measured is None else measured)
 
-    async def _head(self, address: IPAddress, port: int, site: str) -> Sounding:
+    async def _head(self, way: Way, address: IPAddress, port: int, site: str) -> Sounding:
+        """By HEAD: the kernel's round trip, or ("answer") the time to the first byte of the answer.
+
+        The latter has the server's thinking in it, and is the only one that sees behind a proxy.
+        """
         if self._fetcher is None:
-            return Sounding(way="head", silence=Silence.REFUSED, detail="no fetcher to ask with")
+            return Sounding(way=way, silence=Silence.REFUSED, detail="no fetcher to ask with")
         url = f"{site or _site_at(address, port)}/"
         outcome = await self._fetcher.fetch(FetchRequest(url=url, method="HEAD"))
         self._passive.saw(outcome)
         if outcome.address != address:
             detail = f"{url} is at {outcome.address} now"
-            return Sounding(way="head", silence=Silence.REFUSED, detail=detail)
+            return Sounding(way=way, silence=Silence.REFUSED, detail=detail)
         if not isinstance(outcome, FetchFailed):
-            return Sounding(way="head", round_trip_ms=outcome.timings.round_trip_ms)
+            times = outcome.timings
+            answer_ms = times.first_byte_ms if way == "answer" else times.round_trip_ms
+            return Sounding(way=way, round_trip_ms=answer_ms)
         silence = Silence.TIMED_OUT if outcome.kind in _TIMEOUTS else Silence.REFUSED
-        if outcome.round_trip_ms is not None:
-            return Sounding(way="head", round_trip_ms=outcome.round_trip_ms)
-        return Sounding(way="head", silence=silence, detail=outcome.detail)
+        if outcome.round_trip_ms is not None and way == "head":
+            return Sounding(way=way, round_trip_ms=outcome.round_trip_ms)
+        return Sounding(way=way, silence=silence, detail=outcome.detail)
 
     async def _icmp(self, address: IPAddress) -> Sounding:
         return Sounding(way="icmp", round_trip_ms=await echo_ms(address, self._settings.patience_ms))

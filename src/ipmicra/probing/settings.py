@@ -8,14 +8,15 @@ import msgspec
 
 from ipmicra.knobs import described
 
-Way: TypeAlias = Literal["passive", "connect", "head", "icmp"]
+Way: TypeAlias = Literal["passive", "connect", "head", "answer", "icmp"]
 
 
 class ProbingSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How a round trip is measured when no fetch has measured it yet."""
 
     ways: Annotated[
-        tuple[Way, ...], described("Ways to ask, in this order, until one answers: connect, head, icmp.")
+        tuple[Way, ...],
+        described("Ways to ask until one answers: connect, head, answer, icmp."),
     ] = ("connect", "icmp")
     patience_ms: Annotated[int, described("How long one try may take.")] = 2_000
     tries: Annotated[int, described("Tries of one way; the least round trip counts.")] = 1

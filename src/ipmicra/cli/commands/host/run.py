@@ -45,7 +45,7 @@ def command(context: click.Context, folder: Path | None) -> int:
     place = folder_of(settings, folder)
     with folders.ledger_in(place) as ledger, folders.locked(place):
         retired = ledger.fact("retired")
-        if retired is not None:
+        if retired is not None and not ledger.unreported(1):
             raise OperatorFault(f"this host was retired: {retired}; remove it with: ipmicra host leave")
         _be_modest(settings.host)
         tune_process()
