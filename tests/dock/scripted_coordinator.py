@@ -25,14 +25,15 @@ from ipmicra.dock.protocol import (
 )
 from ipmicra.dock.signature import CLOCK_SKEW_MS_MAX, claim_in, is_genuine
 
+CONFLICTS = frozenset({"epoch", "number", "sequence", "digest"})
 TOKEN = "a-token-that-works-once"
 _encode = msgspec.msgpack.Encoder().encode
 
 
 class Refused(Exception):
-    def __init__(self, kind: str, reason: str = "no", status: int = 403) -> None:
+    def __init__(self, kind: str, reason: str = "no") -> None:
         super().__init__(reason)
-        self.status, self.kind = status, kind
+        self.status, self.kind = 409 if kind in CONFLICTS else 403, kind
 
 
 class Asked(NamedTuple):
@@ -138,7 +139,9 @@ class ScriptedCoordinator:
 
     def _admit(self, method: str, target: str, headers: dict[str, str], body: bytes) -> None:
         claim = claim_in(headers)
-        if claim is None or claim.host != self.host or self.revoked:
+        if claim is None:
+            raise Refused("unsigned")
+        if claim.host != self.host or self.revoked or self.left:
             raise Refused("not-enrolled")
         if not is_genuine(self.public_key, method, target, body, claim):
             raise Refused("signature")
@@ -162,7 +165,9 @@ class ScriptedCoordinator:
             case ("PUT", "/v1/host/states"):
                 self.states[asked.query["site"]] = asked.body
             case ("GET", "/v1/host/states"):
-                return self.states.get(asked.query["site"], b"")
+                if asked.query["site"] not in self.states:
+                    raise Refused("not-owner")
+                return self.states[asked.query["site"]]
             case ("POST", "/v1/host/leave"):
                 self.left = True
             case ("PUT", path):
@@ -203,5 +208,5 @@ class ScriptedCoordinator:
         if known is not None and known[1] != asked.body:
             raise Refused("number")
         if known is None and epoch != self.epoch:
-            raise Refused("epoch", "made in an epoch that has ended", status=409)
+            raise Refused("epoch", "made in an epoch that has ended")
         self.packages[number] = (epoch, asked.body)

@@ -26,6 +26,7 @@ from ipmicra.crawler.lane import Lane
 from ipmicra.crawler.measuring import Measured
 from ipmicra.crawler.plan import CrawlPlan
 from ipmicra.crawler.progress import Progress
+from ipmicra.errors import HostFault
 
 LEASE_MIN, LEASE_MAX = 4, 64
 REVISITS_AT_ONCE = 1_000
@@ -62,6 +63,7 @@ class Engine:
         self._reprice_at = 0.0
         self._pages_left = self._pages_to_go()
         self._sites_to_close = 0  # while any is, no lane is opened: it might be that site's
+        self._torn = False  # the journal is ahead of the frontier, and will be until the next start
         self._stopping = False
         self._event = asyncio.Event()
 
@@ -78,7 +80,8 @@ class Engine:
                     else:
                         self._seal_if_due()
         finally:
-            self._commit(last=True)
+            if not self._torn:
+                self._commit(last=True)
         return self.progress
 
     def stop(self) -> None:
@@ -227,7 +230,9 @@ class Engine:
         )
 
     def _commit(self, last: bool = False) -> None:
-        now = time.time()
+        if self._torn:
+            raise HostFault("crawling cannot go on: a transaction failed before; start again")
+        now, self._torn = time.time(), True
         batch, records = self._batch, self._records
         self._batch, self._records = Batch(), []
         batch.measured = self._take_measured(records, now, last)
@@ -237,6 +242,7 @@ class Engine:
         batch.addresses = self.courtesy.moved_clocks()
         batch.closed_sites = set(self._closing)
         self.progress.found += self._frontier.commit(batch, self._lanes)
+        self._torn = False
         for site_id in self._closing:
             del self._lanes[site_id], self._tasks[site_id]
         self._closing.clear()

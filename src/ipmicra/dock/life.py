@@ -11,15 +11,13 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from random import Random
 from typing import TypeVar
-
-import msgspec
 
 from ipmicra import __version__
 from ipmicra.dock import folder as folders
@@ -29,18 +27,16 @@ from ipmicra.dock.doing import OrderBook
 from ipmicra.dock.identity import read_key
 from ipmicra.dock.ledger import Ledger
 from ipmicra.dock.line import Backoff, Dismissed, Line, LineDown, Refused
-from ipmicra.dock.meter import Meter
 from ipmicra.dock.protocol import Heartbeat, OrderDone, Orders
-from ipmicra.dock.resting import DRAIN_SECONDS, Facts, ends_soon, may_deliver, reason_to_rest
-from ipmicra.dock.settings import checked, in_words
-from ipmicra.errors import Fault, HostFault
+from ipmicra.dock.resting import DRAIN_SECONDS
+from ipmicra.dock.rules import Rules
+from ipmicra.dock.settings import in_words
+from ipmicra.errors import HostFault
 from ipmicra.settings import Settings
 
 TICK_SECONDS = 0.5
 POLL_SECONDS = 45.0
 HEARTBEAT_SECONDS_MAX = 30.0
-DISK_LOOK_SECONDS = 10.0
-SETTINGS_LOOK_SECONDS = 2.0
 AT_ONCE = 500  # orders and round trips in one report
 
 
@@ -67,21 +63,15 @@ class Life:
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         reload: Callable[[], Settings] | None = None,
     ) -> None:
-        self._folder, self._ledger, self._clock, self._dice = folder, ledger, clock, dice
-        self._reload = reload
-        member = folders.membership(ledger)
-        self._coordinator_contact = member.contact
-        self._settings = self._with_contact(settings)
-        checked(settings.host)
-        self._meter = Meter(ledger, settings.host, clock)
-        key = read_key(folder)
+        self._folder, self._ledger, self._dice = folder, ledger, dice
+        self._rules = Rules(folder, settings, ledger, clock, reload)
+        self._meter = meter = self._rules.meter
+        member, key = folders.membership(ledger), read_key(folder)
         source = settings.fetching.source_address
-        self._line = Line(member.coordinator, member.host, key, ledger, self._meter, source)
-        self._crawler = Crawler(folder, member.host, self._settings, self._meter)
-        self._orders = OrderBook(
-            folder, ledger, self._crawler, self._line, self._meter, self._reason_to_begin_nothing
-        )
-        self._disk_bytes, self._look_at_disk, self._look_at_settings = 0, 0.0, 0.0
+        self._line = line = Line(member.coordinator, member.host, key, ledger, meter, source)
+        self._crawler = Crawler(folder, member.host, self._rules.settings, meter)
+        rest = self._rules.reason_to_begin_nothing
+        self._orders = OrderBook(folder, ledger, self._crawler, line, meter, rest)
         self._heartbeat_seconds = HEARTBEAT_SECONDS_MAX
         self._ending: Ending | None = None
         self._over = asyncio.Event()
@@ -94,7 +84,20 @@ class Life:
         self._over.set()
 
     async def run(self) -> Ending:
-        """Until stopped, retired or dismissed."""
+        """Until stopped, retired or dismissed. Raises HostFault where the machine fails: a full disk."""
+        try:
+            await self._live()
+        except (OSError, sqlite3.OperationalError, ExceptionGroup) as error:
+            causes = list(_causes(error))
+            if not all(isinstance(cause, OSError | sqlite3.OperationalError) for cause in causes):
+                raise
+            why = "; ".join(dict.fromkeys(map(str, causes)))
+            raise HostFault(
+                f"running the host in {self._folder}: {why}; nothing is lost: mend it, and run it again"
+            ) from error
+        return self._ending or Ending.STOPPED
+
+    async def _live(self) -> None:
         self._remember()
         loops = [self._hear, self._report, self._deliver, self._work]
         try:
@@ -103,16 +106,12 @@ class Life:
                 await self._over.wait()
                 for task in tasks:
                     task.cancel()
-        except* (OSError, sqlite3.OperationalError) as failed:
-            why = "; ".join(str(error) for error in failed.exceptions)
-            raise HostFault(
-                f"running the host in {self._folder}: {why}; nothing is lost: mend it, and run it again"
-            ) from failed
         finally:
-            await self._crawler.stop(0 if self._ending is Ending.DISMISSED else DRAIN_SECONDS)
-            self._meter.flush()
-            self._crawler.close()
-        return self._ending or Ending.STOPPED
+            try:
+                await self._crawler.stop(0 if self._ending is Ending.DISMISSED else DRAIN_SECONDS)
+                self._meter.flush()
+            finally:
+                self._crawler.close()
 
     def _remember(self) -> None:
         """Sites that are held, as the ledger has them; the rest of a release that was interrupted."""
@@ -197,21 +196,20 @@ class Life:
         return True
 
     def _heartbeat(self, done: list[OrderDone]) -> Heartbeat:
-        now = self._clock()
-        hours = self._settings.host.working_hours()
-        changes = hours.changes_at(now)
+        host = self._rules.settings.host
+        changes = host.working_hours().changes_at(self._rules.clock())
         return Heartbeat(
             done=tuple(done),
             passive=tuple(self._meter.take_passive(AT_ONCE)),
-            awake=self._reason_to_rest() is None,
+            awake=self._rules.reason_to_rest() is None,
             awake_until_ms=None if changes is None else int(changes.timestamp() * 1000),
             sites=len(self._crawler.held.addresses),
             pages=self._crawler.counts().pages,
             spooled_packages=len(self._crawler.spool.waiting()),
             bytes_today=self._meter.used()[0],
-            capacity_bytes_a_day=self._settings.host.bytes_per_day_max,
-            own_sites=self._settings.host.own_sites,
-            rules=in_words(self._settings.host),
+            capacity_bytes_a_day=host.bytes_per_day_max,
+            own_sites=host.own_sites,
+            rules=in_words(host),
             version=__version__,
         )
 
@@ -220,7 +218,7 @@ class Life:
     async def _deliver(self) -> None:
         backoff = Backoff(self._dice)
         while True:
-            if not self._may_deliver():
+            if not self._rules.may_deliver():
                 await asyncio.sleep(TICK_SECONDS)
                 continue
             sent = await self._patiently(
@@ -229,11 +227,6 @@ class Life:
             if sent is False:
                 self._finish_retiring()
                 await asyncio.sleep(TICK_SECONDS)
-
-    def _may_deliver(self) -> bool:
-        if self._ledger.fact("retiring") is not None:
-            return True
-        return may_deliver(self._settings.host, self._facts(), self._clock())
 
     def _finish_retiring(self) -> None:
         """All is released and sent: the order is done, and the next report is the last one."""
@@ -250,40 +243,23 @@ class Life:
     async def _work(self) -> None:
         while True:
             self._meter.flush()
-            self._look_around()
+            if self._rules.look_around():
+                self._crawler.settings = self._rules.settings
+                self._crawler.drain()  # and begin again by the new rules
             self._crawler.check()
-            rest = self._reason_to_rest()
+            rest = self._rules.reason_to_rest()
             if rest is not None:
                 await self._crawler.stop(0)
-            elif ends_soon(self._settings.host, self._clock()):
+            elif self._rules.ends_soon():
                 self._crawler.drain()
             else:
                 self._crawler.start()
-            self._note_rest(rest)
+            self._note(rest)
             await asyncio.sleep(TICK_SECONDS)
 
-    def _reason_to_rest(self) -> str | None:
-        return reason_to_rest(self._settings.host, self._facts(), self._clock())
-
-    def _reason_to_begin_nothing(self) -> str | None:
-        """The same, with the last seconds of a span counted as rest."""
-        soon = ends_soon(self._settings.host, self._clock())
-        return self._reason_to_rest() or ("its hours are about to end" if soon else None)
-
-    def _facts(self) -> Facts:
-        today, month = self._meter.used()
-        kept = self._ledger.facts()
-        return Facts(
-            bytes_today=today,
-            bytes_this_month=month,
-            disk_bytes=self._disk_bytes,
-            paused_by_owner="paused_by_owner" in kept,
-            paused_by_coordinator=kept.get("paused_by_coordinator"),
-            retiring="retiring" in kept,
-        )
-
-    def _note_rest(self, rest: str | None) -> None:
-        if "leaving" in self._ledger.facts():
+    def _note(self, rest: str | None) -> None:
+        """What `host status` shows; and whether the owner is leaving."""
+        if self._ledger.fact("leaving") is not None:
             self.stop()
         if rest != self._rest_noted:
             self._rest_noted = rest
@@ -300,34 +276,11 @@ class Life:
             self._figures_noted = figures
             self._ledger.keep(**{name: str(value) for name, value in figures.items()})
 
-    def _look_around(self) -> None:
-        now = time.monotonic()
-        if now >= self._look_at_disk:
-            self._disk_bytes = folders.disk_bytes(self._folder)
-            self._look_at_disk = now + DISK_LOOK_SECONDS
-        if self._reload is not None and now >= self._look_at_settings:
-            self._look_at_settings = now + SETTINGS_LOOK_SECONDS
-            self._reread(self._reload)
 
-    def _reread(self, reload: Callable[[], Settings]) -> None:
-        """The owner may have written other rules. What contradicts itself changes nothing."""
-        try:
-            settings = self._with_contact(reload())
-            checked(settings.host)
-        except Fault as fault:
-            if str(fault) != self._ledger.fact("settings"):
-                self._ledger.keep(settings=str(fault))
-                self._ledger.note(f"the settings stay as they were: {fault}")
-            return
-        if settings != self._settings:
-            self._settings = self._crawler.settings = settings
-            self._meter.apply(settings.host)
-            self._crawler.drain()  # and begin again by the new rules
-            self._ledger.keep(settings=None)
-            self._ledger.note("the settings have changed")
-
-    def _with_contact(self, settings: Settings) -> Settings:
-        """The owner's contact, or else the coordinator's."""
-        contact = settings.crawler.contact or self._coordinator_contact
-        crawler = msgspec.structs.replace(settings.crawler, contact=contact)
-        return msgspec.structs.replace(settings, crawler=crawler)
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """What is inside of groups within groups."""
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _causes(inner)
+    else:
+        yield error

@@ -23,6 +23,7 @@ from ipmicra.dock.settings import HostSettings
 from ipmicra.dock.throttle import Throttle
 
 LOOK_AGAIN_SECONDS = 0.5
+PROBES_PER_SECOND_MAX = 20
 _Key = tuple[str, str, str, str]  # day, address, site, purpose
 
 
@@ -34,6 +35,7 @@ class Meter:
         self._waiting: dict[_Key, Contact] = {}
         self._noted: set[_Key] = set()
         self._measured: dict[tuple[str, str], Measured] = {}
+        self._probes = Throttle(PROBES_PER_SECOND_MAX)
         self._cpu_seen = time.process_time()
         self._day = ""
         self.apply(settings)
@@ -105,6 +107,12 @@ class Meter:
             while (seconds := self._seconds_to_wait()) > 0:
                 await asyncio.sleep(min(seconds, LOOK_AGAIN_SECONDS))
             yield
+
+    async def probe_turn(self) -> None:
+        """One probe after the other, however many are ordered: a host is nobody's weapon."""
+        now = time.monotonic()
+        self._probes.used(1, now)
+        await asyncio.sleep(self._probes.seconds_to_wait(now))
 
     async def upload_turn(self, sent_bytes: int) -> None:
         """Wait until so many bytes more may be sent."""

@@ -64,6 +64,7 @@ async def probed(
         address = ipaddress.ip_address(target.address)
     except ValueError:
         return _not_probed(target, "no address")
+    await meter.probe_turn()
     async with meter.turn():
         rest = reason_to_rest()
         if rest is not None:
