@@ -19,6 +19,7 @@ from ipmicra.coordinator.state.database import Database
 from ipmicra.crawler.decisions.urls import Url
 from ipmicra.delegation.subnets import NoSubnets, Subnets
 from ipmicra.dock.protocol import (
+    CrawlOwnSites,
     Heartbeat,
     OrderBody,
     OrderDone,
@@ -119,7 +120,7 @@ class Stage:
                     for t in targets
                 )
                 return OrderDone(number=number, probes=answers)
-            case TakeThese(grants=grants):
+            case TakeThese(grants=grants) | CrawlOwnSites(sites=grants):
                 for grant in grants:
                     if grant.has_state:
                         state = handovers.fetch(self.database, self.store, name, grant.site)

@@ -134,6 +134,19 @@ def test_what_nobody_reaches_is_noted_and_looked_at_again_later(stage: Stage) ->
     assert stage.owner(mute) == "lima"
 
 
+def test_an_owners_own_site_is_crawled_from_there_unless_another_has_it(stage: Stage) -> None:
+    stage.join("oslo", "198.18.0.2")
+    taken = stage.site("https://taken.example", "198.51.100.7", oslo=20)
+    stage.submit(f"{taken}/")
+    stage.play()
+    stage.join("lima", own_sites=["https://mine.example", "https://taken.example/", "no url"])
+    stage.play()
+    assert stage.owner("https://mine.example") == "lima"
+    assert stage.crawls["lima"] == {"https://mine.example": {"https://mine.example/"}}
+    assert stage.owner(taken) == "oslo"
+    assert stage.row("https://mine.example").epoch == 1, "asked for in every report, given once"
+
+
 # --- hours and caps -------------------------------------------------------------------------------
 
 
@@ -372,6 +385,19 @@ def test_another_replica_goes_on_where_a_silent_leader_stopped(stage: Stage) -> 
     assert len(stage.probed) == probes, "the rows know whose the subnet is"
     assert not first.tick(stage.now_s), "it slept through its lease and leads no more"
     assert not first.leads
+
+
+def test_a_coordinator_that_was_away_holds_nobody_silent_for_that_time(stage: Stage) -> None:
+    stage.join("lima")
+    bread = stage.site("https://bread.example", "198.51.100.7", lima=20)
+    stage.submit(f"{bread}/")
+    stage.play()
+    epoch, lease_epoch = stage.row(bread).epoch, stage.epochs["lima"]
+    stage.now_s += 86_400
+    stage.delegator = stage.replica("after a day")
+    stage.delegator.tick(stage.now_s)
+    stage.play()
+    assert (stage.row(bread).epoch, stage.epochs["lima"]) == (epoch, lease_epoch)
 
 
 def test_a_leader_that_lays_down_is_followed_at_once(stage: Stage) -> None:

@@ -157,6 +157,15 @@ def expire_leases(connection: Connection, now_s: float) -> list[str]:
     return sorted(expired.scalars())
 
 
+def prolong_leases(connection: Connection, now_s: float, lease_s: float) -> None:
+    """After a time when perhaps nobody was here to hear: no host is held silent for that time."""
+    connection.execute(
+        update(hosts)
+        .where(hosts.c.state == HostState.ENROLLED, hosts.c.lease_until_s < now_s + lease_s)
+        .values(lease_until_s=now_s + lease_s)
+    )
+
+
 def end(connection: Connection, name: str, state: HostState) -> None:
     """Revoke a host, or note that it has left. Its next request is refused."""
     changed = connection.execute(

@@ -13,9 +13,20 @@ from sqlalchemy import Connection, delete, select
 
 from ipmicra.coordinator import handovers, hosts, orders, sites
 from ipmicra.coordinator.state.schema import passive as passives
-from ipmicra.dock.protocol import Heartbeat, OrderBody, OrderDone, Passive, ReleaseThese, TakeThese
+from ipmicra.crawler.decisions.urls import Normaliser, site_of
+from ipmicra.dock.protocol import (
+    CrawlOwnSites,
+    Heartbeat,
+    OrderBody,
+    OrderDone,
+    Passive,
+    ReleaseThese,
+    TakeThese,
+)
 
 PASSIVES_AT_ONCE = 1_000
+OWN_SITES_MAX = 100  # that one host may ask for
+_normaliser = Normaliser()
 _decode_passive = msgspec.msgpack.Decoder(Passive).decode
 
 
@@ -40,6 +51,8 @@ def take(connection: Connection, host: str, report: Heartbeat, now_s: float) -> 
             for passive in report.passive[:PASSIVES_AT_ONCE]
         ]
         connection.execute(passives.insert(), rows)
+    for url in filter(None, map(_normaliser.url, report.own_sites[:OWN_SITES_MAX])):
+        sites.claim_own(connection, host, site_of(url), now_s)
     words = msgspec.to_builtins(report)
     for left_out in ("done", "passive"):
         del words[left_out]
@@ -51,8 +64,9 @@ def _follow_up(connection: Connection, host: str, body: OrderBody, done: OrderDo
     if isinstance(body, ReleaseThese):
         for site, epoch in body.sites:
             sites.released(connection, host, site, epoch)
-    if isinstance(body, TakeThese) and done.done:
-        with_state = [grant for grant in body.grants if grant.has_state]
+    if isinstance(body, TakeThese | CrawlOwnSites) and done.done:
+        grants = body.grants if isinstance(body, TakeThese) else body.sites
+        with_state = [grant for grant in grants if grant.has_state]
         gone = [handovers.taken(connection, grant.site, grant.epoch) for grant in with_state]
         return [digest for digest in gone if digest is not None]
     return []

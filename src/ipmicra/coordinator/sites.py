@@ -26,11 +26,12 @@ from ipmicra.coordinator.state.schema import handover as handovers
 from ipmicra.coordinator.state.schema import link as links
 from ipmicra.coordinator.state.schema import site as sites
 from ipmicra.coordinator.state.upserts import insert_new
-from ipmicra.crawler.decisions.urls import Url, site_of
-from ipmicra.dock.protocol import Grant, ReleaseThese, TakeThese
+from ipmicra.crawler.decisions.urls import Site, Url, site_of, url_at
+from ipmicra.dock.protocol import CrawlOwnSites, Grant, ReleaseThese, TakeThese
 
 ROWS_AT_ONCE = 500  # in one INSERT: SQLite takes some 32,000 values
 SITE_CHARACTERS_MAX = 300
+OWN_GROUND = "own"  # of a site that its host's owner asked for: it moves with no subnet
 URL_CHARACTERS_MAX = 2_000  # a PostgreSQL index entry has to hold it
 
 
@@ -198,6 +199,31 @@ def _taking(rows: Sequence[_NewLink]) -> TakeThese:
             for (site, epoch, address), urls in by_site.items()
         )
     )
+
+
+def claim_own(connection: Connection, host: str, site: Site, now_s: float) -> bool:
+    """A host's owner wants an own site crawled from there: granted unless another crawler has it."""
+    root = url_at(site, "/")
+    found(connection, [root], now_s)
+    epoch = connection.execute(
+        update(sites)
+        .where(sites.c.name == site, sites.c.crawler.is_(None))
+        .values(
+            crawler=host,
+            ground=OWN_GROUND,
+            delegated_s=now_s,
+            state=SiteState.DELEGATED,
+            epoch=sites.c.epoch + 1,
+            note="its owner's own",
+        )
+        .returning(sites.c.epoch)
+    ).scalar()
+    if epoch is None:
+        return False
+    has_state = site in _with_state(connection, [site])
+    grant = Grant(site=site, epoch=int(epoch), links=(root,), has_state=has_state)
+    orders.give(connection, host, CrawlOwnSites(sites=(grant,)), f"{site} {epoch}", now_s)
+    return True
 
 
 # --- what moves -----------------------------------------------------------------------------------

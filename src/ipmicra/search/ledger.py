@@ -1,7 +1,8 @@
 """What was integrated -> one SQLite file beside the index: packages, pages, links between pages.
 
 Law: the ledger is the truth about what the index should hold. A package's row and all that its records
-changed are committed together. A page's `visit` only grows, whoever reports it.
+changed are committed together. Of one crawler's visits to a page the highest counts, of two crawlers' the
+later one.
 """
 
 from __future__ import annotations
@@ -79,13 +80,17 @@ class Ledger:
         )
 
     def put(self, url: str, crawler: str, visit: int, fetched_at_ms: int, page: Page | None) -> bool:
-        """Note what a visit found, unless a later one is known. True where that changed something."""
+        """Note what a visit found, unless a later one is known. True where that changed something.
+
+        A crawler that took a page over without its history counts visits anew: then the clock decides.
+        """
         content = None if page is None else _packed(page)
         changed = self._database.execute(
             "INSERT INTO pages (key, url, crawler, visit, fetched_at_ms, content) VALUES (?, ?, ?, ?, ?, ?) "
             "ON CONFLICT (key) DO UPDATE SET crawler = excluded.crawler, visit = excluded.visit, "
             "fetched_at_ms = excluded.fetched_at_ms, content = excluded.content, dirty = 1 "
-            "WHERE excluded.visit > pages.visit",
+            "WHERE CASE WHEN excluded.crawler = pages.crawler THEN excluded.visit > pages.visit "
+            "ELSE excluded.fetched_at_ms > pages.fetched_at_ms END",
             (key_of(url), url, crawler, visit, fetched_at_ms, content),
         )
         if not changed.rowcount:

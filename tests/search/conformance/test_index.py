@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -149,6 +150,18 @@ def test_a_page_that_asks_to_stay_out_is_not_found(index: Index) -> None:
 def test_a_page_that_asks_for_no_snippet_shows_none(index: Index) -> None:
     fill(index, seen(A, "x", "secret words", head='<meta name=robots content="nosnippet">'))
     assert index.search(Request(text="secret")).hits[0].snippet == ""
+
+
+def test_a_crawler_that_took_a_page_over_without_its_history_is_heard(index: Index) -> None:
+    url = "https://a.example/page"
+    before = msgspec.structs.replace(seen(url, "before", "<p>walnut</p>", visit=9), fetched_at_ms=1_000)
+    after = msgspec.structs.replace(seen(url, "after", "<p>hazelnut</p>", visit=1), fetched_at_ms=2_000)
+    late = msgspec.structs.replace(seen(url, "late", "<p>chestnut</p>", visit=8), fetched_at_ms=900)
+    for number, (record, crawler) in enumerate([(before, "athens"), (after, "lima"), (late, "athens")]):
+        index.integrate(*package([record], crawler, number))
+    index.commit()
+    titles = [hit.title for hit in index.search(Request(text="walnut OR hazelnut OR chestnut")).hits]
+    assert titles == ["after"]
 
 
 def test_near_duplicates_are_folded_into_the_best(index: Index) -> None:

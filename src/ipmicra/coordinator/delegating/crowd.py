@@ -90,7 +90,9 @@ class Crowd:
 
     def _targets(self, connection: Connection) -> dict[Ground, Target]:
         """For each ground that is somebody's, a site to probe it by."""
-        query = select(site_rows.c.name).where(site_rows.c.state == SiteState.DELEGATED)
+        query = select(site_rows.c.name).where(
+            site_rows.c.state == SiteState.DELEGATED, site_rows.c.address != ""
+        )
         names = connection.execute(query.order_by(site_rows.c.name).limit(TARGETS_MAX)).scalars()
         rows = [sites.site_named(connection, name) for name in list(names)]
         targets = [target_of(row) for row in rows if row is not None]

@@ -124,6 +124,7 @@ class Delegator:
     def _new_desk(self, connection: Connection, office: Office, now_s: float) -> Desk:
         strategy = self._new_strategy()
         talks = Conversations(lambda: strategy.crawlers, self._caps, self._settings.probe_seconds_max)
+        hosts.prolong_leases(connection, now_s, self._settings.lease_seconds)
         crowd = Crowd(strategy)
         crowd.gather(connection, now_s)
         _log.info(

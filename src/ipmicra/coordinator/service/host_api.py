@@ -102,7 +102,7 @@ def _enrol(rooms: Rooms, enrolment: Enrolment, address: str) -> Enrolled:
         name = hosts.enrol(connection, enrolment.token, enrolment.public_key, address, now_s)
         events.note(connection, "host-enrolled", name, f"from {address}", now_s)
     _log.info("a host enrolled", extra={"host": name, "address": address})
-    return Enrolled(host=name, server_time_ms=int(now_s * 1000))
+    return Enrolled(host=name, server_time_ms=int(now_s * 1000), contact=rooms.contact)
 
 
 def _asked(rooms: Rooms, request: HttpRequest, body: bytes, at_once: bool) -> tuple[str, Orders | None]:

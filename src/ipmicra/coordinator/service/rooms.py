@@ -31,6 +31,7 @@ class Rooms:
     tree: Subnets
     settings: CoordinatorSettings
     name: str
+    contact: str = ""  # whom owners of sites can turn to; hosts put it into their User-Agent
     clock: Callable[[], float] = time.time
     bell: Bell = field(default_factory=Bell)
     news: threading.Event = field(default_factory=threading.Event)  # something for the leader to read

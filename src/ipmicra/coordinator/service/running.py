@@ -64,6 +64,7 @@ def run(settings: Settings, address: str, port: int, started: Callable[[], None]
         tree=subnets(settings.data_folder),
         settings=settings.coordinator,
         name=name,
+        contact=settings.crawler.contact,
     )
     try:
         with _workers(rooms, settings):

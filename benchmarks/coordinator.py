@@ -1,0 +1,272 @@
+"""How much does one coordinator process carry?
+
+    python -m benchmarks coordinator [--database postgresql://...] [--hosts 2000]
+
+Three figures, on SQLite and, where an address is given, on PostgreSQL beside it: sites delegated a second
+(the subnet known already, and with one probe each), packages and pages integrated a second, and hosts that
+hold a long poll open: memory each, and how long a new order takes to reach one of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import ipaddress
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterable
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from rich.console import Console
+from rich.table import Table
+from sqlalchemy import create_engine, text
+
+from ipmicra.carrier.package import digest_of, pack
+from ipmicra.carrier.record import PageSeen
+from ipmicra.coordinator import hosts, orders, packages, reports, sites
+from ipmicra.coordinator.delegating.names import Found
+from ipmicra.coordinator.delegating.office import Delegator
+from ipmicra.coordinator.integrating import Integrator
+from ipmicra.coordinator.package_stores import FilePackageStore
+from ipmicra.coordinator.packages import Arrival
+from ipmicra.coordinator.settings import CoordinatorSettings
+from ipmicra.coordinator.state.database import Database
+from ipmicra.crawler.decisions.urls import Url
+from ipmicra.crawler.extraction import extract
+from ipmicra.delegation.subnets import NoSubnets
+from ipmicra.dock.protocol import Heartbeat, OrderDone, Pause, ProbeResult, ProbeThese
+from ipmicra.dock.signature import Claim, signed_headers
+from ipmicra.lab.loopback.pages import made_sites
+from ipmicra.search.tantivy_index import TantivyIndex
+
+SITES = 2_000
+PACKAGES, PAGES_EACH = 20, 100
+POLL_PATH = "/v1/host/orders?wait=50"
+SETTINGS = CoordinatorSettings(
+    strategy="ipmicra@50",
+    probes_per_second_max=1e9,
+    probes_per_target_an_hour_max=10**9,
+    sites_at_once_max=SITES,
+)
+
+
+def main() -> None:
+    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    asked.add_argument("--database", help="a PostgreSQL database that may be emptied")
+    asked.add_argument("--hosts", type=int, default=2_000)
+    arguments = asked.parse_args()
+    table = Table("figure", "sqlite", *(["postgresql"] if arguments.database else []))
+    columns = []
+    for kind in ["sqlite"] + (["postgresql"] if arguments.database else []):
+        with tempfile.TemporaryDirectory(prefix="ipmicra-bench-") as folder:
+            address = f"sqlite:///{folder}/rows.sqlite" if kind == "sqlite" else arguments.database
+            columns.append(figures(Path(folder), address, arguments.hosts))
+    for name in columns[0]:
+        table.add_row(name, *(column[name] for column in columns))
+    Console().print(table)
+
+
+def figures(folder: Path, address: str, host_count: int) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for what in (delegating, integrating):
+        emptied(address)
+        database = Database(address)
+        try:
+            found |= what(database, folder)
+        finally:
+            database.close()
+    emptied(address)
+    return found | polling(address, folder, host_count)
+
+
+def emptied(address: str) -> None:
+    if address.startswith("sqlite"):
+        for path in Path(address.removeprefix("sqlite:///")).parent.glob("rows.sqlite*"):
+            path.unlink()
+        return
+    engine = create_engine(address.replace("postgresql:", "postgresql+psycopg:", 1))
+    with engine.begin() as connection:
+        connection.execute(text("DROP SCHEMA public CASCADE"))
+        connection.execute(text("CREATE SCHEMA public"))
+    engine.dispose()
+
+
+def delegating(database: Database, folder: Path) -> dict[str, str]:
+    """Sites at as many addresses, then as many more at the same ones."""
+    enrol(database, "lima", Ed25519PrivateKey.generate())
+
+    def look_up(names: Iterable[str]) -> dict[str, Found]:
+        return {name: (ipaddress.ip_address(0x0A000000 + int(name[9:15])),) for name in names}
+
+    delegator = Delegator(database, NoSubnets(), SETTINGS, look_up, "benchmark")
+    found = {}
+    for what, letter in (("one probe each", "a"), ("known already", "b")):
+        with database.begin() as connection:
+            names = [Url(f"https://{letter}{number:06}.example/") for number in range(SITES)]
+            sites.found(connection, names, time.time())
+        begun = time.perf_counter()
+        while True:
+            delegator.tick(time.time())
+            answer_probes(database)
+            with database.read() as connection:
+                if set(sites.counts(connection)) == {"delegated"}:
+                    break
+        found[f"sites delegated/s, {what}"] = f"{SITES / (time.perf_counter() - begun):,.0f}"
+    delegator.lay_down(time.time())
+    return found
+
+
+def answer_probes(database: Database) -> None:
+    with database.begin() as connection:
+        done = [
+            OrderDone(
+                number=order.number,
+                probes=tuple(
+                    ProbeResult(site=target.site, address=target.address, round_trip_ms=10.0)
+                    for target in order.body.targets
+                ),
+            )
+            for order in orders.open_orders(connection, "lima", time.time())
+            if isinstance(order.body, ProbeThese)
+        ]
+        reports.take(connection, "lima", Heartbeat(done=tuple(done)), time.time())
+
+
+def integrating(database: Database, folder: Path) -> dict[str, str]:
+    enrol(database, "lima", Ed25519PrivateKey.generate())
+    store = FilePackageStore(folder / "packages")
+    for number, site in enumerate(made_sites(1, PACKAGES, PAGES_EACH), start=1):
+        records = []
+        for path, page in site.pages.items():
+            url = f"http://{site.name}{path}"
+            seen = extract(page.html.encode(), "text/html; charset=utf-8", url)
+            records.append(PageSeen(url=url, visit=1, fetched_at_ms=1, page=seen))
+        data = pack(records, "lima", number)
+        packages.receive(database, store, Arrival("lima", number, digest_of(data), 0, data), time.time())
+    index = TantivyIndex(folder / f"index-{time.time_ns()}", writable=True)
+    worker = Integrator(database, store, index, "benchmark", 60)
+    begun, cpu = time.perf_counter(), time.process_time()
+    while worker.work(time.time()):
+        pass
+    took, cpu = time.perf_counter() - begun, time.process_time() - cpu
+    index.close()
+    pages = PACKAGES * PAGES_EACH
+    return {
+        "packages integrated/s": f"{PACKAGES / took:,.1f}",
+        "pages integrated/s": f"{pages / took:,.0f}",
+        "pages integrated/s of processor": f"{pages / cpu:,.0f}",
+    }
+
+
+def enrol(database: Database, name: str, key: Ed25519PrivateKey) -> None:
+    now_s = time.time()
+    with database.begin() as connection:
+        hosts.register(connection, name, f"token of {name}", now_s, 60)
+        public = key.public_key().public_bytes_raw()
+        hosts.enrol(connection, f"token of {name}", public, "192.0.2.1", now_s)
+        hosts.renew_lease(connection, name, now_s, 3600)
+        hosts.keep_report(connection, name, {"awake": True})
+
+
+# --- long polls -----------------------------------------------------------------------------------
+
+
+def polling(address: str, folder: Path, count: int) -> dict[str, str]:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    database = Database(address)
+    keys = {f"host-{number}": Ed25519PrivateKey.generate() for number in range(count)}
+    for name, key in keys.items():
+        enrol(database, name, key)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ipmicra", "--set", f"general.data_folder={folder}", "coordinator", "run",
+         "--listen", f"127.0.0.1:{port}", "--database", address],
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        return asyncio.run(polled(database, port, process.pid, keys))
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(60)
+        database.close()
+
+
+async def polled(
+    database: Database, port: int, pid: int, keys: dict[str, Ed25519PrivateKey]
+) -> dict[str, str]:
+    await asyncio.to_thread(until_ready, port)
+    before = memory_bytes(pid)
+    lines = {name: await ask(port, name, key) for name, key in keys.items()}
+    while waiting_polls(await asyncio.to_thread(read, port, "/metrics")) < len(keys):
+        await asyncio.sleep(0.1)
+    memory = memory_bytes(pid) - before
+    delays = []
+    for name in list(keys)[:20]:
+        with database.begin() as connection:
+            orders.give(connection, name, Pause(), "", time.time())
+        begun = time.perf_counter()
+        await lines[name][0].readuntil(b"\r\n\r\n")
+        delays.append(time.perf_counter() - begun)
+    begun = time.perf_counter()
+    await asyncio.to_thread(read, port, "/health")
+    health = time.perf_counter() - begun
+    for _, writer in lines.values():
+        writer.close()
+    return {
+        "hosts holding a poll": f"{len(keys):,}",
+        "memory a poll, KiB": f"{memory / len(keys) / 1024:,.1f}",
+        "order to host, median ms": f"{sorted(delays)[len(delays) // 2] * 1000:,.0f}",
+        "/health meanwhile, ms": f"{health * 1000:,.1f}",
+    }
+
+
+async def ask(
+    port: int, name: str, key: Ed25519PrivateKey
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    claim = Claim(name, "orders", time.time_ns() // 1_000_000, 1, b"")
+    headers = signed_headers(key, "POST", POLL_PATH, b"", claim)
+    head = "".join(f"{header}: {value}\r\n" for header, value in headers.items())
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(f"POST {POLL_PATH} HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n{head}\r\n".encode())
+    await writer.drain()
+    return reader, writer
+
+
+def waiting_polls(metrics: str) -> int:
+    return int(
+        next(line for line in metrics.splitlines() if line.startswith("ipmicra_polls")).split()[1]
+    )
+
+
+def until_ready(port: int) -> None:
+    while True:
+        try:
+            read(port, "/ready")
+            return
+        except OSError:
+            time.sleep(0.1)
+
+
+def read(port: int, path: str) -> str:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=60) as answer:
+        told: str = answer.read().decode()
+        return told
+
+
+def memory_bytes(pid: int) -> int:
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+if __name__ == "__main__":
+    main()
