@@ -21,6 +21,7 @@ from tests.delegation.worlds import driven, tree_of
 COUNTRIES = ("DE", "US", "JP", "BR", "AU", "ZA")
 CENTRES = ((50, 9), (40, -95), (36, 138), (-20, -47), (-33, 148), (-28, 26))
 BLOCKS = 96  # /16s from 20.0.0.0 on; every sixteenth is the cloud's, whose /24s are anywhere
+ROOMS = 24
 
 
 class MadeWorld:
@@ -82,6 +83,21 @@ class MadeWorld:
             return Answer(self.round_trip_ms(int(probe.crawler[1:]), target))
 
         return driven(strategy.delegate(target, 0.0), tell)
+
+
+class CloudWorld(MadeWorld):
+    """Machine rooms and crawlers anywhere; an address may be in any room, and tells nothing of it."""
+
+    def __init__(self, seed: int, crawlers: int = 10) -> None:
+        super().__init__(seed, crawlers)
+        dice = np.random.default_rng(seed)
+        self.rooms = dice.uniform((-50, -150), (60, 150), (ROOMS, 2))
+        self.crawlers = dice.uniform((-50, -150), (60, 150), (crawlers, 2))
+        self.room_of = dice.integers(ROOMS, size=(BLOCKS, 256))
+
+    def round_trip_ms(self, crawler: int, target: Target) -> float:
+        room = self.room_of[target.address.packed[1], target.address.packed[2]]
+        return 1.0 + round(_apart_ms(self.crawlers[crawler], self.rooms[room]))
 
 
 def name_of(number: int) -> CrawlerId:

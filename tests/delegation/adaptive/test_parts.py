@@ -17,7 +17,8 @@ from ipmicra.delegation.adaptive.city_points import places_by_country
 from ipmicra.delegation.adaptive.examples import Examples, Kind
 from ipmicra.delegation.adaptive.facts import Facts, country_number, facts_of, neighbourhoods
 from ipmicra.delegation.adaptive.geography import distances_km, fitted, unit_vectors
-from ipmicra.delegation.adaptive.mutual import Mutual, filled
+from ipmicra.delegation.adaptive.mutual import Mutual, filled, spacing_ms
+from ipmicra.delegation.adaptive.price import price_factor
 from ipmicra.delegation.adaptive.spreads import FIRST_SHIFT_MS, Spreads
 from ipmicra.delegation.adaptive.worth import expected_savings_ms, nearest_shares, sifted
 from ipmicra.delegation.crawlers import CrawlerProfile
@@ -176,7 +177,7 @@ def test_spreads_shrink_where_answers_are_foretold() -> None:
         residual = np.array([[dice.gauss(0, 0.5)]])
         values = np.array([[40.0]])
         spreads.learn(residual, values, spreads.of(values, np.zeros((1, 1)), kinds), kinds, weights)
-        spreads.learn_shift(np.array([0.1]), np.array([0.01]), weights)
+        spreads.learn_shift(np.array([0.1]), np.array([0.01]), kinds, weights)
     assert 0.2 < spreads.of(values, np.zeros((1, 1)), kinds)[0, 0] < 1.5
     assert spreads.shift_variance < FIRST_SHIFT_MS**2 / 4
 
@@ -192,3 +193,41 @@ def test_agreement_is_doubted_until_enough_sites_say_so() -> None:
     assert agreement.doubt(subnet, a) == pytest.approx(2 / 11)
     agreement.forget(a)
     assert agreement.doubt(subnet, b) == 0.5
+
+
+def test_twins_count_for_more_where_they_explain_more() -> None:
+    spreads, kinds = Spreads(), np.array([Kind.SITE, Kind.TWIN, Kind.PLACE], dtype=np.int64)
+    first = spreads.shares()[Kind.TWIN]
+    for _ in range(50):
+        spreads.learn_twins(kinds, np.array([0.1, 0.8, 0.1]))
+    shares = spreads.shares()
+    assert shares[Kind.TWIN] > 0.6 > first
+    assert shares[Kind.SITE] + shares[Kind.TWIN] == pytest.approx(1.0)
+
+
+def test_a_twins_own_doubt_is_not_held_against_machine_rooms() -> None:
+    kinds, weights, values = np.array([Kind.TWIN], dtype=np.int64), np.ones(1), np.array([[40.0]])
+    sure, unsure = Spreads(), Spreads()
+    for spreads, doubt in ((sure, 0.0), (unsure, 20.0)):
+        for _ in range(50):
+            width = spreads.of(values, np.array([[doubt]]), kinds)
+            spreads.learn(np.array([[8.0]]), values, width, kinds, weights)
+    assert sure.factors[Kind.TWIN] > 4.0
+    assert unsure.factors[Kind.TWIN] < 1.5
+
+
+@pytest.mark.parametrize(
+    ("spacing_ms", "factor"),
+    [(None, 1.0), (30.0, 1.0), (120.0, 2.0), (7.5, 0.5), (500.0, 2.0), (0.1, 0.5)],
+)
+def test_a_probe_costs_more_where_crawlers_are_far_apart(
+    spacing_ms: float | None, factor: float
+) -> None:
+    assert price_factor(spacing_ms) == pytest.approx(factor)
+
+
+def test_the_spacing_is_to_the_nearest_neighbour_that_is_measured() -> None:
+    mutual = np.array([[0.0, 10.0, np.nan], [10.0, 0.0, 80.0], [np.nan, 80.0, 0.0]])
+    assert spacing_ms(mutual) == 10.0
+    assert spacing_ms(np.zeros((1, 1))) is None
+    assert spacing_ms(np.zeros((0, 0))) is None

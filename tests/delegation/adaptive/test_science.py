@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.delegation.adaptive.made_worlds import MadeWorld, accuracy_and_probes
+from tests.delegation.adaptive.made_worlds import CloudWorld, MadeWorld, accuracy_and_probes
 
 SITES = 250
 
@@ -35,9 +35,10 @@ def test_a_dearer_probe_is_asked_for_less_often() -> None:
 
 
 def test_what_was_learnt_saves_probes() -> None:
+    """At half a millisecond a probe: these crawlers' spacing makes that of the price set."""
     world = MadeWorld(6)
     learnt, forgetful = (
-        accuracy_and_probes(world, world.strategy(positions=False, price=0.5, sites=sites), SITES)
+        accuracy_and_probes(world, world.strategy(positions=False, price=0.35, sites=sites), SITES)
         for sites in (True, False)
     )
     assert learnt[1] < forgetful[1] - 0.1
@@ -55,3 +56,12 @@ def test_beliefs_do_not_confirm_themselves() -> None:
 def test_a_single_crawler_needs_one_probe_a_site() -> None:
     world = MadeWorld(7, crawlers=1)
     assert accuracy_and_probes(world, world.strategy(), 40) == (1.0, 1.0)
+
+
+def test_machine_rooms_are_recognised_by_an_answer_or_two() -> None:
+    """Addresses say nothing here, so the first probe is a guess. Without twins rooms near each other
+    were not told apart: 3.2 probes a site, 95 % right."""
+    world = CloudWorld(8)
+    right, probes = accuracy_and_probes(world, world.strategy(positions=False, price=0.5), SITES)
+    assert right >= 0.98
+    assert probes <= 2.6

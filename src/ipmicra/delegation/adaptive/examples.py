@@ -25,6 +25,7 @@ class Kind(IntEnum):
     SITE = 0  # measured in part, the rest believed
     CRAWLER = 1  # somebody next door to a crawler
     PLACE = 2  # somebody in a town, by distance
+    TWIN = 3  # a site again, taken for one of the same machine room: no shift, hardly a spread
 
 
 class Examples:

@@ -23,7 +23,8 @@ from ipmicra.delegation.adaptive.geography import (
     fitted,
     unit_vectors,
 )
-from ipmicra.delegation.adaptive.mutual import UNMEASURED_MS, Mutual, filled, middle_ms
+from ipmicra.delegation.adaptive.mutual import UNMEASURED_MS, Mutual, filled, middle_ms, spacing_ms
+from ipmicra.delegation.adaptive.price import price_factor
 from ipmicra.delegation.adaptive.settings import AdaptiveSettings
 from ipmicra.delegation.crawlers import CrawlerProfile
 from ipmicra.delegation.probes import CrawlerId
@@ -49,6 +50,7 @@ class Experience:
         self.fixed = Examples(0, 1)
         self.model = DistanceModel()
         self.wrong_ms = UNMEASURED_MS / 2  # what a wrong crawler costs: half of what is between two
+        self.price_factor = 1.0  # of the price of a probe, by how far apart neighbours are
         self.row_of: dict[IPAddress, int] = {}
         self._address_at: dict[int, IPAddress] = {}
         self._tree = tree
@@ -139,6 +141,7 @@ class Experience:
         self._built_at_pairs = self.mutual.known_pairs
         self._near.clear()
         self.wrong_ms = middle_ms(self.mutual.round_trips_ms) / 2
+        self.price_factor = price_factor(spacing_ms(self.mutual.round_trips_ms))
         positions = self.mutual.positions()
         points = unit_vectors(positions[:, 0], positions[:, 1])
         between_km = distances_km(points, points)

@@ -28,8 +28,9 @@ def ties_step(belief: Belief) -> Step:
 
 def candidates_step(belief: Belief, crawlers: Sequence[CrawlerProfile]) -> Step:
     """The likeliest crawlers: expected round trip, probability of being the nearest, bound."""
-    means = np.asarray(belief.weights @ belief.means_ms, dtype=np.float64)
-    shares = nearest_shares(belief.weights, belief.means_ms)
+    _, weights, means_ms, _ = belief.foretold()
+    means = np.asarray(weights @ means_ms, dtype=np.float64)
+    shares = nearest_shares(weights, means_ms)
     shown = np.argsort(means - shares * means.max(initial=1.0), kind="stable")[:CANDIDATES_SHOWN]
     return Step(
         "believed",

@@ -94,3 +94,11 @@ def middle_ms(mutual_ms: Floats) -> float:
     """The median of what crawlers measured among themselves."""
     known = mutual_ms[np.isfinite(mutual_ms) & (mutual_ms > 0)]
     return float(np.median(known)) if len(known) else UNMEASURED_MS
+
+
+def spacing_ms(mutual_ms: Floats) -> float | None:
+    """How far a crawler's nearest neighbour is, in the middle; None where nothing is measured."""
+    others = np.where(np.isfinite(mutual_ms) & (mutual_ms > 0), mutual_ms, np.inf)
+    nearest = others.min(axis=1, initial=np.inf)
+    known = nearest[np.isfinite(nearest)]
+    return float(np.median(known)) if len(known) else None

@@ -8,7 +8,9 @@ import msgspec
 class AdaptiveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`price` trades accuracy for probes; the others bound time and memory and seldom need a hand."""
 
-    price: float = 1.0  # ms a probe must be expected to save; higher: fewer probes, further crawlers
+    # ms a probe must be expected to save, where crawlers are 30 ms apart (price.py); higher: fewer
+    # probes, further crawlers
+    price: float = 1.0
     explore: float = 0.05  # share of sites that get one probe more; higher: more probes, truer examples
     sites_max: int = 4096  # sites remembered as examples, 16 bytes a crawler each; the oldest goes first
     examples_max: int = 400  # examples weighed for a site; more: slower, hardly better

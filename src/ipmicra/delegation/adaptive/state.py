@@ -51,6 +51,8 @@ class AdaptiveState(msgspec.Struct, frozen=True):
     spreads_seen: list[float]
     shift_variance: float
     shifts_seen: float
+    twins: float
+    twins_seen: float
 
 
 def state_of(strategy: Adaptive) -> AdaptiveState:
@@ -68,6 +70,8 @@ def state_of(strategy: Adaptive) -> AdaptiveState:
         spreads_seen=spreads.seen.tolist(),
         shift_variance=spreads.shift_variance,
         shifts_seen=spreads.shifts_seen,
+        twins=spreads.twins,
+        twins_seen=spreads.twins_seen,
     )
 
 
@@ -77,6 +81,7 @@ def restore(strategy: Adaptive, state: AdaptiveState) -> None:
     strategy.ties.right, strategy.ties.chances = np.array(state.ties_right), np.array(state.ties_chances)
     spreads.factors, spreads.seen = np.array(state.spread_factors), np.array(state.spreads_seen)
     spreads.shift_variance, spreads.shifts_seen = state.shift_variance, state.shifts_seen
+    spreads.twins, spreads.twins_seen = state.twins, state.twins_seen
     for subnet in state.subnets:
         present = {c: count for c, count in subnet.counts.items() if c in strategy.crawlers}
         if len(present) == len(subnet.counts):

@@ -78,7 +78,12 @@ class Adaptive(LearningStrategy):
 
     def _agrees(self, subnet: Subnet, owner: CrawlerId) -> bool:
         doubt = self.agreement.doubt(self.tree.range_of(subnet), owner)
-        return doubt * self.experience.wrong_ms < self._settings.price
+        return doubt * self.experience.wrong_ms < self._price_ms
+
+    @property
+    def _price_ms(self) -> float:
+        """Of a probe, among the crawlers that are there."""
+        return self._settings.price * self.experience.price_factor
 
     # --- deciding -------------------------------------------------------------
 
@@ -115,9 +120,9 @@ class Adaptive(LearningStrategy):
             if column is None:
                 break
             crawler = self.experience.mutual.profiles[column].id
-            if saving_ms < self._settings.price:
+            if saving_ms < (price_ms := self._price_ms):
                 if not curious:
-                    inquiry.steps.append(stop_step(crawler, saving_ms, self._settings.price))
+                    inquiry.steps.append(stop_step(crawler, saving_ms, price_ms))
                     break
                 curious = False
                 inquiry.note("curious", "one probe more, so that beliefs do not confirm themselves")
@@ -164,7 +169,7 @@ class Adaptive(LearningStrategy):
     def _become_wiser(self, inquiry: Inquiry, facts: Facts, belief: Belief) -> None:
         same = belief.values_ms.shape[1] == len(self.experience.mutual)
         if same and belief.columns:
-            self.ties.learn(belief.prior, belief.weights)
+            self.ties.learn(belief.prior, belief.by_example())
             belief.teach()
             if self._settings.sites:
                 self.experience.remember(inquiry.target.address, facts, *belief.summary())

@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from ipmicra.delegation.adaptive.arrays import Floats, Whole
-from ipmicra.delegation.adaptive.belief import WEIGHT_MIN, Belief
+from ipmicra.delegation.adaptive.belief import Belief
 
 COLUMNS_EXACT = 64  # more crawlers than this are sifted by a cheap upper bound first
 
@@ -26,21 +26,23 @@ def _improvement(score: float) -> float:
     return score * 0.5 * (1 + math.erf(score / math.sqrt(2))) + density
 
 
-SCORES: Floats = np.linspace(-5.0, 5.0, 401)
-IMPROVEMENTS: Floats = np.array([_improvement(float(score)) for score in SCORES])
+# Looked up, not computed: beyond five spreads it is 0 on one side and the score on the other.
+STEPS, REACH = 256, 5  # of the table: steps for a spread, spreads to either side
+IMPROVEMENTS: Floats = np.array(
+    [_improvement((n + 0.5) / STEPS - REACH) for n in range(2 * REACH * STEPS)]
+)
 
 
 def expected_savings_ms(weights: Floats, means: Floats, spreads: Floats, best_ms: float) -> Floats:
     """For each column, the expectation of how far a probe falls below the best answer."""
     scores = (best_ms - means) / spreads
-    improvements = np.maximum(np.interp(scores, SCORES, IMPROVEMENTS), scores)
+    entries = (scores * STEPS + REACH * STEPS).astype(np.int64)
+    improvements = np.maximum(IMPROVEMENTS.take(entries, mode="clip"), scores)
     return np.asarray(weights @ (spreads * improvements), dtype=np.float64)
 
 
 def sifted(weights: Floats, means: Floats, spreads: Floats, best_ms: float) -> Whole:
-    """Columns that may be worth asking: all when few, else those that promise most at their luckiest."""
-    if means.shape[1] <= COLUMNS_EXACT:
-        return np.arange(means.shape[1])
+    """Of many columns those that promise most at their luckiest."""
     promise = weights @ np.maximum(best_ms - means + spreads, 0.0)
     return np.sort(np.argpartition(-promise, COLUMNS_EXACT)[:COLUMNS_EXACT])
 
@@ -58,18 +60,13 @@ def choice(belief: Belief, askable: Whole, best_ms: float | None) -> tuple[int |
     """
     if not len(askable):
         return None, 0.0
+    _, weights, means, spreads = belief.foretold()
     if best_ms is None:
-        shares = nearest_shares(belief.weights, belief.means_ms[:, askable])
+        shares = nearest_shares(weights, means[:, askable])
         return int(askable[np.argmax(shares)]), np.inf
-    weights, means, spreads = _heavy(belief, askable)
-    sieve = sifted(weights, means, spreads, best_ms)
-    savings = expected_savings_ms(weights, means[:, sieve], spreads[:, sieve], best_ms)
-    winner = int(np.argmax(savings))
-    return int(askable[sieve[winner]]), float(savings[winner])
-
-
-def _heavy(belief: Belief, askable: Whole) -> tuple[Floats, Floats, Floats]:
-    """Weights, means and spreads of the examples that still count, for the crawlers still to ask."""
-    rows = np.flatnonzero(belief.weights >= WEIGHT_MIN)
-    cells = np.ix_(rows, askable)
-    return belief.weights[rows], belief.means_ms[cells], belief.open_spreads_ms[cells]
+    many = means.shape[1] > COLUMNS_EXACT
+    sieve = sifted(weights, means, spreads, best_ms) if many else slice(None)
+    savings: Floats = np.zeros(means.shape[1])
+    savings[sieve] = expected_savings_ms(weights, means[:, sieve], spreads[:, sieve], best_ms)
+    winner = int(askable[np.argmax(savings[askable])])
+    return winner, float(savings[winner])
