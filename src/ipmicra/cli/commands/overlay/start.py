@@ -1,0 +1,39 @@
+"""`ipmicra overlay start`: the first peer of a new network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ipmicra.cli import terminal
+from ipmicra.cli.overlay_peer import listen_option, point_of, point_option, served
+from ipmicra.overlay.live.network_file import make
+
+
+@click.command()
+@click.argument("network", type=click.Path(path_type=Path, dir_okay=False))
+@listen_option
+@point_option
+@click.option(
+    "--reach", type=float, default=300.0, show_default=True, help="Half a side of the space, ms."
+)
+@click.option(
+    "--scheme", default="MP/slab", show_default=True, help="How zones are split for newcomers."
+)
+def command(network: Path, listen: str, point: str, reach: float, scheme: str) -> None:
+    """Make the file of a new network and be its first peer, until Ctrl-C.
+
+    The file holds the network's secret: bring it to the other peers by a way that you trust. The point is
+    where this machine stands in network coordinates, in ms; all points of a network have as many numbers.
+
+    \b
+    Examples:
+      ipmicra overlay start net.json --listen 127.0.0.1:7400 --point 0,0,0
+      ipmicra overlay start net.json --listen 192.0.2.1:7400 --point 10,-4,2 --reach 500
+    """
+    place = point_of(point)
+    sides = (reach,) * len(place)
+    made = make(network, tuple(-side for side in sides), sides, scheme)
+    terminal.remark(f"made {network}; listening at {listen}")
+    served(made, listen, place, via=None)

@@ -1,0 +1,32 @@
+"""`ipmicra overlay submit`: a site for the network, by way of any peer."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import click
+
+from ipmicra.cli import terminal
+from ipmicra.cli.overlay_peer import point_of, point_option
+from ipmicra.overlay.live import asking
+from ipmicra.overlay.live.frames import Seal
+from ipmicra.overlay.live.network_file import read
+
+
+@click.command()
+@click.argument("network", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("via", metavar="ADDRESS")
+@click.argument("site")
+@point_option
+def command(network: Path, via: str, site: str, point: str) -> None:
+    """Give a site to any peer; it is routed to the peer whose zone holds its point.
+
+    \b
+    Examples:
+      ipmicra overlay submit net.json 192.0.2.9:7400 example.org --point 12,-5,2
+    """
+    shared = read(network)
+    seal = Seal(shared.secret.encode())
+    asyncio.run(asking.submit(site, point_of(point), shared.space, via, seal))
+    terminal.remark(f"{site} is on its way home")

@@ -1,0 +1,60 @@
+"""What all peers of one network share, in one file: the space they divide and the secret they speak with.
+
+Law: whoever has the file is trusted. It is made readable to its owner alone.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+import msgspec
+
+from ipmicra.errors import OperatorFault
+from ipmicra.overlay.can.box import Box
+from ipmicra.overlay.can.splitting import Switch
+
+SECRET_BYTES = 32
+
+
+class NetworkFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The contents, as JSON."""
+
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    secret: str
+    scheme: str = "MP/slab"
+
+    @property
+    def space(self) -> Box:
+        return Box(self.low, self.high)
+
+
+def make(path: Path, low: tuple[float, ...], high: tuple[float, ...], scheme: str) -> NetworkFile:
+    """A new network; a file that is there already is somebody's network and is let be."""
+    Switch.parse(scheme)
+    made = NetworkFile(low, high, secrets.token_hex(SECRET_BYTES), scheme)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise OperatorFault(
+            f"{path} is there already: join that network, or name another file"
+        ) from None
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(msgspec.json.format(msgspec.json.encode(made)))
+    return made
+
+
+def read(path: Path) -> NetworkFile:
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=NetworkFile)
+    except OSError as error:
+        raise OperatorFault(f"{path} cannot be read: {error.strerror}; copy it from a peer") from None
+    except msgspec.MsgspecError as error:
+        raise OperatorFault(f"{path} is no network file: {error}") from None
+    if len(found.low) != len(found.high) or not all(
+        low < high for low, high in zip(found.low, found.high, strict=True)
+    ):
+        raise OperatorFault(f"{path}: the space is empty: {found.low} to {found.high}")
+    return found

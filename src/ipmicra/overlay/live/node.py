@@ -1,0 +1,153 @@
+"""A peer and a listening socket -> a peer that takes part.
+
+One event loop: messages are handled one after the other, ticks come between them. What the peer decides
+about crawling shows in `peer.book`; whoever crawls looks there (`on_change`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+
+from ipmicra.errors import HostFault
+from ipmicra.overlay.can.box import Box
+from ipmicra.overlay.can.messages import Card, Measure, Outgoing, PeerId
+from ipmicra.overlay.can.peer import Peer
+from ipmicra.overlay.live.frames import AskStatus, Seal, Spoken, Status, length_of
+from ipmicra.overlay.live.lines import Lines
+
+TICK_SECONDS = 0.5
+JOIN_AGAIN_SECONDS = 5.0
+
+Probe = Callable[[str], Awaitable[float | None]]
+Heard = Callable[[], None]
+
+
+async def no_probe(site: str) -> float | None:
+    """Where nobody can time a round trip, coordinates decide."""
+    return None
+
+
+class Node:
+    """One peer over sockets. `run` serves until it is cancelled, or until the peer has left."""
+
+    def __init__(
+        self,
+        peer: Peer,
+        space: Box,
+        seal: Seal,
+        probe: Probe = no_probe,
+        on_change: Heard = lambda: None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.peer = peer
+        self.frames_refused = 0
+        self._space = space
+        self._seal = seal
+        self._probe = probe
+        self._on_change = on_change
+        self._clock = clock
+        self._lines: Lines | None = None
+        self._tasks: asyncio.TaskGroup | None = None
+        self._readers: set[asyncio.Task[None]] = set()
+
+    async def run(self, via: str | None, ready: Callable[[], object] = lambda: None) -> None:
+        """Found the network, or join it through the peer at `via`; then take part."""
+        host, _, port = self.peer.card.address.rpartition(":")
+        server = await asyncio.start_server(self._listen, host.strip("[]"), int(port))
+        async with server, asyncio.TaskGroup() as tasks:
+            self._tasks = tasks
+            self._lines = Lines(tasks, self._sealed, self._lost)
+            if via is None:
+                self.peer.found()
+            ready()
+            try:
+                await self._take_part(via)
+                await asyncio.sleep(TICK_SECONDS)  # the last words are on their way
+            finally:
+                self._lines.close()
+                for reader in self._readers:
+                    reader.cancel()
+
+    async def _take_part(self, via: str | None) -> None:
+        join_at_s = 0.0
+        while not self.peer.has_left:
+            now_s = self._clock()
+            if via is not None and not self.peer.zones and now_s >= join_at_s:
+                join_at_s = now_s + JOIN_AGAIN_SECONDS
+                self.send(self.peer.join(Card(PeerId(""), (), (), address=via)))
+            if self.peer.zones:
+                self.send(self.peer.tick(now_s))
+            await asyncio.sleep(TICK_SECONDS)
+
+    def leave(self) -> None:
+        self.send(self.peer.leave(self._clock()))
+
+    def send(self, outgoing: list[Outgoing]) -> None:
+        assert self._lines is not None, "the node is not running"
+        for letter in outgoing:
+            if letter.to.address == self.peer.card.address:
+                self._handle_soon(letter)
+            elif letter.to.address:
+                self._lines.send(letter)
+        self._begin_probes()
+        self._on_change()
+
+    def _handle_soon(self, letter: Outgoing) -> None:
+        """A message to myself goes round the loop once, like any other."""
+        asyncio.get_running_loop().call_soon(
+            lambda: self.send(self.peer.handle(letter.message, self._clock()))
+        )
+
+    def _begin_probes(self) -> None:
+        assert self._tasks is not None
+        for wanted in self.peer.probes_wanted():
+            self._tasks.create_task(self._answer(wanted))
+
+    async def _answer(self, wanted: Measure) -> None:
+        round_trip_ms = await self._probe(wanted.site)
+        self.send(self.peer.probed(wanted, round_trip_ms))
+
+    def _sealed(self, outgoing: Outgoing) -> bytes:
+        return self._seal.sealed(outgoing.message, outgoing.to.address, self._clock())
+
+    def _lost(self, outgoing: Outgoing) -> None:
+        self.send(self.peer.undelivered(outgoing))
+
+    # --- what comes in ------------------------------------------------------------------------
+
+    async def _listen(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._readers.add(task)
+        try:
+            while True:
+                frame = await reader.readexactly(length_of(await reader.readexactly(4)))
+                message = self._seal.opened(frame, self.peer.card.address, self._clock())
+                await self._heard(message, writer)
+        except HostFault:
+            self.frames_refused += 1
+        except (asyncio.IncompleteReadError, asyncio.CancelledError, OSError):
+            pass
+        finally:
+            self._readers.discard(task)
+            writer.close()
+
+    async def _heard(self, message: Spoken, writer: asyncio.StreamWriter) -> None:
+        if isinstance(message, AskStatus):
+            writer.write(self._seal.sealed(self.status(), "", self._clock()))
+            await writer.drain()
+        elif not isinstance(message, Status):
+            self.send(self.peer.handle(message, self._clock()))
+
+    def status(self) -> Status:
+        peer = self.peer
+        return Status(
+            peer.card,
+            self._space,
+            tuple(peer.table.cards()),
+            tuple(sorted(peer.book.homed)),
+            tuple(sorted(peer.book.crawled)),
+            peer.letters_lost,
+        )

@@ -1,0 +1,126 @@
+"""Live peers on loopback: real processes, real sockets, one of them killed."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from random import Random
+
+import pytest
+
+from ipmicra.errors import HostFault
+from ipmicra.overlay.can.messages import Card, PeerId, Release
+from ipmicra.overlay.live.asking import status_of, submit
+from ipmicra.overlay.live.frames import CLOCK_SKEW_S, Seal, Status, length_of
+from tests.overlay.network import random_point
+from tests.overlay.peers_process import SECRET, SPACE
+
+PROCESSES, PEERS_EACH, SITES = 3, 4, 24
+SECONDS_TO_HEAL = 30.0
+
+
+@pytest.fixture
+def ports() -> list[int]:
+    """Free ones, as far as the kernel can promise."""
+    found = []
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(PROCESSES * PEERS_EACH)]
+    for listening in sockets:
+        found.append(listening.getsockname()[1])
+        listening.close()
+    return found
+
+
+@pytest.fixture
+def processes(ports: list[int]) -> Iterator[list[subprocess.Popen[str]]]:
+    via, started = f"127.0.0.1:{ports[0]}", []
+    for number in range(PROCESSES):
+        mine = map(str, ports[number * PEERS_EACH : (number + 1) * PEERS_EACH])
+        command = [sys.executable, "-m", "tests.overlay.peers_process", via, *mine]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        started.append(process)
+    yield started
+    for process in started:
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+async def told(ports: list[int]) -> list[Status]:
+    return [await status_of(f"127.0.0.1:{port}", Seal(SECRET)) for port in ports]
+
+
+def faults(peers: list[Status]) -> list[str]:
+    """What is not yet as it should be among these peers."""
+    found = []
+    filled = sum(zone.volume for peer in peers for zone in peer.card.zones) / SPACE.volume
+    if abs(filled - 1) > 1e-9:
+        found.append(f"zones fill {filled:.6f} of the space")
+    for which in ("homed", "crawled"):
+        sites = [site for peer in peers for site in getattr(peer, which)]
+        if not len(sites) == len(set(sites)) == SITES:
+            found.append(f"{len(sites)} {which}, {len(set(sites))} different")
+    return found
+
+
+def until(check: Callable[[], list[str]], seconds: float) -> None:
+    """Ask again and again until nothing is wrong."""
+    end = time.monotonic() + seconds
+    while (wrong := check()) and time.monotonic() < end:
+        time.sleep(0.25)
+    assert wrong == []
+
+
+def test_a_killed_process_of_peers_is_taken_over(
+    ports: list[int], processes: list[subprocess.Popen[str]]
+) -> None:
+    def all_joined() -> list[str]:
+        return [
+            f"{peer.card.peer} has no zone" for peer in asyncio.run(told(ports)) if not peer.card.zones
+        ]
+
+    until(all_joined, 20)
+    dice = Random(1)
+    for number in range(SITES):
+        any_peer = f"127.0.0.1:{dice.choice(ports)}"
+        point = random_point(dice, SPACE)
+        asyncio.run(submit(f"s{number}.example", point, SPACE, any_peer, Seal(SECRET)))
+    until(lambda: faults(asyncio.run(told(ports))), 10)
+    time.sleep(1.5)  # a greeting's time: what was submitted this very moment has no copy yet
+    processes[1].kill()
+    processes[1].wait()
+    left = ports[:PEERS_EACH] + ports[2 * PEERS_EACH :]
+    until(lambda: faults(asyncio.run(told(left))), SECONDS_TO_HEAL)
+
+
+def test_a_frame_opens_only_with_the_secret_at_its_address_and_in_time() -> None:
+    seal, message = Seal(b"one"), Release("s.example", 3, Card(PeerId("nobody"), (0.0,), ()))
+    frame = seal.sealed(message, "127.0.0.1:1", now_s=100.0)
+    assert length_of(frame[:4]) == len(frame) - 4
+    assert seal.opened(frame[4:], "127.0.0.1:1", now_s=100.5) == message
+    for other, me, now_s in [
+        (Seal(b"two"), "127.0.0.1:1", 100.0),
+        (seal, "127.0.0.1:2", 100.0),
+        (seal, "127.0.0.1:1", 101.0 + CLOCK_SKEW_S),
+    ]:
+        with pytest.raises(HostFault):
+            other.opened(frame[4:], me, now_s)
+    with pytest.raises(HostFault):
+        seal.opened(frame[4:-1] + b"?", "127.0.0.1:1", now_s=100.0)
+
+
+def test_a_stranger_without_the_secret_learns_nothing(
+    ports: list[int], processes: list[subprocess.Popen[str]]
+) -> None:
+    with pytest.raises(HostFault, match="did not answer"):
+        asyncio.run(status_of(f"127.0.0.1:{ports[0]}", Seal(b"guessed")))
+    assert asyncio.run(told(ports[:1]))[0].card.peer == f"peer-{ports[0]}"
+    with socket.create_connection(("127.0.0.1", ports[0])) as stranger:
+        stranger.sendall(b"\xff" * 64)
+        assert stranger.recv(1) == b""

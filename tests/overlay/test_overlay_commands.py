@@ -1,0 +1,73 @@
+"""`ipmicra overlay` as an operator types it: two peers, a site, and one that leaves."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ipmicra.errors import OperatorFault
+from ipmicra.overlay.live.network_file import make, read
+
+
+def overlay(*words: str) -> list[str]:
+    return [sys.executable, "-m", "ipmicra", "overlay", *words]
+
+
+def free_address() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return f"127.0.0.1:{listening.getsockname()[1]}"
+
+
+def status(network: Path, address: str) -> dict[str, Any]:
+    """Asked until the peer has a zone."""
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        asked = subprocess.run(
+            overlay("status", str(network), address, "--json"), capture_output=True, check=False
+        )
+        if asked.returncode == 0:
+            found: dict[str, Any] = json.loads(asked.stdout)
+            if found["card"][2]:
+                return found
+    raise AssertionError(f"{address} has no zone")
+
+
+def test_two_peers_share_a_site_and_one_leaves(tmp_path: Path) -> None:
+    network, first, second = tmp_path / "net.json", free_address(), free_address()
+    place = ("--point", "10,0,0")
+    starting = overlay("start", str(network), "--listen", first, "--point", "-10,0,0")
+    with subprocess.Popen(starting) as one:
+        try:
+            status(network, first)
+            joining = overlay("join", str(network), first, "--listen", second, *place)
+            with subprocess.Popen(joining) as two:
+                assert status(network, second)["neighbours"]
+                submitting = overlay("submit", str(network), first, "near-two.example", *place)
+                assert subprocess.run(submitting, check=False).returncode == 0
+                assert status(network, second)["homed"] == ["near-two.example"]
+                two.send_signal(signal.SIGTERM)
+                assert two.wait(30) == 0
+            left = status(network, first)
+            assert left["homed"] == left["crawled"] == ["near-two.example"]
+        finally:
+            one.kill()
+
+
+def test_a_network_file_is_private_and_never_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "net.json"
+    made = make(path, (-1.0,), (1.0,), "MP/slab")
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert read(path) == made
+    with pytest.raises(OperatorFault, match="there already"):
+        make(path, (-1.0,), (1.0,), "MP/slab")
+    path.write_text('{"low": [1], "high": [0], "secret": "x"}')
+    with pytest.raises(OperatorFault, match="empty"):
+        read(path)
