@@ -59,7 +59,7 @@ class Network:
                 self._post(receiver, receiver.handle(letter.message, self.now_s))
                 self._answer_probes(receiver)
             elif self.tells_senders and writer is not None:
-                self._post(writer, writer.undelivered(letter))
+                self._post(writer, writer.undelivered(letter, self.now_s))
 
     def _post(self, sender: Peer | None, outgoing: list[Outgoing]) -> None:
         self._queue.extend((sender, letter) for letter in outgoing)

@@ -86,13 +86,16 @@ class Assignment:
             return None
         book.struck(site, delegate)
         self._candidates.lost(delegate)
+        self._candidates.unreachable(delegate, now_s + self._known.rules.lease_s)
         return delegate
 
     def _assigned(self, site: str, now_s: float, without: PeerId | None = None) -> list[Outgoing]:
         """Point a site to the peer that should crawl it now, and tell those concerned."""
         known, record = self._known, self._known.book.homed[site]
         rule = known.rules.hand_over
-        best = known.card if rule is None else self._candidates.delegate_for(record, rule, without)
+        best = (
+            known.card if rule is None else self._candidates.delegate_for(record, rule, without, now_s)
+        )
         if best.peer == record.delegate:
             return []
         return self._moved(record, best, now_s)
@@ -166,6 +169,15 @@ class Assignment:
         if record is None or record.delegate != resign.crawler:
             return []
         return self._assigned(resign.site, now_s, without=resign.crawler)
+
+    def refused(self, site: str, peer: PeerId, now_s: float) -> list[Outgoing]:
+        """The delegate could not be told: it cannot be reached, so somebody else is chosen at once."""
+        record = self._known.book.homed.get(site)
+        self._candidates.unreachable(peer, now_s + self._known.rules.lease_s)
+        if record is None or record.delegate != peer:
+            return []
+        self._known.book.struck(site, peer)
+        return self._assigned(site, now_s, without=peer)
 
     def announcements(self) -> list[Outgoing]:
         """A word to the home of each site that I crawl and am not home to."""

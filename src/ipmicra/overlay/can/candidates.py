@@ -31,6 +31,7 @@ class Candidates:
         self._known = known
         self._measurers: dict[PeerId, Card] = {}
         self._their_neighbours: dict[PeerId, tuple[Card, ...]] = {}
+        self._unreachable_until_s: dict[PeerId, float] = {}
 
     def met(self, measured: Measured) -> None:
         self._measurers[measured.by.peer] = measured.by
@@ -40,13 +41,20 @@ class Candidates:
         """A newer card of a peer that measures or crawls for me."""
         self._measurers[card.peer] = card
 
+    def unreachable(self, peer: PeerId, until_s: float) -> None:
+        """No candidate for a while, though its card still goes round."""
+        self._unreachable_until_s[peer] = until_s
+
     def lost(self, peer: PeerId) -> None:
         self._measurers.pop(peer, None)
         self._their_neighbours.pop(peer, None)
 
-    def delegate_for(self, record: SiteRecord, rule: HandOverRule, without: PeerId | None) -> Card:
+    def delegate_for(
+        self, record: SiteRecord, rule: HandOverRule, without: PeerId | None, now_s: float
+    ) -> Card:
         """Who should crawl the site now."""
         cards = self._around(record, without)
+        cards = [card for card in cards if self._unreachable_until_s.get(card.peer, now_s) <= now_s]
         around, present = Around.of(cards), _row_of(record.delegate, cards)
         prices = prices_ms(around, record.pages, present, rule)
         predicted = distances_ms(record.point, around.points)

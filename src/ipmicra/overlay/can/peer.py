@@ -119,11 +119,18 @@ class Peer:
         answer = Measured(wanted.site, self.card, round_trip_ms, tuple(self.table.cards()))
         return [Outgoing(wanted.home, answer)]
 
-    def undelivered(self, outgoing: Outgoing) -> list[Outgoing]:
-        """The transport could not reach a peer: letters take another way, the rest is said again anyway."""
-        if isinstance(outgoing.message, Routed):
-            return self._routing.around(outgoing.to.peer, outgoing.message)
-        return []
+    def undelivered(self, outgoing: Outgoing, now_s: float) -> list[Outgoing]:
+        """The transport could not reach a peer: letters take another way, sites go to somebody else.
+
+        Everything else is said again anyway.
+        """
+        match outgoing.message:
+            case Routed():
+                return self._routing.around(outgoing.to.peer, outgoing.message)
+            case Crawl():
+                return self._assignment.refused(outgoing.message.record.site, outgoing.to.peer, now_s)
+            case _:
+                return []
 
     def tick(self, now_s: float) -> list[Outgoing]:
         """Notice silence, claim what the dead left, greet, and review who crawls my sites."""

@@ -113,7 +113,7 @@ class Node:
         return self._seal.sealed(outgoing.message, outgoing.to.address, self._clock())
 
     def _lost(self, outgoing: Outgoing) -> None:
-        self.send(self.peer.undelivered(outgoing))
+        self.send(self.peer.undelivered(outgoing, self._clock()))
 
     # --- what comes in ------------------------------------------------------------------------
 
