@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ipmicra.delegation.balancing import POLICIES, Assignment, Loads, TriangleBelief
+from ipmicra.delegation.balancing import POLICIES, Assignment, Loads, RegionalBelief, TriangleBelief
 from ipmicra.delegation.balancing.admitting import WayOut, owners_with_newcomer
 from ipmicra.delegation.balancing.assigning import cheapest_owners, exhaustive_owners
 from ipmicra.delegation.balancing.believing import Numbers
@@ -41,7 +41,7 @@ def loads_in(
     if known_each is not None:
         ranks = truth.argsort(axis=1).argsort(axis=1)
         known[ranks >= known_each] = np.nan
-    return Loads(known, TriangleBelief(mutual), weights, capacity, truth.argmin(axis=1)), truth
+    return Loads(known, RegionalBelief(mutual), weights, capacity, truth.argmin(axis=1)), truth
 
 
 def balanced(name: str, loads: Loads, truth: Numbers) -> Assignment:

@@ -9,6 +9,7 @@ Law: pure. Grounds and crawlers are rows and columns here; `picture` translates 
 from ipmicra.delegation.balancing.believing import Belief, Believed, TriangleBelief
 from ipmicra.delegation.balancing.loads import Assignment, Loads, Question
 from ipmicra.delegation.balancing.policies import POLICIES, Balancing
+from ipmicra.delegation.balancing.regions import RegionalBelief
 
 __all__ = [
     "POLICIES",
@@ -18,5 +19,6 @@ __all__ = [
     "Believed",
     "Loads",
     "Question",
+    "RegionalBelief",
     "TriangleBelief",
 ]

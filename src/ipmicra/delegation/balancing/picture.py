@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ipmicra.delegation.balancing.believing import Belief, Numbers, TriangleBelief
+from ipmicra.delegation.balancing.believing import Belief, Numbers
 from ipmicra.delegation.balancing.loads import Loads
 from ipmicra.delegation.balancing.policies import Policy
+from ipmicra.delegation.balancing.regions import RegionalBelief
 from ipmicra.delegation.delegations import Ground
 from ipmicra.delegation.probes import Answer, CrawlerId, Measurement, Probe, Target
 from ipmicra.delegation.strategy import Strategy
@@ -86,7 +87,7 @@ def loads_of(
         known_ms=np.array([_known(strategy, ground, number) for ground in grounds]).reshape(
             len(grounds), len(crawlers)
         ),
-        belief=belief if belief is not None else TriangleBelief(mutual_ms(strategy)),
+        belief=belief if belief is not None else RegionalBelief(mutual_ms(strategy)),
         bytes_a_day=np.array([weighed[ground].bytes_a_day for ground in grounds], dtype=np.float64),
         capacity_bytes_a_day=np.array([profile.capacity_bytes_a_day for profile in profiles]),
         owner=np.array([number[owner] for owner in owners if owner is not None], dtype=np.int64),

@@ -11,14 +11,13 @@ Law: a policy sees `Loads` and answers to its questions, never the truth.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
 from scipy.special import ndtr
 
 from ipmicra.delegation.balancing.assigning import cheapest_owners, exhaustive_owners, prices_ms
-from ipmicra.delegation.balancing.believing import CorrectedBelief, Numbers
+from ipmicra.delegation.balancing.believing import Numbers
 from ipmicra.delegation.balancing.loads import Assignment, Loads, Question, result
 from ipmicra.delegation.balancing.moves import SingleMove, best_move, least_variance_move, next_best_move
 
@@ -60,11 +59,9 @@ def assign_and_probe(loads: Loads) -> Balancing:
 
     The solution sets a price on room at every crawler. Of each ground the probe is asked that promises
     most against cost plus price: that its chosen crawler is worse than believed, or another one better.
-    Answers also correct what is believed of grounds in the same region.
+    Answers also change what is believed of other pairs, as far as the belief learns from them.
     """
     budget = int(PROBES_PER_GROUND * len(loads.owner))
-    belief = CorrectedBelief(loads.belief, len(loads.capacity_bytes_a_day))
-    loads = replace(loads, belief=belief)
     asked = 0
     for rounds_left in range(ROUNDS, 0, -1):
         questions = _worth_asking(loads)[: -((asked - budget) // rounds_left)]
@@ -73,8 +70,7 @@ def assign_and_probe(loads: Loads) -> Balancing:
         answers: dict[Question, float | None] = {}
         for question in questions:
             answers[question] = yield question
-        before, loads = loads, loads.learnt(answers)
-        belief.learn(before.known_ms, loads.known_ms)
+        loads = loads.learnt(answers)
         asked += len(answers)
     return result(loads, cheapest_owners(loads.costs_ms, loads), asked)
 

@@ -2,8 +2,8 @@
 
 Every site weighs the same, every crawler may hold 1.2 times its fair share. First a delegation is made,
 then each policy relieves the overfull crawlers. A policy sees what was measured while delegating (or, for
-comparison, everything) and believes the middle of the triangle's bounds elsewhere; it is judged by the
-sum of true round trips, against the best assignment that the truth allows.
+comparison, everything) and believes elsewhere what grounds of the same region let expect; it is judged by
+the sum of true round trips, against the best assignment that the truth allows.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ipmicra.delegation.balancing import POLICIES, Assignment, Loads
+from ipmicra.delegation.balancing import POLICIES, Assignment, Loads, RegionalBelief
 from ipmicra.delegation.balancing.assigning import cheapest_owners
-from ipmicra.delegation.balancing.believing import TriangleBelief
 from ipmicra.delegation.balancing.moves import Move, best_move, least_variance_move, next_best_move
 from ipmicra.lab.draws import Draw
 from ipmicra.lab.findings import Cell, Column, Findings, Plot, Series, Tabulated, prose
@@ -103,7 +102,7 @@ def _loads(draw: Draw, known_ms: Milliseconds, owner: NDArray[np.int64]) -> Load
     mutual_ms = draw.mutual_ms.copy()
     np.fill_diagonal(mutual_ms, 0.0)
     capacity = np.full(crawlers, CAPACITY_OF_FAIR_SHARE * sites / crawlers)
-    return Loads(known_ms, TriangleBelief(mutual_ms), np.ones(sites), capacity, owner)
+    return Loads(known_ms, RegionalBelief(mutual_ms), np.ones(sites), capacity, owner)
 
 
 def _optimum_ms(draw: Draw) -> float:
@@ -228,7 +227,7 @@ def _verdict(moves: list[dict[str, Cell]], policies: list[dict[str, Cell]]) -> l
         prose(f"""In the end the variance heuristic costs {cost["variance", "ipmicra@50"]:.2f} times the
         optimum after IPMicra, {cost["variance", "adaptive"]:.2f} after adaptive,
         {cost["variance", ALL_KNOWN]:.2f} with everything measured. Assigning by what is believed, probing
-        what was chosen and assigning again costs {cost[ours]:.3f} after adaptive, with {probes[ours]:.2f}
-        extra probes a site. Hashing, balanced from the start, costs
+        what may change it most and assigning again costs {cost[ours]:.3f} after adaptive, with
+        {probes[ours]:.2f} extra probes a site. Hashing, balanced from the start, costs
         {cost["none: hashing", "hash"]:.1f} times the optimum."""),
     ]

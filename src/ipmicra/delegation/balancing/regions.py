@@ -1,0 +1,119 @@
+"""Round trips that were measured -> what to believe of the rest, by what a region's grounds share.
+
+A region is the grounds with the same nearest crawler, by what was measured. Its rows of round trips are
+taken for draws from one normal distribution: the mean says how far a region is from every crawler, the
+covariance which crawlers are slow together and how much its grounds differ. Both are fitted to the
+measured entries alone (expectation and maximisation, Dempster, Laird and Rubin 1977), so each answer
+teaches about the same ground's other round trips and about the other grounds of its region.
+
+Law: nothing is believed outside the triangle's bounds, nor less surely than they say. A region of which
+little was measured is believed to lie where its crawler stands, and to vary as regions do everywhere.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ipmicra.delegation.balancing.believing import Believed, Numbers, TriangleBelief
+
+ITERATIONS = 8  # of fitting; beliefs hardly move after that
+UNFITTED_SHARE = 0.1  # of the mean mutual round trip: how much grounds differ before any is seen
+ALIKE_SHARE = 0.25  # of that: what a ground is slower or faster to all crawlers alike
+NOISE_MS = 1.0  # of a measurement; keeps the equations solvable
+GROUNDS_AT_ONCE = 512  # bounds the memory: so many times crawlers squared
+
+
+class _Regions(NamedTuple):
+    """Region by crawler, and region by crawler by crawler."""
+
+    mean_ms: Numbers
+    covariance: Numbers
+
+
+class _Filled(NamedTuple):
+    """Grounds with their unmeasured entries filled in, and how far off that may be."""
+
+    round_trips_ms: Numbers  # ground by crawler
+    variance: Numbers  # ground by crawler
+    covariance_sum: Numbers  # crawler by crawler, over all grounds
+
+
+class RegionalBelief:
+    """From the crawlers' round trips to each other and all that was measured of all grounds."""
+
+    def __init__(self, mutual_ms: Numbers) -> None:
+        """`mutual_ms`: crawler by crawler, 0 on the diagonal."""
+        self._mutual_ms = mutual_ms
+        self._triangle = TriangleBelief(mutual_ms)
+        self._unfitted = (UNFITTED_SHARE * float(mutual_ms.mean())) ** 2 + NOISE_MS**2
+
+    def __call__(self, known_ms: Numbers) -> Believed:
+        middle_ms, widest_ms = self._triangle(known_ms)
+        region = _nearest(known_ms)
+        regions = self._fitted(known_ms, region)
+        believed, spread = middle_ms.copy(), widest_ms.copy()
+        for number in np.unique(region).tolist():
+            rows = region == number
+            filled = _filled(known_ms[rows], regions.mean_ms[number], regions.covariance[number])
+            counts = np.isfinite(known_ms[rows]).sum(axis=0)
+            of_mean = np.diag(regions.covariance[number]) / (counts + 1)  # the mean is a guess as well
+            believed[rows], spread[rows] = filled.round_trips_ms, np.sqrt(filled.variance + of_mean)
+        least_ms, most_ms = self._triangle.bounds(known_ms)
+        believed = np.clip(believed, least_ms, most_ms)
+        unknown = np.isnan(known_ms)
+        return Believed(
+            np.where(unknown, believed, middle_ms), np.where(unknown, np.minimum(spread, widest_ms), 0.0)
+        )
+
+    def _fitted(self, known_ms: Numbers, region: NDArray[np.int64]) -> _Regions:
+        crawlers = len(self._mutual_ms)
+        alike = self._unfitted * (np.eye(crawlers) + ALIKE_SHARE)
+        regions = _Regions(self._mutual_ms.copy(), np.repeat(alike[None], crawlers, axis=0))
+        for _ in range(ITERATIONS):
+            regions = self._refitted(regions, known_ms, region)
+        return regions
+
+    def _refitted(self, regions: _Regions, known_ms: Numbers, region: NDArray[np.int64]) -> _Regions:
+        """One step: fill the gaps by the regions, then take the regions' figures from what is filled."""
+        crawlers = len(self._mutual_ms)
+        means, scatters = np.empty_like(regions.mean_ms), np.empty_like(regions.covariance)
+        for number in range(crawlers):
+            rows = known_ms[region == number]
+            filled = _filled(rows, regions.mean_ms[number], regions.covariance[number])
+            own = self._mutual_ms[number]
+            means[number] = (filled.round_trips_ms.sum(axis=0) + own) / (len(rows) + 1)
+            examples = np.vstack((filled.round_trips_ms, own)) - means[number]
+            scatters[number] = examples.T @ examples + filled.covariance_sum
+        counts = np.bincount(region, minlength=crawlers)[:, None, None] + 1
+        everywhere = scatters.sum(axis=0) + self._unfitted * np.eye(crawlers)
+        everywhere /= len(known_ms) + crawlers + 1
+        return _Regions(means, (scatters + crawlers * everywhere) / (counts + crawlers))
+
+
+def _filled(known_ms: Numbers, mean_ms: Numbers, covariance: Numbers) -> _Filled:
+    """Each ground's unmeasured entries as its measured ones let expect; a few grounds at a time."""
+    filled, variance = np.empty_like(known_ms), np.empty_like(known_ms)
+    covariance_sum = np.zeros_like(covariance)
+    for begin in range(0, len(known_ms), GROUNDS_AT_ONCE):
+        some = slice(begin, begin + GROUNDS_AT_ONCE)
+        measured = np.isfinite(known_ms[some])
+        seen = covariance * measured[:, :, None]  # rows: measured; columns: all
+        among = seen * measured[:, None, :] + NOISE_MS**2 * np.eye(len(mean_ms))
+        pull = np.linalg.solve(among, seen)
+        off_ms = np.where(measured, known_ms[some] - mean_ms, 0.0)
+        filled[some] = np.where(
+            measured, known_ms[some], mean_ms + np.einsum("gmc,gm->gc", pull, off_ms)
+        )
+        left = covariance - np.einsum("gmc,gmd->gcd", pull, seen)
+        left *= ~measured[:, :, None] & ~measured[:, None, :]
+        variance[some] = np.maximum(np.einsum("gcc->gc", left), 0.0)
+        covariance_sum += left.sum(axis=0)
+    return _Filled(filled, variance, covariance_sum)
+
+
+def _nearest(known_ms: Numbers) -> NDArray[np.int64]:
+    """For each ground the crawler that measured the shortest round trip; the first where none did."""
+    return np.asarray(np.where(np.isfinite(known_ms), known_ms, np.inf).argmin(axis=1), dtype=np.int64)
