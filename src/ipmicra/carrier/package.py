@@ -28,6 +28,7 @@ LEVEL_IN_A_HURRY = 1  # an eighth more bytes than level 3, at half of its time
 LEVEL_AT_LEISURE = 12
 _WINDOW_LOG = 24  # 16 MiB: a whole package of the usual size, so that its first page helps its last
 _WINDOW_LOG_MAX = 27
+_HASH_LOG_MAX, _CHAIN_LOG_MAX = 22, 21  # 24 MiB of tables, half of what level 12 would take for 0.1 %
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_columns = msgspec.msgpack.Decoder(Columns).decode
@@ -99,10 +100,13 @@ def pack(records: Sequence[Record], crawler: str, sequence: int, level: int = LE
 
 
 def _compressed(body: bytes, level: int) -> bytes:
+    usual = zstandard.ZstdCompressionParameters.from_level(level, source_size=len(body))
     parameters = zstandard.ZstdCompressionParameters.from_level(
         level,
         source_size=len(body),
         window_log=_WINDOW_LOG,
+        hash_log=min(usual.hash_log, _HASH_LOG_MAX),
+        chain_log=min(usual.chain_log, _CHAIN_LOG_MAX),
         enable_ldm=True,
         write_checksum=True,
     )

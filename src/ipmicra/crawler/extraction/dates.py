@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 
 from turbohtml import Document
 
@@ -18,6 +19,7 @@ _LD_PUBLISHED = re.compile(r'"datePublished"\s*:\s*"([^"]{4,40})"')
 _LD_MODIFIED = re.compile(r'"dateModified"\s*:\s*"([^"]{4,40})"')
 
 
+@lru_cache(1_024)  # pages of one site were mostly made together
 def seconds_of(text: str) -> int | None:
     """From ISO 8601 in its usual variations, or from an HTTP date."""
     text = text.strip()[:40]

@@ -7,6 +7,7 @@ a name that some resolver reads otherwise. Credentials in a URL are never sent.
 from __future__ import annotations
 
 import ipaddress
+from functools import lru_cache
 from typing import NamedTuple
 
 import can_ada
@@ -33,6 +34,7 @@ class Target(NamedTuple):
         return self.secure, self.name, self.port
 
 
+@lru_cache(1_024)  # a request asks twice: where its site is, and when its turn has come
 def target_of(url: str) -> Target | FetchFailed:
     if len(url) > URL_CHARACTERS_MAX:
         return FetchFailed(url=url[:200], kind=FailureKind.BAD_URL, detail="the URL is too long")
