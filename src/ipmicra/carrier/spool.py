@@ -66,10 +66,7 @@ class Spool:
         self._first_append_s: float | None = None
         folder.mkdir(parents=True, exist_ok=True)
         self._sequence = self._sequence_at_opening(committed)
-        kept_bytes = committed and (
-            committed.journal_bytes if committed.sequence == self._sequence else 0
-        )
-        self._journal = Journal(self._journal_path(self._sequence), kept_bytes)
+        self._journal = Journal(self._journal_path(self._sequence), self._bytes_to_keep(committed))
         self._remove_older_journals()
 
     @property
