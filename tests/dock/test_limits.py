@@ -10,10 +10,13 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from ipmicra.cli.main import program
+from ipmicra.dock.line import ANSWER_BYTES_MAX, enrol
 from ipmicra.dock.protocol import Grant, ProbeTarget, ProbeThese, TakeThese
+from ipmicra.errors import SiteFault
 from tests.crawler.local_site import Answer, Asked, LocalSite, html
 from tests.dock.hosting import command, host_settings, join, living, started
 from tests.dock.scripted_coordinator import ScriptedCoordinator
@@ -151,3 +154,34 @@ def test_one_process_runs_a_host_and_commands_without_one_say_what_to_do(tmp_pat
             assert home.left
 
     asyncio.run(story())
+
+
+def test_an_answer_without_end_fills_no_memory(tmp_path: Path) -> None:
+    """A coordinator that was taken over, or is none."""
+    sent = 0
+
+    async def pour(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        try:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+            while True:
+                writer.write(b"100000\r\n" + bytes(1 << 20) + b"\r\n")
+                await writer.drain()
+                sent += 1 << 20
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
+
+    async def story() -> None:
+        server = await asyncio.start_server(pour, "127.0.0.1", 0)
+        address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        with pytest.raises(SiteFault, match="more than"):
+            await enrol(address, "token", bytes(32))
+        server.close()
+        await server.wait_closed()
+        await asyncio.sleep(0.1)
+
+    asyncio.run(story())
+    assert ANSWER_BYTES_MAX <= sent < ANSWER_BYTES_MAX + (64 << 20)

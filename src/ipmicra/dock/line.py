@@ -14,7 +14,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from random import Random
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import NamedTuple, Self, TypeVar
 from urllib.parse import quote, urlsplit
 
 import httpx
@@ -32,11 +32,17 @@ CONNECT_SECONDS = 15.0
 ANSWER_SECONDS = 60.0
 POLL_SLACK_SECONDS = 20.0  # beyond the wait that was asked for
 PIECE_BYTES = 64 << 10
+ANSWER_BYTES_MAX = 128 << 20  # a site's state is the largest; a larger one is done without
 MEDIA_TYPE = "application/msgpack"
 FINAL = frozenset({"unknown-host", "not-enrolled"})
 
 _encode = msgspec.msgpack.Encoder().encode
 Record = TypeVar("Record")
+
+
+class _Answer(NamedTuple):
+    status: int
+    content: bytes
 
 
 class LineDown(Exception):
@@ -144,9 +150,7 @@ class Line:
             raise Dismissed(refusal.reason)
         raise Refused(refusal)
 
-    async def _send(
-        self, channel: str, method: str, path: str, body: bytes, seconds: float
-    ) -> httpx.Response:
+    async def _send(self, channel: str, method: str, path: str, body: bytes, seconds: float) -> _Answer:
         sequence = self._ledger.next_sequence(channel)
         claim = Claim(self._host, channel, self._clock_ms() + self._ahead_ms, sequence, b"")
         headers = {
@@ -156,14 +160,15 @@ class Line:
         }
         timeout = httpx.Timeout(seconds, connect=CONNECT_SECONDS)
         try:
-            answer = await self._client.request(
+            async with self._client.stream(
                 method, self._base + path, content=self._pieces(body), headers=headers, timeout=timeout
-            )
+            ) as response:
+                content = await _content(response)
+                self._count(response, len(content), len(body))
+                return _Answer(response.status_code, content)
         except httpx.HTTPError as error:
             why = str(error) or type(error).__name__
             raise LineDown(f"asking {self._base} for {path.partition('?')[0]}: {why}") from error
-        self._count(answer, len(body))
-        return answer
 
     async def _pieces(self, body: bytes) -> AsyncIterator[bytes]:
         for at in range(0, len(body), PIECE_BYTES):
@@ -171,11 +176,11 @@ class Line:
             await self._meter.upload_turn(len(piece))
             yield piece
 
-    def _count(self, answer: httpx.Response, sent: int) -> None:
-        stream = answer.extensions.get("network_stream")
+    def _count(self, response: httpx.Response, received: int, sent: int) -> None:
+        stream = response.extensions.get("network_stream")
         server = stream.get_extra_info("server_addr") if stream is not None else None
         address = str(server[0]) if server else urlsplit(self._base).hostname or ""
-        self._meter.count(address, self._base, "coordinator", len(answer.content), sent)
+        self._meter.count(address, self._base, "coordinator", received, sent)
 
 
 async def enrol(coordinator: str, token: str, public_key: bytes) -> Enrolled:
@@ -184,7 +189,11 @@ async def enrol(coordinator: str, token: str, public_key: bytes) -> Enrolled:
     body = _encode(Enrolment(token=token, public_key=public_key, version=__version__))
     async with _client() as client:
         try:
-            answer = await client.post(url, content=body, headers={"content-type": MEDIA_TYPE})
+            headers = {"content-type": MEDIA_TYPE}
+            async with client.stream("POST", url, content=body, headers=headers) as response:
+                answer = _Answer(response.status_code, await _content(response))
+        except LineDown as error:
+            raise SiteFault(f"joining {coordinator}: {error}; is this a coordinator?") from error
         except httpx.HTTPError as error:
             why = str(error) or type(error).__name__
             raise SiteFault(f"joining {coordinator}: no answer: {why}; is the address right?") from error
@@ -209,24 +218,38 @@ def checked_coordinator(address: str) -> str:
 
 
 def _client(source_address: str = "") -> httpx.AsyncClient:
-    agent = {"user-agent": f"ipmicra-host/{__version__}", "accept": MEDIA_TYPE}
+    agent = {
+        "user-agent": f"ipmicra-host/{__version__}",
+        "accept": MEDIA_TYPE,
+        "accept-encoding": "identity",
+    }
     timeout = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
     transport = httpx.AsyncHTTPTransport(local_address=source_address) if source_address else None
     return httpx.AsyncClient(headers=agent, timeout=timeout, transport=transport)
 
 
-def _refusal(answer: httpx.Response) -> Refusal | None:
+async def _content(response: httpx.Response) -> bytes:
+    """The whole body as it came. A coordinator, even one taken over, fills no host's memory."""
+    content = bytearray()
+    async for piece in response.aiter_raw():
+        content += piece
+        if len(content) > ANSWER_BYTES_MAX:
+            raise LineDown(f"an answer of more than {ANSWER_BYTES_MAX:,} bytes")
+    return bytes(content)
+
+
+def _refusal(answer: _Answer) -> Refusal | None:
     """The coordinator's no; None for a yes. Whatever else is wrong, the line is down."""
-    if answer.is_success:
+    if 200 <= answer.status < 300:
         return None
-    if answer.status_code == 404:
+    if answer.status == 404:
         return Refusal(kind="not-found", reason="there is no such thing here")
-    if answer.status_code in (400, 401, 403, 409, 413):
+    if answer.status in (400, 401, 403, 409, 413):
         try:
             return msgspec.msgpack.decode(answer.content, type=Refusal)
         except msgspec.MsgspecError as error:
-            raise LineDown(f"a refusal ({answer.status_code}) that cannot be read") from error
-    raise LineDown(f"the coordinator answered {answer.status_code}")
+            raise LineDown(f"a refusal ({answer.status}) that cannot be read") from error
+    raise LineDown(f"the coordinator answered {answer.status}")
 
 
 def _decoded(data: bytes, kind: type[Record]) -> Record:
