@@ -152,6 +152,19 @@ def test_a_damaged_file_refuses_the_build_whatever_the_share(desk: Desk) -> None
     assert not desk.tree.exists()
 
 
+def test_stats_checks_every_byte_of_the_tree_and_names_the_damaged_part(desk: Desk) -> None:
+    desk.says("build", "--sample")
+    whole = desk.tree.read_bytes()
+    place = whole.rindex(b"Prairie Carrier")
+    desk.tree.write_bytes(whole[:place] + b"X" + whole[place + 1 :])
+    told = desk.says("stats", code=3).err
+    assert "its section names.organisation_names.letters does not match its checksum" in " ".join(
+        told.split()
+    )
+    assert desk.json("build", "--sample")["old_tree_refused"]
+    desk.says("stats")
+
+
 def test_a_rebuild_tells_what_was_added_removed_and_changed_hands(desk: Desk) -> None:
     other = b"inetnum: 198.51.100.0 - 198.51.100.255\ndescr: C\nsource: RIPE\n\n"
     third = other.replace(b"198.51", b"198.52")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import resource
+import signal
 import struct
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 
@@ -17,6 +20,8 @@ from ipmicra.hierarchy import Allocation, Allocations, SubnetTree, build_tree
 from ipmicra.hierarchy.columns import TreeColumns
 from ipmicra.registry import treefile
 from ipmicra.registry.treefile import TreeFileRefused, open_tree, write_tree
+
+KERNEL_READS_AROUND_BYTES = 128 << 10  # a touched page of a mapped file brings its neighbours
 
 
 def tree_of(*texts: str) -> SubnetTree:
@@ -76,7 +81,7 @@ def test_a_damaged_byte_of_any_section_is_noticed_and_the_section_named(path: Pa
         for within in {0, section.size_bytes // 2, section.size_bytes - 1} if section.count else set():
             path.write_bytes(flipped(whole, begin + section.offset + within))
             with pytest.raises(TreeFileRefused, match=section.name):
-                open_tree(path)
+                open_tree(path, checks_every_byte=True)
 
 
 def test_every_cut_is_noticed(path: Path) -> None:
@@ -86,12 +91,36 @@ def test_every_cut_is_noticed(path: Path) -> None:
     assert not opens(path, whole + b"\0")
 
 
-def test_a_map_without_the_check_still_notices_a_cut_and_a_damaged_header(path: Path) -> None:
+def test_a_cut_and_a_damaged_header_are_called_damage(path: Path) -> None:
     whole = path.read_bytes()
     for content in (whole[:-1], flipped(whole, treefile.PREAMBLE.size + 5)):
         path.write_bytes(content)
         with pytest.raises(TreeFileRefused, match="damaged"):
-            open_tree(path, is_checked=True)
+            open_tree(path)
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="the kernel does not tell")
+def test_opening_reads_no_page_of_the_sections_unless_every_byte_is_checked(tmp_path: Path) -> None:
+    path = tmp_path / "tree"
+    write_tree(path, tree_of(*(f"10.{n // 256}.{n % 256}.0/24" for n in range(20_000))), {})
+    mapped = open_tree(path)
+    assert resident_bytes(path) <= KERNEL_READS_AROUND_BYTES < path.stat().st_size // 4
+    del mapped
+    checked = open_tree(path, checks_every_byte=True)
+    assert resident_bytes(path) > path.stat().st_size * 0.9
+    assert len(checked.tree) == 20_002
+
+
+def resident_bytes(path: Path) -> int:
+    """How much of the file is mapped to memory in this process."""
+    maps = Path("/proc/self/smaps").read_text().split("VmFlags:")
+    return sum(
+        int(line.split()[1]) << 10
+        for one in maps
+        if str(path) in one
+        for line in one.splitlines()
+        if line.startswith("Rss:")
+    )
 
 
 def opens(path: Path, content: bytes) -> bool:
@@ -133,6 +162,40 @@ def test_an_open_tree_stays_as_it_was_while_the_file_is_replaced(path: Path) -> 
     assert str(old.range_of(old.smallest_of_text("10.1.2.3"))) == "10.1.0.0/16"
     new = open_tree(path).tree
     assert new.smallest_of_text("10.1.2.3") == new.root(4)
+
+
+class Interrupting(Mapping[str, object]):
+    """What the writer is given to say, of which asking comes to the user's Ctrl-C."""
+
+    def __getitem__(self, key: str) -> object:
+        raise KeyError(key)
+
+    def __len__(self) -> int:
+        return 0
+
+    def __iter__(self) -> Iterator[str]:
+        signal.raise_signal(signal.SIGINT)
+        return iter(())
+
+
+def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        write_tree(path, tree_of("11.0.0.0/8"), Interrupting())
+    assert open_tree(path).about == {"records": 3}
+    assert [file.name for file in path.parent.iterdir()] == ["tree"]
+
+
+def test_what_the_disk_did_not_keep_never_replaces_the_old_file(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forget(descriptor: int) -> None:
+        os.pwrite(descriptor, b"\xff" * 64, os.fstat(descriptor).st_size // 2)
+
+    monkeypatch.setattr(os, "fsync", forget)
+    with pytest.raises(HostFault, match=r"does not match its checksum.*old tree"):
+        write_tree(path, tree_of("11.0.0.0/8"), {})
+    assert open_tree(path).about == {"records": 3}
+    assert [file.name for file in path.parent.iterdir()] == ["tree"]
 
 
 def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(path: Path) -> None:

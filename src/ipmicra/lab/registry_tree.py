@@ -38,7 +38,7 @@ def kept_tree(registry: Path, cache: Path, say: Callable[[str], object] = lambda
 
 def opened_tree(tree_file: Path | None) -> Subnets:
     """The kept tree, mapped, not read; without a file a tree that knows nothing."""
-    return NoSubnets() if tree_file is None else open_tree(tree_file, is_checked=True).tree
+    return NoSubnets() if tree_file is None else open_tree(tree_file).tree
 
 
 def _files(registry: Path) -> list[Path]:

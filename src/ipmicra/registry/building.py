@@ -100,7 +100,7 @@ def _changes(tree_path: Path, built: Built) -> tuple[Changes | None, str]:
     if not tree_path.exists():
         return None, ""
     try:
-        return changes_between(open_tree(tree_path).tree, built.tree), ""
+        return changes_between(open_tree(tree_path, checks_every_byte=True).tree, built.tree), ""
     except TreeFileRefused as refused:
         return None, str(refused)
 

@@ -4,8 +4,9 @@ Layout: 28 bytes of preamble (magic, version, length and checksum of the header)
 (size of the file, the sections, what the writer had to say about the tree), then the sections: the
 arrays as they lie in memory, little-endian. `docs/reference/tree-file.md` has the details.
 
-Laws: a file is replaced whole or not at all. A file that is newer, cut short or damaged is refused.
-Every byte is under a checksum; `open_tree` checks them all unless told that somebody has done so.
+Laws: a file is replaced whole or not at all, and only by one that was read back and found right. A file
+that is newer, cut short or has a damaged header is refused at opening, which is a map: not a page of the
+sections is read. Every section is under a checksum too; `checks_every_byte` compares them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import mmap
 import os
 import struct
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -77,16 +79,19 @@ def write_tree(path: Path, tree: SubnetTree, about: Mapping[str, object]) -> Non
             _write(file, arrays, dict(about))
             file.flush()
             os.fsync(file.fileno())
+        open_tree(beside, checks_every_byte=True)
         beside.replace(path)
         _sync_folder(path.parent)
-    except OSError as fault:
-        beside.unlink(missing_ok=True)
+    except (OSError, TreeFileRefused) as fault:
         message = f"could not write the tree to {path}: {fault}. The old tree, if any, stays."
         raise HostFault(message) from fault
+    finally:
+        with suppress(OSError):  # it is gone where all went well
+            beside.unlink()
 
 
-def open_tree(path: Path, *, is_checked: bool = False) -> TreeFile:
-    """Map the file. `is_checked`: trust the sections, so that not a page of them is read now."""
+def open_tree(path: Path, *, checks_every_byte: bool = False) -> TreeFile:
+    """Map the file. Without `checks_every_byte` damage inside a section goes unnoticed."""
     try:
         with path.open("rb") as file:
             content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -98,7 +103,8 @@ def open_tree(path: Path, *, is_checked: bool = False) -> TreeFile:
         raise TreeFileRefused(f"could not open the tree {path}: {fault}") from fault
     header, begin = _header(path, content)
     arrays = {
-        section.name: _array(path, content, begin, section, is_checked) for section in header.sections
+        section.name: _array(path, content, begin, section, checks_every_byte)
+        for section in header.sections
     }
     return TreeFile(_tree(path, arrays), header.about)
 
@@ -173,9 +179,9 @@ def _header(path: Path, content: mmap.mmap) -> tuple[Header, int]:
     return header, _aligned(PREAMBLE.size + header_bytes)
 
 
-def _array(path: Path, content: mmap.mmap, begin: int, section: Section, is_checked: bool) -> Array:
+def _array(path: Path, content: mmap.mmap, begin: int, section: Section, is_to_check: bool) -> Array:
     offset = begin + section.offset
-    if not is_checked:
+    if is_to_check:
         with memoryview(content) as whole, whole[offset : offset + section.size_bytes] as part:
             if crc32(part) != section.checksum:
                 raise _damaged(path, f"its section {section.name} does not match its checksum")
