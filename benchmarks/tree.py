@@ -2,9 +2,11 @@
 
 Two worlds: the real one (folders `rir-delegated-*` and `libloc-*` of IPMICRA_DATA; left out without it),
 and a generated one of IPMICRA_BENCH_RANGES ranges (10 million) in the registries' proportions, nested 8
-deep. Rivals hold the same ranges as CIDR blocks: all of the real ones, of the generated ones a sample of
-IPMICRA_BENCH_RIVAL_RANGES (1.2 million), since 10 million cost them minutes and up to 6 GB; a smaller
-tree only makes a rival faster. Times are CPU times, the best of 5 rounds in which all take turns.
+deep. Rivals hold the same ranges as CIDR blocks, all of them. But maxminddb's files are written by Python
+with an object a node, so of the generated ranges it holds a sample of IPMICRA_BENCH_SAMPLE_RANGES (1.2
+million), and is compared with our tree of the same sample. py-radix takes 6 GB for 10 million ranges: set
+IPMICRA_BENCH_RANGES lower on a small machine. Times are CPU times, the best of 5 rounds in which all take
+turns.
 """
 
 from __future__ import annotations
@@ -15,8 +17,7 @@ import os
 import resource
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from importlib import import_module
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from ipmicra.addresses import AddressRange
+from benchmarks.tree_parts.rivals import Contestant, maxmind, py_radix, pytricia
 from ipmicra.hierarchy import Allocations, Facts, Subnet, SubnetTree, build_tree
 from ipmicra.registry.files import read_file, registry_files
 from ipmicra.registry.gathering import Gathering
@@ -33,7 +34,7 @@ from ipmicra.registry.joining import allocations_of
 from ipmicra.registry.treefile import open_tree, write_tree
 
 RANGES = int(os.environ.get("IPMICRA_BENCH_RANGES", "10_000_000"))
-RIVAL_RANGES = int(os.environ.get("IPMICRA_BENCH_RIVAL_RANGES", "1_200_000"))
+SAMPLE_RANGES = int(os.environ.get("IPMICRA_BENCH_SAMPLE_RANGES", "1_200_000"))
 BATCH = 100_000
 ROUNDS = 5
 SEED = 20
@@ -122,6 +123,16 @@ def build_generated(count: int, path: Path) -> BuildFigures:
     return BuildFigures(len(allocations), seconds, cpu_seconds, before, peak)
 
 
+def sample_of(tree: SubnetTree, ranges_max: int) -> SubnetTree:
+    """A tree of some of the IPv4 ranges, without facts."""
+    count = tree.root(6) - 1
+    random = np.random.default_rng(SEED)
+    chosen = random.choice(count, min(count, ranges_max), replace=False) + 1
+    allocations = Allocations()
+    allocations.append_v4(tree.columns.v4_starts[chosen], tree.columns.v4_lasts[chosen], Facts())
+    return build_tree(allocations).tree
+
+
 # --- the real world ---
 
 
@@ -133,60 +144,9 @@ def real_tree(folder: Path) -> SubnetTree:
     return build_tree(allocations_of(gathering)).tree
 
 
-# --- contestants ---
-
-
-class Contestant(NamedTuple):
-    name: str
-    ranges: int
-    of_text: Callable[[str], object]
-    of_number: Callable[[int], object] | None
-
-
-def blocks_of(tree: SubnetTree, ranges_max: int) -> tuple[int, Iterator[tuple[str, int]]]:
-    """A sample of the IPv4 subnets as CIDR blocks, with the subnet's number."""
-    count = tree.root(6)
-    chosen: Iterable[int] = range(1, count)
-    if count - 1 > ranges_max:
-        sample = np.random.default_rng(SEED).choice(count - 1, ranges_max, replace=False)
-        chosen = np.sort(sample + 1).tolist()
-    return min(count - 1, ranges_max), (
-        (block, subnet) for subnet in chosen for block in _as_blocks(tree.range_of(Subnet(subnet)))
-    )
-
-
-def _as_blocks(own: AddressRange) -> Iterable[str]:
-    text = str(own)
-    return [text] if "-" not in text else map(str, own.blocks())
-
-
-def rivals(tree: SubnetTree) -> Iterator[Contestant]:
-    pytricia, radix = import_module("pytricia"), import_module("radix")
-    count, blocks = blocks_of(tree, RIVAL_RANGES)
-    patricia = pytricia.PyTricia(32)
-    for block, subnet in blocks:
-        patricia.insert(block, subnet)
-    yield Contestant("pytricia", count, patricia.get, patricia.get)
-    count, blocks = blocks_of(tree, RIVAL_RANGES)
-    radix_tree = radix.Radix()
-    for block, subnet in blocks:
-        radix_tree.add(block).data["subnet"] = subnet
-    yield Contestant("py-radix", count, radix_tree.search_best, None)
-    count, blocks = blocks_of(tree, RIVAL_RANGES)
-    yield Contestant("maxminddb", count, _maxmind_reader(blocks).get, None)
-
-
-def _maxmind_reader(blocks: Iterator[tuple[str, int]]) -> Any:
-    maxminddb, netaddr = import_module("maxminddb"), import_module("netaddr")
-    writer = import_module("mmdb_writer").MMDBWriter(ip_version=4, database_type="subnets")
-    for block, subnet in blocks:
-        writer.insert_network(netaddr.IPSet([block]), {"subnet": subnet})
-    with tempfile.NamedTemporaryFile(suffix=".mmdb") as file:
-        writer.to_db_file(file.name)
-        return maxminddb.open_database(file.name, maxminddb.MODE_MMAP_EXT)
-
-
 # --- measuring ---
+
+Rival = Callable[[SubnetTree], Contestant]
 
 
 def cpu_ns_each(call: Callable[[], object]) -> float:
@@ -212,13 +172,13 @@ def each(find: Callable[[Any], object], addresses: Sequence[object]) -> Callable
     return call
 
 
-def lookup_table(title: str, tree: SubnetTree) -> Table:
+def lookup_table(title: str, tree: SubnetTree, rivals: Sequence[Rival]) -> Table:
     random = np.random.default_rng(SEED)
     batch = random.integers(1 << 24, 224 << 24, BATCH, dtype=np.uint32)
     numbers = batch.tolist()
     texts = [str(ipaddress.IPv4Address(number)) for number in numbers]
     ours = Contestant("ipmicra", tree.root(6), tree.smallest_of_text, tree.smallest_of_v4)
-    contestants = [ours, *rivals(tree)]
+    contestants = [ours, *(rival(tree) for rival in rivals)]
     calls: dict[str, Callable[[], object]] = {"ipmicra batch": lambda: tree.smallest_batch(batch)}
     for contestant in contestants:
         calls[f"{contestant.name} text"] = each(contestant.of_text, texts)
@@ -274,11 +234,15 @@ def main() -> None:
         if data:
             write_tree(path, real_tree(Path(data)), {})
             tree = open_tree(path).tree
-            console.print(lookup_table("Real tree: delegated + libloc, IPv4", tree))
+            title = "Real tree: delegated + libloc, IPv4"
+            console.print(lookup_table(title, tree, (pytricia, py_radix, maxmind)))
             console.print(upkeep_table(path, tree, None))
         else:
             console.print("IPMICRA_DATA is not set: the real tree is left out")
         with multiprocessing.get_context("spawn").Pool(1) as pool:
             build = pool.apply(build_generated, (RANGES, path))
         tree = open_tree(path).tree
-        console.print(lookup_table("Generated tree", tree), upkeep_table(path, tree, build))
+        console.print(lookup_table("Generated tree", tree, (pytricia, py_radix)))
+        console.print(upkeep_table(path, tree, build))
+        sample = sample_of(tree, SAMPLE_RANGES)
+        console.print(lookup_table("A sample of the generated tree", sample, (maxmind, pytricia)))

@@ -9,6 +9,7 @@ import pytest
 
 from ipmicra.addresses import AddressRange
 from ipmicra.hierarchy import Allocation, Allocations, Subnet, SubnetTree, build_tree
+from ipmicra.hierarchy.search import PORTION
 
 WORLD = [
     Allocation(
@@ -121,3 +122,12 @@ def test_a_tree_of_nothing_has_two_roots() -> None:
 def test_what_is_no_address_is_refused(world: SubnetTree, text: str) -> None:
     with pytest.raises(ValueError):
         world.smallest_of_text(text)
+
+
+def test_a_batch_of_several_portions_answers_as_one_by_one(world: SubnetTree) -> None:
+    random = np.random.default_rng(3)
+    batch = random.integers(0xC0000000, 0xC0000500, 2 * PORTION + 5, dtype=np.uint32)
+    batch[::7] = random.integers(0, 1 << 32, len(batch[::7]), dtype=np.uint32)
+    expected = [world.smallest_of_v4(address) for address in batch.tolist()]
+    assert world.smallest_batch(batch).tolist() == expected
+    assert len(set(expected)) == 5

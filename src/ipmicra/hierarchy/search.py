@@ -3,7 +3,8 @@
 The subnets are sorted by start. The last one that starts at or before an address either holds it or
 lies wholly before it; then one of its ancestors does. One address at a time: bisect between the two
 bounds that its top bits give, then climb. A batch: sort it roughly, so that neighbours touch the same
-memory, bisect all at once, and climb with those that have not arrived.
+memory, cut it into portions whose working arrays stay in the cache, bisect all of a portion at once, and
+climb with those that have not arrived.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from ipmicra.hierarchy.columns import TreeColumns
 
 LOW_64 = (1 << 64) - 1
 V4_BITS = 32
+PORTION = 32768  # addresses; on 10 million subnets a fifth faster than 100,000, and no slower than 8,192
 Answers = NDArray[np.int64]
 
 
@@ -48,11 +50,13 @@ class V4Search:
 
     def smallest_batch(self, addresses: NDArray[np.uint32]) -> Answers:
         order = np.argsort((addresses >> np.uint32(16)).astype(np.uint16), kind="stable")  # by radix
-        ordered = addresses[order]
-        here = self._last_starts(ordered)
-        _climb(here, np.flatnonzero(self._columns.v4_lasts[here] < ordered), ordered, self._columns)
-        answers = np.empty_like(here)
-        answers[order] = here
+        answers = np.empty(len(addresses), np.int64)
+        for begin in range(0, len(addresses), PORTION):
+            places = order[begin : begin + PORTION]
+            portion = addresses.take(places)
+            here = self._last_starts(portion)
+            self._climb(here, portion)
+            answers[places] = here
         return answers
 
     def _last_starts(self, addresses: NDArray[np.uint32]) -> Answers:
@@ -61,39 +65,37 @@ class V4Search:
         `at` starts at or before the address, and so may `left` more after it. On 10 million subnets this
         takes less than half the time of `np.searchsorted`, which misses the cache at most of its 24 steps.
         """
-        blocks = addresses >> np.uint32(self._shift)
         jumps, starts = self._columns.v4_jumps, self._columns.v4_starts
-        here = jumps[blocks].astype(np.int32) - np.int32(1)
-        left = jumps[blocks + np.uint32(1)].astype(np.int32) - here - np.int32(1)
+        blocks = (addresses >> np.uint32(self._shift)).astype(np.int64)
+        here: Answers = jumps.take(blocks).astype(np.int64) - 1
+        left = jumps.take(blocks + 1) - here - 1
         rows = np.flatnonzero(left)
-        at, left, wanted = here[rows], left[rows], addresses[rows]
+        at, left, wanted = here.take(rows), left.take(rows), addresses.take(rows)
         while len(rows):
             half = (left + 1) >> 1
-            is_beyond = starts[at + half] > wanted
-            at += np.where(is_beyond, np.int32(0), half)
-            left = np.where(is_beyond, half - 1, left - half)
+            starts_before = starts.take(at + half) <= wanted
+            at += half * starts_before
+            left = np.where(starts_before, left - half, half - 1)
             here[rows] = at
-            undecided = np.flatnonzero(left)
-            if len(undecided) < len(rows):
-                rows, at, left, wanted = (
-                    rows[undecided],
-                    at[undecided],
-                    left[undecided],
-                    wanted[undecided],
-                )
-        answers: Answers = here.astype(np.int64)
-        return answers
+            still = np.flatnonzero(left)
+            rows, at, left, wanted = (
+                rows.take(still),
+                at.take(still),
+                left.take(still),
+                wanted.take(still),
+            )
+        return here
 
-
-def _climb(here: Answers, lost: Answers, addresses: NDArray[np.uint32], columns: TreeColumns) -> None:
-    """Move the `lost` among the answers up until each holds its address."""
-    wanted = addresses[lost]
-    at = here[lost]
-    while len(lost):
-        at = columns.parents[at].astype(np.int64)
-        arrived = columns.v4_lasts[at] >= wanted
-        here[lost[arrived]] = at[arrived]
-        lost, wanted, at = lost[~arrived], wanted[~arrived], at[~arrived]
+    def _climb(self, here: Answers, addresses: NDArray[np.uint32]) -> None:
+        """Move the answers up until each holds its address."""
+        parents, lasts = self._columns.parents, self._columns.v4_lasts
+        lost = np.flatnonzero(lasts.take(here) < addresses)
+        at, wanted = here.take(lost), addresses.take(lost)
+        while len(lost):
+            at = parents.take(at).astype(np.int64)
+            here[lost] = at
+            still = np.flatnonzero(lasts.take(at) < wanted)
+            lost, at, wanted = lost.take(still), at.take(still), wanted.take(still)
 
 
 class V6Search:

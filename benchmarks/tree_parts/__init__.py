@@ -1,0 +1,1 @@
+"""What the benchmark of the tree needs beside itself."""
