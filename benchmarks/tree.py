@@ -245,4 +245,4 @@ def main() -> None:
         console.print(lookup_table("Generated tree", tree, (pytricia, py_radix)))
         console.print(upkeep_table(path, tree, build))
         sample = sample_of(tree, SAMPLE_RANGES)
-        console.print(lookup_table("A sample of the generated tree", sample, (maxmind, pytricia)))
+        console.print(lookup_table("A sample of the generated tree", sample, (maxmind,)))

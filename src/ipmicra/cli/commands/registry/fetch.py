@@ -14,7 +14,7 @@ from rich.progress import (
     TimeRemainingColumn,
     TransferSpeedColumn,
 )
-from rich.table import Table
+from rich.table import Column, Table
 
 from ipmicra.cli import terminal
 from ipmicra.errors import SiteFault
@@ -120,7 +120,7 @@ def _table(outcomes: list[Outcome]) -> Table:
 
 
 def _list(files: list[RemoteFile]) -> Table:
-    table = Table("registry", "file")
+    table = Table("registry", Column("file", overflow="fold"))
     for file in files:
         table.add_row(file.registry, escape(file.url))
     return table
