@@ -179,8 +179,13 @@ class Interrupting(Mapping[str, object]):
 
 
 def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        write_tree(path, tree_of("11.0.0.0/8"), Interrupting())
+    # A shell's background jobs are born deaf to Ctrl-C: listen, wherever the tests are run.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            write_tree(path, tree_of("11.0.0.0/8"), Interrupting())
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert open_tree(path).about == {"records": 3}
     assert [file.name for file in path.parent.iterdir()] == ["tree"]
 
