@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ipmicra.delegation.balancing.believing import Believed, Numbers, TriangleBelief
 
-ITERATIONS = 8  # of fitting; beliefs hardly move after that
+ITERATIONS = 8  # of fitting; chosen, not measured
 UNFITTED_SHARE = 0.1  # of the mean mutual round trip: how much grounds differ before any is seen
 ALIKE_SHARE = 0.25  # of that: what a ground is slower or faster to all crawlers alike
 NOISE_MS = 1.0  # of a measurement; keeps the equations solvable
