@@ -111,10 +111,16 @@ Found = dict[str, np.ndarray[tuple[int, int], np.dtype[np.float64]]]
 def _deciles(found: Found) -> Plot:
     tenths = [float(10 * (tenth + 1)) for tenth in range(DECILES)]
     series = [
-        Series(name, tenths, [round(float(y), 2) for y in np.nanmean(found[name][:, 4:], axis=0)])
+        Series(name, tenths, [round(float(y), 2) for y in _mean_of_known(found[name][:, 4:])])
         for name in SHOWN
     ]
     return Plot("deciles", "Distance by the time of joining", "peers, % joined", "ms", series)
+
+
+def _mean_of_known(columns: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> list[float]:
+    """The mean of each column over the draws that have it; NaN where none has, in a very small world."""
+    known = np.isfinite(columns).sum(axis=0)
+    return list(np.where(known > 0, np.nansum(columns, axis=0) / np.maximum(known, 1), np.nan))
 
 
 def _against(found: Found) -> Plot:
