@@ -109,18 +109,18 @@ Found = dict[str, np.ndarray[tuple[int, int], np.dtype[np.float64]]]
 
 
 def _deciles(found: Found) -> Plot:
-    tenths = [float(10 * (tenth + 1)) for tenth in range(DECILES)]
-    series = [
-        Series(name, tenths, [round(float(y), 2) for y in _mean_of_known(found[name][:, 4:])])
-        for name in SHOWN
-    ]
+    series = [_by_decile(name, found[name][:, 4:]) for name in SHOWN]
     return Plot("deciles", "Distance by the time of joining", "peers, % joined", "ms", series)
 
 
-def _mean_of_known(columns: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> list[float]:
-    """The mean of each column over the draws that have it; NaN where none has, in a very small world."""
-    known = np.isfinite(columns).sum(axis=0)
-    return list(np.where(known > 0, np.nansum(columns, axis=0) / np.maximum(known, 1), np.nan))
+def _by_decile(name: str, distances: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> Series:
+    """The mean over the draws; a tenth that nobody belongs to, in a very small world, is left out."""
+    counts = np.isfinite(distances).sum(axis=0)
+    means = np.nansum(distances, axis=0) / np.maximum(counts, 1)
+    known = [tenth for tenth in range(DECILES) if counts[tenth]]
+    return Series(
+        name, [10.0 * (tenth + 1) for tenth in known], [round(float(means[t]), 2) for t in known]
+    )
 
 
 def _against(found: Found) -> Plot:
