@@ -1,3 +1,5 @@
+"""Strategies that ask nobody: random and hash, their weights, and how little moves."""
+
 from __future__ import annotations
 
 from collections import Counter

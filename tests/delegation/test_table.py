@@ -1,3 +1,5 @@
+"""Names of strategies -> strategies, with their parameters, and what is refused."""
+
 from __future__ import annotations
 
 import random

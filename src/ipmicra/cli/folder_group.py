@@ -17,7 +17,7 @@ class FolderGroup(click.Group):
 
     def __init__(self, package: str, name: str | None = None, **attributes: object) -> None:
         self._package = importlib.import_module(package)
-        super().__init__(name=name, help=self._package.__doc__, **attributes)  # type: ignore[arg-type]
+        super().__init__(name=name, help=self._package.__doc__, **attributes)  # type: ignore[arg-type]  # click's own
 
     def list_commands(self, context: click.Context) -> list[str]:
         found = pkgutil.iter_modules(self._package.__path__)

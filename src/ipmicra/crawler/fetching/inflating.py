@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Callable
 from typing import NamedTuple, cast
 
-import brotli  # type: ignore[import-untyped]
+import brotli  # type: ignore[import-untyped]  # ships no types
 import zstandard
 from isal import isal_zlib
 

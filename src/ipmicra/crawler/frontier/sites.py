@@ -150,5 +150,5 @@ _WAKE = (
 
 def _site_state(row: tuple[object, ...]) -> SiteState:
     site_id, site, next_at, blocked_until, block_seconds, *rest = row
-    clock = Clock(next_at, blocked_until, block_seconds)  # type: ignore[arg-type]
-    return SiteState(site_id, site, clock, *rest)  # type: ignore[arg-type]
+    clock = Clock(next_at, blocked_until, block_seconds)  # type: ignore[arg-type]  # SQLite rows
+    return SiteState(site_id, site, clock, *rest)  # type: ignore[arg-type]  # SQLite rows

@@ -286,13 +286,13 @@ class Frontier:
 
 def _leased(site: Site, row: tuple[object, ...]) -> Leased:
     key, site_id, path, depth, due_ms, hops, tries, hint, visit, *known = row
-    url = url_at(site, path)  # type: ignore[arg-type]
+    url = url_at(site, path)  # type: ignore[arg-type]  # a row
     head = (key, site_id, url, depth, due_ms, hops, tries, hint)
     if visit is None:
-        return Leased(*head)  # type: ignore[arg-type]
+        return Leased(*head)  # type: ignore[arg-type]  # a row
     fetched_ms, etag, last_modified, content_hash, seen, changes, watched_seconds = known
-    history = History(seen, changes, watched_seconds)  # type: ignore[arg-type]
-    return Leased(*head, visit, fetched_ms, etag, last_modified, content_hash, history)  # type: ignore[arg-type]
+    history = History(seen, changes, watched_seconds)  # type: ignore[arg-type]  # a row
+    return Leased(*head, visit, fetched_ms, etag, last_modified, content_hash, history)  # type: ignore[arg-type]  # a row
 
 
 def _visit_row(done: Visited) -> tuple[object, ...]:

@@ -101,9 +101,9 @@ def forget_site(ledger: Ledger, sites: Sites, site: Site) -> None:
         return
     (pending,) = database.execute("SELECT pending FROM sites WHERE id = ?", (state.id,)).fetchone()
     keys = "SELECT key FROM queue WHERE site_id = ?1 UNION SELECT key FROM visits WHERE site_id = ?1"
-    known = database.execute(f"DELETE FROM known WHERE key IN ({keys})", (state.id,)).rowcount  # noqa: S608
+    known = database.execute(f"DELETE FROM known WHERE key IN ({keys})", (state.id,)).rowcount  # noqa: S608 - our names
     for table in ("queue", "visits", "revisits"):
-        database.execute(f"DELETE FROM {table} WHERE site_id = ?", (state.id,))  # noqa: S608
+        database.execute(f"DELETE FROM {table} WHERE site_id = ?", (state.id,))  # noqa: S608 - our names
     database.execute("DELETE FROM robots WHERE id = ?", (state.id,))
     database.execute("DELETE FROM sites WHERE id = ?", (state.id,))
     database.execute("DELETE FROM measured WHERE site = ?", (site,))
@@ -151,4 +151,4 @@ def _import_pages(ledger: Ledger, sites: Sites, site_id: int, rows: list[PageRow
 
 
 def _insert(table: str, values: tuple[object, ...]) -> str:
-    return f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * len(values))})"  # noqa: S608 - our tables
+    return f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * len(values))})"  # noqa: S608 - our names - our tables

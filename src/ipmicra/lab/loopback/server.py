@@ -53,7 +53,7 @@ class LoopbackWeb:
     async def __aenter__(self) -> Self:
         try:
             for address, site in self.sites.items():
-                serve = lambda reader, writer, site=site: self._serve(site, reader, writer)  # noqa: E731
+                serve = lambda reader, writer, site=site: self._serve(site, reader, writer)  # noqa: E731 - a site each
                 self._servers.append(await asyncio.start_server(serve, str(address), self.port))
             if self.names_port is not None:
                 await self._serve_names(self.names_port)
