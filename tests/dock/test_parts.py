@@ -39,11 +39,24 @@ NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)  # a Monday
         ({"hours": "sometimes"}, "hours"),
         ({"time_zone": "Mars/Base"}, "time zone"),
         ({"own_sites": ["example.org"]}, "own_sites"),
+        ({"position": "Oslo"}, "position"),
+        ({"position": "10.8"}, "position"),
+        ({"position": "59.9, nan"}, "position"),
+        ({"position": "91, 0"}, "position"),
     ],
 )
 def test_rules_that_contradict_themselves_are_refused(rules: dict[str, object], complaint: str) -> None:
     with pytest.raises(OperatorFault, match=complaint):
         checked(msgspec.convert(rules, HostSettings))
+
+
+@pytest.mark.parametrize(
+    ("told", "read"), [("", None), (" 59.9, 10.8 ", (59.9, 10.8)), ("-12,-77", (-12, -77))]
+)
+def test_where_the_machine_stands_is_read_as_the_owner_tells_it(
+    told: str, read: tuple[float, float] | None
+) -> None:
+    assert checked(HostSettings(position=told)).coordinates() == read
 
 
 def test_the_defaults_are_in_order_and_can_be_said_in_words() -> None:

@@ -208,6 +208,7 @@ class Life:
             spooled_packages=len(self._crawler.spool.waiting()),
             bytes_today=self._meter.used()[0],
             capacity_bytes_a_day=host.bytes_per_day_max,
+            position=host.coordinates(),
             own_sites=host.own_sites,
             rules=in_words(host),
             version=__version__,

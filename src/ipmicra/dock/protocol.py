@@ -149,6 +149,7 @@ class Heartbeat(_Record, frozen=True, kw_only=True):
     spooled_packages: int = 0
     bytes_today: int = 0
     capacity_bytes_a_day: int = 0
+    position: tuple[float, float] | None = None  # latitude and longitude, where the owner tells them
     own_sites: tuple[str, ...] = ()  # the owner's, to be crawled from here
     rules: dict[str, str] = {}  # in the owner's words, for people
     version: str = ""

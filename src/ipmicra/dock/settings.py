@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated
 
 import msgspec
@@ -47,12 +48,30 @@ class HostSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     connections_max: Annotated[
         int, described("Open connections to sites, those being kept for later included.")
     ] = 200
+    position: Annotated[
+        str,
+        described("Where the machine stands, '59.9, 10.8': latitude, longitude; empty: not told."),
+    ] = ""
     own_sites: Annotated[
         tuple[str, ...], described("Your own sites, https://example.org, to be kept fresh by this host.")
     ] = ()
 
     def working_hours(self) -> Hours:
         return Hours.parse(self.hours, self.time_zone)
+
+    def coordinates(self) -> tuple[float, float] | None:
+        """Latitude and longitude in degrees, where the owner tells them."""
+        if not self.position.strip():
+            return None
+        try:
+            latitude, longitude = map(float, self.position.split(","))
+        except ValueError:
+            latitude = longitude = math.nan
+        if not (abs(latitude) <= 90 and abs(longitude) <= 180):
+            raise OperatorFault(
+                f"host.position = {self.position!r}: write latitude, longitude in degrees, such as '59.9, 10.8'"
+            )
+        return latitude, longitude
 
     def sites_open_max(self) -> int:
         """How many sites may be open at once, by connections and by memory."""
@@ -68,6 +87,7 @@ def checked(settings: HostSettings) -> HostSettings:
     """The same settings. Raises OperatorFault where they contradict themselves or allow nothing."""
     if not settings.working_hours().spans:
         raise OperatorFault("host.hours: there is no hour at all; to rest, use `ipmicra host pause`")
+    settings.coordinates()
     for name, least in _LEAST.items():
         if getattr(settings, name) < least:
             raise OperatorFault(f"host.{name} = {getattr(settings, name)}: at least {least} is needed")
@@ -110,6 +130,7 @@ def in_words(settings: HostSettings) -> dict[str, str]:
         "memory": amount(settings.memory_bytes_max),
         "disk": amount(settings.disk_bytes_max),
         "connections": str(settings.connections_max),
+        "position": settings.position or "not told",
         "own sites": " ".join(settings.own_sites) or "none",
     }
 

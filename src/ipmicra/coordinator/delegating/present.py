@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 
 from ipmicra.addresses import IPAddress
 from ipmicra.coordinator.hosts import Host, HostState, all_hosts
-from ipmicra.delegation.crawlers import CrawlerProfile
+from ipmicra.delegation.crawlers import CrawlerProfile, Position
 from ipmicra.delegation.probes import CrawlerId
 
 
@@ -25,6 +25,7 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
     awake_until_ms: int | None = None
     capacity_bytes_a_day: int = 0
     bytes_today: int = 0
+    position: tuple[float, float] | None = None
 
 
 def present(connection: Connection, now_s: float) -> dict[CrawlerId, CrawlerProfile]:
@@ -45,6 +46,7 @@ def profile_of(host: Host, now_s: float) -> CrawlerProfile:
         address=_address(host.address),
         capacity_bytes_a_day=said.capacity_bytes_a_day or math.inf,
         awake=is_awake(said, now_s),
+        position=None if said.position is None else Position(*said.position),
     )
 
 
