@@ -69,7 +69,7 @@ class HostSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
             latitude = longitude = math.nan
         if not (abs(latitude) <= 90 and abs(longitude) <= 180):
             raise OperatorFault(
-                f"host.position = {self.position!r}: write latitude, longitude in degrees, such as '59.9, 10.8'"
+                f"host.position = {self.position!r}: write latitude, longitude, such as '59.9, 10.8'"
             )
         return latitude, longitude
 
