@@ -26,6 +26,7 @@ from ipmicra.crawler.archiving import ArchivingFetcher
 from ipmicra.crawler.decisions.scope import ScopeKind, scope_around
 from ipmicra.crawler.decisions.urls import Normaliser, Url, site_of
 from ipmicra.crawler.engine import Engine
+from ipmicra.crawler.fetching.connecting import Connector
 from ipmicra.crawler.fetching.exchange import FailureKind, Fetcher, FetchFailed
 from ipmicra.crawler.fetching.resolving import Resolver
 from ipmicra.crawler.fetching.settings import FetchingSettings
@@ -142,11 +143,14 @@ def seal_rules(crawler: CrawlerSettings) -> SealRules:
     )
 
 
-def fetcher_for(settings: Settings, resolver: Resolver | None = None) -> Fetcher:
+def fetcher_for(
+    settings: Settings, resolver: Resolver | None = None, connector: Connector | None = None
+) -> Fetcher:
     """The fetcher that says who we are."""
     crawler = settings.crawler
     contact = f" (+{crawler.contact})" if crawler.contact else ""
-    return WebFetcher(reachable(settings), f"{crawler.product}/{__version__}{contact}", resolver)
+    user_agent = f"{crawler.product}/{__version__}{contact}"
+    return WebFetcher(reachable(settings), user_agent, resolver, connector)
 
 
 def reachable(settings: Settings) -> FetchingSettings:

@@ -13,9 +13,9 @@ from time import monotonic
 
 from ipmicra.addresses import IPAddress
 from ipmicra.crawler.fetching import kernel_times
+from ipmicra.crawler.fetching.connecting import new_socket
 from ipmicra.crawler.fetching.exchange import FailureKind, Fetcher, FetchFailed, FetchRequest
 from ipmicra.crawler.fetching.guard import Guard
-from ipmicra.crawler.fetching.opening import new_socket
 from ipmicra.delegation.probes import Silence
 from ipmicra.probing.icmp import echo_ms
 from ipmicra.probing.passive import PassiveRoundTrips

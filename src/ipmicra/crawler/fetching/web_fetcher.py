@@ -14,6 +14,7 @@ from typing import Self
 
 from ipmicra.addresses import IPAddress
 from ipmicra.crawler.fetching.answers import failed, fetched
+from ipmicra.crawler.fetching.connecting import Connector, DirectConnector, OpeningFailed
 from ipmicra.crawler.fetching.connection import Connection
 from ipmicra.crawler.fetching.deadlines import Deadlines
 from ipmicra.crawler.fetching.exchange import (
@@ -27,7 +28,7 @@ from ipmicra.crawler.fetching.guard import Guard
 from ipmicra.crawler.fetching.idle import IdleConnections
 from ipmicra.crawler.fetching.incoming import Caps, Incoming
 from ipmicra.crawler.fetching.names import NameFailure, Names, Place
-from ipmicra.crawler.fetching.opening import Opener, OpeningFailed
+from ipmicra.crawler.fetching.opening import Opener
 from ipmicra.crawler.fetching.resolving import DnsResolver, Resolver
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.crawler.fetching.target import Target, target_of
@@ -52,14 +53,19 @@ class WebFetcher:
     """The fetcher of the live system. Made and used inside a running event loop."""
 
     def __init__(
-        self, settings: FetchingSettings, user_agent: str, resolver: Resolver | None = None
+        self,
+        settings: FetchingSettings,
+        user_agent: str,
+        resolver: Resolver | None = None,
+        connector: Connector | None = None,
     ) -> None:
         if not user_agent.isprintable() or not user_agent.isascii():
             raise OperatorFault(f"the User-Agent {user_agent!r} must be printable ASCII text")
         self._settings = settings
         self._guard = Guard(settings.open_ranges, settings.closed_ranges, settings.open_ports)
         self._names = Names(resolver or DnsResolver(settings.dns_servers), settings)
-        self._opener = Opener(settings, self._guard, user_agent)
+        connector = connector or DirectConnector(self._guard, settings.source_address)
+        self._opener = Opener(settings, connector, user_agent)
         self._idle = IdleConnections(settings.idle_connections_max, settings.idle_ms_max)
         self._deadlines = Deadlines(settings, self._idle.close_old)
         self._sites: Turnstile[str] = Turnstile()
