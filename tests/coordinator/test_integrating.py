@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
+from sqlalchemy import select
 
 from ipmicra.carrier.package import digest_of, pack, unpack
-from ipmicra.coordinator import hosts, packages, sites
+from ipmicra.carrier.record import PageGone, PageSeen
+from ipmicra.coordinator import grants, hosts, packages, sites
 from ipmicra.coordinator.integrating import Integrator
 from ipmicra.coordinator.package_stores import FilePackageStore
 from ipmicra.coordinator.packages import Arrival
 from ipmicra.coordinator.state.database import Database
+from ipmicra.coordinator.state.schema import package
 from ipmicra.search.contract import Request
 from ipmicra.search.tantivy_index import TantivyIndex
 from tests.search.worlds import seen
@@ -37,17 +41,23 @@ class Kitchen:
         with database.begin() as connection:
             hosts.register(connection, "lima", "token", NOW, 60)
             hosts.enrol(connection, "token", bytes(32), "192.0.2.1", NOW)
+            grants.note(connection, [("https://bread.example", "lima")], NOW)
 
     def worker(self, name: str = "worker") -> Integrator:
         return Integrator(self.database, self.store, self.index, name, CLAIM_S)
 
-    def send(self, data: bytes, sequence: int = 1) -> bool:
-        arrival = Arrival("lima", sequence, digest_of(data), 0, data)
+    def send(self, data: bytes, sequence: int = 1, epoch: int = 0) -> bool:
+        arrival = Arrival("lima", sequence, digest_of(data), epoch, data)
         return packages.receive(self.database, self.store, arrival, NOW)
 
     def states(self) -> dict[str, int]:
         with self.database.read() as connection:
             return packages.counts(connection)
+
+    def reason(self, sequence: int) -> str:
+        with self.database.read() as connection:
+            query = select(package.c.reason).where(package.c.sequence == sequence)
+            return str(connection.execute(query).scalar_one())
 
     def found_sites(self) -> dict[str, int]:
         with self.database.read() as connection:
@@ -111,3 +121,62 @@ def test_two_workers_never_take_the_same(kitchen: Kitchen) -> None:
         first = packages.claim(connection, "a", NOW, CLAIM_S, 3)
     assert len(first) == 3
     assert kitchen.worker("b").work(NOW) == 2
+
+
+# --- whose pages ----------------------------------------------------------------------------------
+
+FOREIGN = seen("https://bank.example/", "Bank", '<p>forged</p><a href="https://mule.example/">go</a>')
+
+
+def test_pages_of_sites_that_were_never_the_crawlers_are_left_out_with_the_reason(
+    kitchen: Kitchen,
+) -> None:
+    gone = PageGone(url="https://bank.example/a", visit=2, fetched_at_ms=1, status=404)
+    kitchen.send(pack([PAGE, FOREIGN, gone], "lima", 1))
+    assert kitchen.worker().work(NOW) == 1
+    assert kitchen.states() == {"integrated": 1}
+    assert kitchen.reason(1) == (
+        "2 records left out: never given to lima under lease 0: https://bank.example"
+    )
+    assert kitchen.index.search(Request(text="forged")).hits == []
+    assert [hit.url for hit in kitchen.index.search(Request(text="rye")).hits] == [PAGE.url]
+    assert kitchen.found_sites() == {"waiting": 1}, "and its links are nobody's to follow"
+
+
+def test_a_package_of_foreign_pages_alone_is_refused_and_kept(kitchen: Kitchen) -> None:
+    data = pack([FOREIGN], "lima", 1)
+    kitchen.send(data)
+    kitchen.worker().work(NOW)
+    assert kitchen.states() == {"refused": 1}
+    assert "never given to lima" in kitchen.reason(1)
+    assert kitchen.store.fetch(digest_of(data)) == data
+
+
+def test_a_page_that_says_it_is_anothers_is_left_out(kitchen: Kitchen) -> None:
+    posing = PageSeen(
+        url="https://bread.example/x",
+        visit=1,
+        fetched_at_ms=1,
+        page=msgspec.structs.replace(FOREIGN.page, url="https://bank.example/"),
+    )
+    kitchen.send(pack([PAGE, posing], "lima", 1))
+    kitchen.worker().work(NOW)
+    assert kitchen.index.search(Request(text="forged")).hits == []
+    assert kitchen.reason(1).startswith("1 records left out")
+
+
+def test_what_was_the_crawlers_under_an_earlier_lease_counts_for_that_lease_only(
+    kitchen: Kitchen,
+) -> None:
+    kitchen.send(pack([PAGE], "lima", 1), 1)
+    with kitchen.database.begin() as connection:
+        hosts.renew_lease(connection, "lima", NOW, 1)
+        assert hosts.expire_leases(connection, NOW + 2) == ["lima"]
+        grants.forget_ended(connection, "lima")
+    kitchen.send(pack([PAGE], "lima", 2), 2, epoch=1)
+    kitchen.worker().work(NOW + 3)
+    assert kitchen.reason(1) == "", "acknowledged under the lease that it had the site in"
+    assert "under lease 1" in kitchen.reason(2)
+    with kitchen.database.begin() as connection:
+        grants.forget_ended(connection, "lima")
+        assert grants.foreign(connection, "lima", 0, [PAGE.url[:-1]]) == {"https://bread.example"}

@@ -9,11 +9,18 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from sqlalchemy import select, update
 
-from ipmicra.coordinator import hosts, orders
+from ipmicra.coordinator import grants, hosts, orders
 from ipmicra.coordinator.hosts import HostState, Refused
 from ipmicra.coordinator.state.database import Database
 from ipmicra.coordinator.state.leadership import hold, lay_down, still_holds
-from ipmicra.coordinator.state.schema import SCHEMA_VERSION, handover, passive, schema_version
+from ipmicra.coordinator.state.schema import (
+    SCHEMA_VERSION,
+    grant,
+    handover,
+    passive,
+    schema_version,
+    site,
+)
 from ipmicra.dock.protocol import OrderDone, Pause, ProbeTarget, ProbeThese, Resume
 from ipmicra.dock.signature import Claim, claim_in, signed_headers
 from ipmicra.errors import HostFault, OperatorFault
@@ -233,9 +240,13 @@ def test_an_older_schema_is_brought_up_to_date(database_address: str) -> None:
     database = Database(database_address)
     with database.begin() as connection:
         connection.execute(update(schema_version).values(version=1))
-        for table in (passive, handover):
+        for table in (passive, handover, grant):
             table.drop(connection)
     enrolled(database)
+    with database.begin() as connection:
+        connection.execute(
+            site.insert().values(name="https://a.example", crawler="lima", found_s=1, state="delegated")
+        )
     database.close()
     database = Database(database_address)
     with database.begin() as connection:
@@ -244,4 +255,5 @@ def test_an_older_schema_is_brought_up_to_date(database_address: str) -> None:
             connection.execute(select(passive)).all() == connection.execute(select(handover)).all() == []
         )
         assert hosts.host_named(connection, "lima") is not None
+        assert grants.foreign(connection, "lima", 0, ["https://a.example"]) == set()
     database.close()

@@ -4,7 +4,7 @@
 |------------|-----------------------------------------------------|----------------------|
 | kept       | synced to the store, row committed: acknowledged    | integrated, refused  |
 | integrated | in the index, its links are rows                    |                      |
-| refused    | would not unpack; kept aside with the reason        |                      |
+| refused    | nothing in it can be used; kept aside with why      |                      |
 
 Law: the acknowledgement is sent after the commit, which is after the sync. The same package again is
 acknowledged again; another one under the same number is refused. A worker claims a package for a
@@ -49,6 +49,7 @@ class Claimed(NamedTuple):
     crawler: str
     sequence: int
     digest: str
+    epoch: int = 0  # of the host's lease in which it was made
 
 
 def receive(database: Database, store: PackageStore, arrival: Arrival, now_s: float) -> bool:
@@ -119,7 +120,7 @@ def claim(connection: Connection, worker: str, now_s: float, claim_s: float, mos
         update(packages)
         .where(tuple_(*key).in_(select(picked.c.crawler, picked.c.sequence)))
         .values(claimed_by=worker, claimed_until_s=now_s + claim_s)
-        .returning(packages.c.crawler, packages.c.sequence, packages.c.digest)
+        .returning(packages.c.crawler, packages.c.sequence, packages.c.digest, packages.c.epoch)
     ).all()
     return sorted(Claimed(*row) for row in rows)
 
@@ -131,9 +132,12 @@ def somebody_waits(connection: Connection, now_s: float) -> bool:
     return connection.execute(query).first() is not None
 
 
-def integrated(connection: Connection, done: Claimed, now_s: float) -> bool:
-    """Note a package as integrated, in the transaction that has written its links. True the first time."""
-    return _ended(connection, done, PackageState.INTEGRATED, "", now_s)
+def integrated(connection: Connection, done: Claimed, now_s: float, reason: str = "") -> bool:
+    """Note a package as integrated, in the transaction that has written its links. True the first time.
+
+    `reason` says why some of its records were left out.
+    """
+    return _ended(connection, done, PackageState.INTEGRATED, reason, now_s)
 
 
 def refused(connection: Connection, done: Claimed, reason: str, now_s: float) -> bool:

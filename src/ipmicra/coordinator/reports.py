@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 from sqlalchemy import Connection, delete, select
 
-from ipmicra.coordinator import handovers, hosts, orders, sites
+from ipmicra.coordinator import granting, handovers, hosts, orders, releasing
 from ipmicra.coordinator.state.schema import passive as passives
 from ipmicra.crawler.decisions.urls import Normaliser, site_of
 from ipmicra.dock.protocol import (
@@ -52,7 +52,7 @@ def take(connection: Connection, host: str, report: Heartbeat, now_s: float) -> 
         ]
         connection.execute(passives.insert(), rows)
     for url in filter(None, map(_normaliser.url, report.own_sites[:OWN_SITES_MAX])):
-        sites.claim_own(connection, host, site_of(url), now_s)
+        granting.claim_own(connection, host, site_of(url), now_s)
     words = msgspec.to_builtins(report)
     for left_out in ("done", "passive"):
         del words[left_out]
@@ -63,7 +63,7 @@ def take(connection: Connection, host: str, report: Heartbeat, now_s: float) -> 
 def _follow_up(connection: Connection, host: str, body: OrderBody, done: OrderDone) -> list[str]:
     if isinstance(body, ReleaseThese):
         for site, epoch in body.sites:
-            sites.released(connection, host, site, epoch)
+            releasing.released(connection, host, site, epoch)
     if isinstance(body, TakeThese | CrawlOwnSites) and done.done:
         grants = body.grants if isinstance(body, TakeThese) else body.sites
         with_state = [grant for grant in grants if grant.has_state]

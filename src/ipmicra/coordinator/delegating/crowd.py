@@ -11,14 +11,13 @@ from __future__ import annotations
 import msgspec
 from sqlalchemy import Connection, select
 
-from ipmicra.coordinator import orders, sites
+from ipmicra.coordinator import orders, releasing, sites
 from ipmicra.coordinator.delegating import memory
+from ipmicra.coordinator.delegating.book import Book, target_of
 from ipmicra.coordinator.delegating.conversations import Conversations
 from ipmicra.coordinator.delegating.grounds import ground_text
 from ipmicra.coordinator.delegating.memory import Reasons
-from ipmicra.coordinator.delegating.moving import settle, target_of
 from ipmicra.coordinator.delegating.present import present
-from ipmicra.coordinator.sites import SiteState
 from ipmicra.coordinator.state.schema import site as site_rows
 from ipmicra.delegation.crawlers import CrawlerProfile
 from ipmicra.delegation.delegations import Ground
@@ -39,8 +38,8 @@ OFFERED = Reasons(why="newcomer", words="a newcomer is nearer by its own probe",
 class Crowd:
     """Keeps one strategy's crawlers as the rows of hosts say."""
 
-    def __init__(self, strategy: Strategy) -> None:
-        self._strategy = strategy
+    def __init__(self, strategy: Strategy, book: Book) -> None:
+        self._strategy, self._book = strategy, book
 
     def gather(self, connection: Connection, now_s: float) -> None:
         """At the beginning of an office: who is there, and whose sites were left by somebody gone."""
@@ -82,7 +81,7 @@ class Crowd:
 
         def ended(connection: Connection, offered: Offered) -> None:
             grounds = [ground for ground, _, _ in offered.taken]
-            settle(connection, self._strategy, grounds, OFFERED, now_s)
+            self._book.settle(connection, grounds, OFFERED, now_s)
 
         targets = self._targets(connection)
         talk = offer_to_newcomer(self._strategy, newcomer, targets, now_s, probes_max=probes_max)
@@ -90,12 +89,7 @@ class Crowd:
 
     def _targets(self, connection: Connection) -> dict[Ground, Target]:
         """For each ground that is somebody's, a site to probe it by."""
-        query = select(site_rows.c.name).where(
-            site_rows.c.state == SiteState.DELEGATED, site_rows.c.address != ""
-        )
-        names = connection.execute(query.order_by(site_rows.c.name).limit(TARGETS_MAX)).scalars()
-        rows = [sites.site_named(connection, name) for name in list(names)]
-        targets = [target_of(row) for row in rows if row is not None]
+        targets = map(target_of, sites.delegated_anywhere(connection, TARGETS_MAX))
         return {self._strategy.ground_of(target): target for target in targets}
 
     def _update(self, profile: CrawlerProfile) -> None:
@@ -107,8 +101,8 @@ class Crowd:
             changed(profile.id)
 
     def _lose(self, connection: Connection, crawler: CrawlerId, now_s: float) -> None:
-        for inherited in leave_to_heirs(self._strategy, crawler):
-            memory.keep(connection, self._strategy, inherited.ground, INHERITED, now_s)
+        grounds = [inherited.ground for inherited in leave_to_heirs(self._strategy, crawler)]
+        self._book.delegated(grounds, INHERITED)
         _gone(connection, crawler, now_s)
 
     def _give_own_subnet(self, connection: Connection, crawler: CrawlerId, now_s: float) -> None:
@@ -122,7 +116,7 @@ class Crowd:
             return
         if owner is None or owner == crawler or self._own_ground(owner) != ground:
             self._strategy.give(ground, crawler)
-            settle(connection, self._strategy, [ground], OWN, now_s)
+            self._book.settle(connection, [ground], OWN, now_s)
 
     def _own_ground(self, crawler: CrawlerId) -> Ground | None:
         address = self._strategy.crawlers.profile(crawler).address
@@ -133,5 +127,5 @@ class Crowd:
 
 
 def _gone(connection: Connection, crawler: str, now_s: float) -> None:
-    sites.abandon(connection, crawler)
+    releasing.abandon(connection, crawler)
     orders.cancel_all(connection, crawler, now_s)

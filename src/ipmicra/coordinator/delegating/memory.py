@@ -6,10 +6,13 @@ for is forgotten and delegated again when one of its sites turns up.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 from sqlalchemy import Connection, delete, select
 
 from ipmicra.coordinator.delegating.grounds import ground_from, ground_text
+from ipmicra.coordinator.state.batches import in_batches
 from ipmicra.coordinator.state.schema import delegation as delegations
 from ipmicra.coordinator.state.schema import memory as memories
 from ipmicra.coordinator.state.upserts import put
@@ -56,16 +59,20 @@ class Delegated(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def keep(
-    connection: Connection, strategy: Strategy, ground: Ground, reasons: Reasons, now_s: float
+    connection: Connection, strategy: Strategy, decided: Mapping[Ground, Reasons], now_s: float
 ) -> None:
-    """Write down whose a ground is now; nobody's has no row."""
-    text, owner = ground_text(strategy.tree, ground), strategy.delegations.owner(ground)
-    if owner is None:
-        connection.execute(delete(delegations).where(delegations.c.ground == text))
-        return
-    body = msgspec.msgpack.encode(reasons)
-    row = {"ground": text, "crawler": owner, "decided_s": now_s, "decision": body}
-    put(connection, delegations, row)
+    """Write down whose the grounds are now; nobody's has no row."""
+    rows, nobodys = {}, []
+    for ground, reasons in decided.items():
+        text, owner = ground_text(strategy.tree, ground), strategy.delegations.owner(ground)
+        if owner is None:
+            nobodys.append(text)
+        else:
+            body = msgspec.msgpack.encode(reasons)
+            rows[text] = {"ground": text, "crawler": owner, "decided_s": now_s, "decision": body}
+    for batch in in_batches(nobodys):
+        connection.execute(delete(delegations).where(delegations.c.ground.in_(batch)))
+    put(connection, delegations, *rows.values())
 
 
 def recall(connection: Connection, strategy: Strategy) -> None:

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from ipmicra.addresses import IPAddress
-from ipmicra.coordinator import events, hosts, reports, sites
+from ipmicra.coordinator import events, granting, hosts, releasing, reports, sites
 from ipmicra.coordinator.delegating import memory
+from ipmicra.coordinator.delegating.book import Book
 from ipmicra.coordinator.delegating.caps import ProbeCaps
 from ipmicra.coordinator.delegating.conversations import Conversations
 from ipmicra.coordinator.delegating.crowd import Crowd
-from ipmicra.coordinator.delegating.grounds import ground_text
 from ipmicra.coordinator.delegating.memory import reasons_of
 from ipmicra.coordinator.delegating.names import Found
 from ipmicra.coordinator.delegating.watching import Watching
@@ -51,6 +51,7 @@ class Desk:
     office: Office
     strategy: Strategy
     talks: Conversations
+    book: Book
     crowd: Crowd
     watching: Watching
 
@@ -125,12 +126,14 @@ class Delegator:
         strategy = self._new_strategy()
         talks = Conversations(lambda: strategy.crawlers, self._caps, self._settings.probe_seconds_max)
         hosts.prolong_leases(connection, now_s, self._settings.lease_seconds)
-        crowd = Crowd(strategy)
+        book = Book(strategy)
+        crowd = Crowd(strategy, book)
         crowd.gather(connection, now_s)
         _log.info(
             "leading the delegation", extra={"epoch": office.epoch, "crawlers": len(strategy.crawlers)}
         )
-        return Desk(office, strategy, talks, crowd, Watching(strategy, self._settings))
+        watching = Watching(strategy, book, self._settings)
+        return Desk(office, strategy, talks, book, crowd, watching)
 
     def _new_strategy(self) -> Strategy:
         dice = random.Random(self._seed)  # noqa: S311 - fair, not secret
@@ -156,8 +159,9 @@ class Delegator:
                 desk.watching.look(connection, look, desk.talks, now_s)
         desk.watching.balance(connection, desk.talks, now_s)
         desk.talks.go_on(connection, now_s)
-        sites.end_releases(connection, now_s, self._settings.release_seconds_max)
-        sites.send_links(connection, now_s, LINKS_A_ROUND, self._settings.links_per_order_max)
+        desk.book.write(connection, now_s)
+        releasing.end_releases(connection, now_s, self._settings.release_seconds_max)
+        granting.send_links(connection, now_s, LINKS_A_ROUND, self._settings.links_per_order_max)
         self._save(connection, desk, now_s)
         return self._waiting(connection, desk, now_s)
 
@@ -188,7 +192,7 @@ class Delegator:
         for site in waiting:
             addresses = found[site.name]
             if isinstance(addresses, str):
-                sites.unreachable(connection, site, addresses, now_s)
+                desk.book.unreachable(site, addresses)
                 continue
             target = Target.of(site.name, *_same_address(site, addresses))
             if (place := self._place(target.address)) not in busy:
@@ -196,6 +200,7 @@ class Delegator:
                 if site.name in self._under_way:
                     busy.add(place)
         desk.talks.go_on(connection, now_s)
+        desk.book.write(connection, now_s)
 
     def _place(self, address: IPAddress) -> object:
         """Sites of one place are delegated one after the other: the first may decide for the rest."""
@@ -209,36 +214,21 @@ class Delegator:
 
         def ended(connection: Connection, decision: Decision) -> None:
             self._under_way.pop(site.name, None)
-            self._decided(connection, desk, site, target, decision, now_s)
+            self._decided(desk, site, target, decision)
 
         desk.talks.begin(connection, desk.strategy.delegate(target, now_s), ended)
 
-    def _decided(
-        self,
-        connection: Connection,
-        desk: Desk,
-        site: SiteRow,
-        target: Target,
-        decision: Decision,
-        now_s: float,
-    ) -> None:
+    def _decided(self, desk: Desk, site: SiteRow, target: Target, decision: Decision) -> None:
         crawler = decision.crawler or decision.waits_for
         if crawler is None:
-            self._nobody(connection, site, decision, now_s)
+            is_final = decision.why is Why.UNREACHABLE
+            (desk.book.unreachable if is_final else desk.book.still_waits)(site, IN_WORDS[decision.why])
             return
-        ground = desk.strategy.ground_of(target)
         if decision.why not in (Why.ALREADY_DELEGATED, Why.OWNER_ASLEEP):
             reasons = reasons_of(decision, self._settings.strategy, site.name)
-            for held in dict.fromkeys((ground, target.address, *decision.subnets)):
-                memory.keep(connection, desk.strategy, held, reasons, now_s)
-        text = ground_text(self._tree, ground)
-        sites.located(connection, site, crawler, str(target.address), text, now_s)
-
-    def _nobody(self, connection: Connection, site: SiteRow, decision: Decision, now_s: float) -> None:
-        if decision.why is Why.UNREACHABLE:
-            sites.unreachable(connection, site, IN_WORDS[decision.why], now_s)
-        else:
-            sites.annotate(connection, site, IN_WORDS[decision.why])
+            ground = desk.strategy.ground_of(target)
+            desk.book.delegated((ground, target.address, *decision.subnets), reasons)
+        desk.book.located(site, target, crawler)
 
 
 def _same_address(site: SiteRow, addresses: tuple[IPAddress, ...]) -> tuple[IPAddress, ...]:

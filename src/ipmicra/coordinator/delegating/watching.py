@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
+from ipmicra.coordinator.delegating.book import Book
 from ipmicra.coordinator.delegating.conversations import Conversations, Talk
 from ipmicra.coordinator.delegating.memory import Reasons, reasons_of
-from ipmicra.coordinator.delegating.moving import settle
 from ipmicra.coordinator.reports import Heard
 from ipmicra.coordinator.settings import CoordinatorSettings
 from ipmicra.delegation.balancing.picture import Moved, Weighed, balanced
@@ -44,11 +44,11 @@ class Look(NamedTuple):
 class Watching:
     """Judges the crawlers' reports for one strategy."""
 
-    def __init__(self, strategy: Strategy, settings: CoordinatorSettings) -> None:
+    def __init__(self, strategy: Strategy, book: Book, settings: CoordinatorSettings) -> None:
         if settings.balancing not in POLICIES:
             known = ", ".join(POLICIES)
             raise OperatorFault(f"coordinator.balancing = {settings.balancing!r}: there are {known}")
-        self._strategy = strategy
+        self._strategy, self._book = strategy, book
         self._settings = settings
         self._calibration = Calibration(
             CalibrationSettings(
@@ -87,7 +87,7 @@ class Watching:
             if result is not None and result.moved:
                 reasons = reasons_of(result.decision, self._settings.strategy, look.target.site)
                 grounds = [look.ground, *result.decision.subnets]
-                settle(connection, self._strategy, grounds, reasons, now_s)
+                self._book.settle(connection, grounds, reasons, now_s)
 
         talk = look_again(self._strategy, self._calibration, look.target, look.time_ms, now_s)
         talks.begin(connection, talk, ended)
@@ -107,7 +107,7 @@ class Watching:
                 words="its crawler was over its daily capacity",
                 strategy=self._settings.balancing,
             )
-            settle(connection, self._strategy, [move.ground for move in moved], reasons, now_s)
+            self._book.settle(connection, [move.ground for move in moved], reasons, now_s)
 
         policy = POLICIES[self._settings.balancing]
         talk: Talk = balanced(self._strategy, dict(self._weighed), policy, now_s)

@@ -16,6 +16,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from ipmicra.coordinator.state.migrations import bring_up
 from ipmicra.coordinator.state.schema import SCHEMA_VERSION, metadata, schema_version
 from ipmicra.errors import HostFault, OperatorFault
 
@@ -70,7 +71,8 @@ class Database:
             metadata.create_all(connection)
             if found is None:
                 connection.execute(schema_version.insert().values(version=SCHEMA_VERSION))
-            elif found < SCHEMA_VERSION:  # so far every newer schema only has more tables
+            elif found < SCHEMA_VERSION:
+                bring_up(connection, found)
                 connection.execute(schema_version.update().values(version=SCHEMA_VERSION))
 
     def _version_found(self, connection: Connection) -> int | None:

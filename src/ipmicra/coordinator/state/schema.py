@@ -20,7 +20,7 @@ from sqlalchemy import (
     Text,
 )
 
-SCHEMA_VERSION = 2  # 2: hand-overs and passive round trips
+SCHEMA_VERSION = 3  # 2: hand-overs and passive round trips; 3: grants
 
 metadata = MetaData()
 
@@ -106,6 +106,15 @@ site = Table(
     Index("site_by_crawler", "crawler"),
     Index("site_by_ground", "ground"),
     Index("site_by_state", "state", "found_s"),
+)
+
+grant = Table(
+    "site_grant",
+    metadata,
+    Column("crawler", String(100), primary_key=True),
+    Column("lease_epoch", BigInteger, primary_key=True),  # of the crawler's host, when it was given
+    Column("site", String(300), primary_key=True),
+    Column("granted_s", Float, nullable=False),
 )
 
 link = Table(

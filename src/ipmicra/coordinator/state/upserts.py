@@ -8,6 +8,8 @@ from typing import Any
 from sqlalchemy import Connection, Table
 from sqlalchemy.dialects import postgresql, sqlite
 
+from ipmicra.coordinator.state.batches import in_batches
+
 Row = Mapping[str, Any]
 
 
@@ -21,10 +23,14 @@ def insert_new(connection: Connection, table: Table, rows: Sequence[Row]) -> int
     return len(connection.execute(statement).all())
 
 
-def put(connection: Connection, table: Table, row: Row) -> None:
-    """Insert a row, or replace the values of the one with the same key."""
+def put(connection: Connection, table: Table, *rows: Row) -> None:
+    """Insert rows of the same columns, or replace the values of those with the same keys.
+
+    No key may be among the rows twice.
+    """
     insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
     keys = [column.name for column in table.primary_key.columns]
-    changed = {name: value for name, value in row.items() if name not in keys}
-    statement = insert(table).values(dict(row))
-    connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=changed))
+    for batch in in_batches(rows):
+        statement = insert(table).values([dict(row) for row in batch])
+        changed = {name: statement.excluded[name] for name in batch[0] if name not in keys}
+        connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=changed))
