@@ -31,7 +31,7 @@ from sqlalchemy import create_engine, text
 
 from ipmicra.carrier.package import digest_of, pack
 from ipmicra.carrier.record import PageSeen
-from ipmicra.coordinator import hosts, orders, packages, reports, sites
+from ipmicra.coordinator import grants, hosts, orders, packages, reports, sites
 from ipmicra.coordinator.delegating.names import Found
 from ipmicra.coordinator.delegating.office import Delegator
 from ipmicra.coordinator.integrating import Integrator
@@ -143,7 +143,10 @@ def answer_probes(database: Database) -> None:
 def integrating(database: Database, folder: Path) -> dict[str, str]:
     enrol(database, "lima", Ed25519PrivateKey.generate())
     store = FilePackageStore(folder / "packages")
-    for number, site in enumerate(made_sites(1, PACKAGES, PAGES_EACH), start=1):
+    made = made_sites(1, PACKAGES, PAGES_EACH)
+    with database.begin() as connection:
+        grants.note(connection, [(f"http://{site.name}", "lima") for site in made], time.time())
+    for number, site in enumerate(made, start=1):
         records = []
         for path, page in site.pages.items():
             url = f"http://{site.name}{path}"
