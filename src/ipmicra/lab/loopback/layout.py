@@ -67,7 +67,11 @@ def city_of(address: IPv4Address) -> str | None:
 
 def round_trip_ms(one: str, other: str) -> float:
     """Between two cities."""
-    (lat1, lon1), (lat2, lon2) = (tuple(map(math.radians, POSITIONS[city])) for city in (one, other))
+    return great_circle_ms(POSITIONS[one], POSITIONS[other]) * DETOUR + ACCESS_MS
+
+
+def great_circle_ms(one: tuple[float, float], other: tuple[float, float]) -> float:
+    """Light's round trip in fibre between two positions (latitude, longitude), along the great circle."""
+    (lat1, lon1), (lat2, lon2) = (tuple(map(math.radians, position)) for position in (one, other))
     cosine = math.sin(lat1) * math.sin(lat2) + math.cos(lat1) * math.cos(lat2) * math.cos(lon1 - lon2)
-    km = EARTH_RADIUS_KM * math.acos(min(1.0, max(-1.0, cosine)))
-    return km / KM_PER_MS * DETOUR + ACCESS_MS
+    return EARTH_RADIUS_KM * math.acos(min(1.0, max(-1.0, cosine))) / KM_PER_MS

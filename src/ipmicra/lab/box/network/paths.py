@@ -1,0 +1,78 @@
+"""Two addresses, and the faults that are on -> the path between them.
+
+Law: a path is a function of plan, pair and active faults. Bytes carried are counted per pair of
+endpoints, and outlive the path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ipmicra.lab.box.network.owners import Owners
+from ipmicra.lab.box.network.packets import ends_of
+from ipmicra.lab.box.network.plan import Effect, Fault, NetworkPlan
+
+
+class Carried:
+    """What one endpoint has sent another, as the other got it."""
+
+    __slots__ = ("packet_bytes", "packets")
+
+    def __init__(self) -> None:
+        self.packets = 0
+        self.packet_bytes = 0
+
+
+class Path:
+    """How packets of one pair of addresses travel now. `last_due_s` keeps them in order."""
+
+    __slots__ = ("carried", "cut", "destination", "last_due_s", "loss", "one_way_s", "source", "wire")
+
+    def __init__(self, source: int, destination: int, wire: int, carried: Carried) -> None:
+        self.source, self.destination, self.wire, self.carried = source, destination, wire, carried
+        self.one_way_s = 0.0
+        self.loss = 0.0
+        self.cut = False
+        self.last_due_s = 0.0
+
+
+class Paths:
+    """Makes paths, and remembers who sent whom how much."""
+
+    def __init__(self, plan: NetworkPlan) -> None:
+        self._plan = plan
+        self._owners = Owners(plan.endpoints)
+        self.carried: dict[tuple[int, int], Carried] = {}
+
+    def path(self, wire: int, pair: bytes, active: Sequence[Fault]) -> Path | None:
+        """None: nobody owns the destination, or the source is not behind the wire it came by."""
+        ends = ends_of(pair)
+        source = self._owners.owner(ends.family, ends.source)
+        destination = self._owners.owner(ends.family, ends.destination)
+        if source is None or destination is None or self._plan.endpoints[source].wire != wire:
+            return None
+        carried = self.carried.setdefault((source, destination), Carried())
+        found = Path(source, destination, self._plan.endpoints[destination].wire, carried)
+        found.one_way_s = one_way_s(self._plan, source, destination)
+        found.loss = self._plan.loss
+        for fault in active:
+            if fault.concerns(source, destination):
+                _inflict(found, fault)
+        return found
+
+
+def one_way_s(plan: NetworkPlan, source: int, destination: int) -> float:
+    """Between the places that are nearest to each other."""
+    ends = plan.endpoints
+    return min(
+        plan.one_way_s[here][there] for here in ends[source].places for there in ends[destination].places
+    )
+
+
+def _inflict(path: Path, fault: Fault) -> None:
+    if fault.effect is Effect.CUT:
+        path.cut = True
+    elif fault.effect is Effect.LOSS:
+        path.loss = 1.0 - (1.0 - path.loss) * (1.0 - fault.amount)
+    else:
+        path.one_way_s = max(0.0, path.one_way_s + fault.amount)
