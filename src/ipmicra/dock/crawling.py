@@ -1,8 +1,7 @@
 """The sites a host holds -> a crawler at work on them, begun and ended as the dock decides.
 
-This file is the one place where a crawler is started (`Crawler._run`), and so the seam for running
-dispatched code in a sandbox: what stands here in one process (frontier, spool, an engine with a metered
-fetcher) is what would move behind a pipe; everything else in the dock talks to `Crawler` alone.
+Frontier, spool and an engine with a metered fetcher, in one process: the dock's own, or one in a sandbox,
+which is given another way to the web (`web_for`). The rest of the dock knows only the `Tenant`.
 
 Law: links are followed only on sites that are held. A stop leaves every page either committed or to be
 fetched again.
@@ -11,13 +10,14 @@ fetched again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import msgspec
 
+from ipmicra.carrier.package import PackageFile
 from ipmicra.carrier.spool import Position, Spool
-from ipmicra.crawler.decisions.urls import Site, Url, name_of, site_of
+from ipmicra.crawler.decisions.urls import Site
 from ipmicra.crawler.engine import Engine
 from ipmicra.crawler.fetching.exchange import Fetcher
 from ipmicra.crawler.fetching.resolving import DnsResolver, NameAnswer, Resolver
@@ -26,27 +26,13 @@ from ipmicra.crawler.plan import CrawlPlan, plan_from
 from ipmicra.crawler.running import fetcher_for, seal_rules
 from ipmicra.dock import states
 from ipmicra.dock.ledger import HeldSite
-from ipmicra.dock.meter import Meter
-from ipmicra.dock.metered import MeteredFetcher
+from ipmicra.dock.metered import MeteredFetcher, Metering
+from ipmicra.dock.tenant import HeldSites
 from ipmicra.probing.passive import PassiveRoundTrips
 from ipmicra.settings import Settings
 
 FRONTIER_FILE = "frontier.sqlite"
 SPOOL_FOLDER = "spool"
-
-
-class HeldSites:
-    """The bounds of the crawl: the sites that are this host's now, with the address each is crawled at."""
-
-    def __init__(self) -> None:
-        self.addresses: dict[Site, str] = {}
-
-    def holds(self, url: Url) -> bool:
-        return site_of(url) in self.addresses
-
-    def pins(self) -> dict[str, str]:
-        """Addresses by name."""
-        return {name_of(site): address for site, address in self.addresses.items() if address}
 
 
 class PinnedResolver:
@@ -65,13 +51,26 @@ class PinnedResolver:
         await self._within.close()
 
 
-class Crawler:
-    """The crawler that lives on this host. Close it; stop it before."""
+def direct_web(settings: Settings, held: HeldSites) -> Fetcher:
+    """A fetcher that asks name servers and connects from this process."""
+    return fetcher_for(settings, PinnedResolver(DnsResolver(settings.fetching.dns_servers), held))
 
-    def __init__(self, folder: Path, name: str, settings: Settings, meter: Meter) -> None:
+
+class Crawler:
+    """A tenant in this process. Without other `web_for` it has the network to itself."""
+
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        settings: Settings,
+        meter: Metering,
+        web_for: Callable[[Settings, HeldSites], Fetcher] = direct_web,
+    ) -> None:
         self.held = HeldSites()
         self.passive = PassiveRoundTrips(settings.probing)
         self._folder, self._meter, self.settings = folder, meter, settings
+        self._web_for = web_for
         plan = self._plan()
         self.frontier = Frontier(folder / FRONTIER_FILE, plan.budget, plan.traps)
         try:
@@ -96,12 +95,10 @@ class Crawler:
         return self._task is not None
 
     def start(self) -> None:
-        """Begin to work, if it does not."""
         if self._task is None:
             self._task = asyncio.create_task(self._run())
 
     async def stop(self, grace_seconds: float) -> None:
-        """Begin nothing more; what is still under way after the grace is broken off."""
         if self._task is None:
             return
         if self._engine is not None:
@@ -113,12 +110,10 @@ class Crawler:
         self._check()
 
     def drain(self) -> None:
-        """Begin nothing more."""
         if self._engine is not None:
             self._engine.stop()
 
     def check(self) -> None:
-        """Raise what has ended the work, if it was a defect."""
         if self._task is not None and self._task.done():
             self._check()
 
@@ -134,8 +129,7 @@ class Crawler:
             - self.settings.host.connections_in_use_max(),
         )
         settings = msgspec.structs.replace(self.settings, fetching=fetching)
-        resolver = PinnedResolver(DnsResolver(fetching.dns_servers), self.held)
-        self.web = web = fetcher_for(settings, resolver)
+        self.web = web = self._web_for(settings, self.held)
         async with MeteredFetcher(web, self._meter, self.passive) as fetcher:
             self._engine = Engine(self._plan(), self.frontier, self.spool, fetcher)
             await self._engine.run([])
@@ -154,13 +148,11 @@ class Crawler:
     # --- its sites ----------------------------------------------------------------------------------
 
     def hold(self, held: HeldSite) -> None:
-        """Links to the site are followed from now on."""
         if held.site not in self.held.addresses:
             self._forget_links()
         self.held.addresses[Site(held.site)] = held.address
 
-    def give(self, urls: Iterable[str]) -> None:
-        """URLs of held sites to be crawled; durable on return."""
+    async def give(self, urls: Iterable[str]) -> None:
         normaliser = self._plan().normaliser
         found = [url for url in map(normaliser.url, urls) if url is not None and self.held.holds(url)]
         discoveries = [Discovery(url, 0, 0) for url in found]
@@ -169,12 +161,10 @@ class Crawler:
         else:
             self.frontier.add(discoveries)
 
-    def take_over(self, state: bytes) -> Site:
-        """Go on where a former crawler of a site was. The site must not be held yet."""
+    async def take_over(self, state: bytes) -> Site:
         return self.frontier.import_site(states.chunks_in(state))
 
     async def release(self, site: Site, epoch: int) -> str | None:
-        """Stop crawling a site at once. Returns the name of the file that has its state, if it has any."""
         self.held.addresses.pop(site, None)
         if self._engine is not None:
             await self._engine.close_site(site)
@@ -182,7 +172,6 @@ class Crawler:
         return states.write_state(self._folder / states.FOLDER, site, epoch, chunks)
 
     async def forget(self, site: Site) -> None:
-        """Nothing of the site is known here any more."""
         self.held.addresses.pop(site, None)
         if self._engine is not None:
             await self._engine.close_site(site)
@@ -191,6 +180,29 @@ class Crawler:
 
     def counts(self) -> Counts:
         return self.frontier.counts()
+
+    # --- its files ----------------------------------------------------------------------------------
+
+    def state_bytes(self, name: str) -> bytes:
+        return (self._folder / states.FOLDER / name).read_bytes()
+
+    def remove_state(self, name: str) -> None:
+        (self._folder / states.FOLDER / name).unlink(missing_ok=True)
+
+    async def seal(self) -> bool:
+        return self.spool.seal() is not None
+
+    async def next_package(self) -> int:
+        return self.spool.position.sequence
+
+    def waiting(self) -> list[PackageFile]:
+        return self.spool.waiting()
+
+    def package_bytes(self, package: PackageFile) -> bytes:
+        return package.path.read_bytes()
+
+    def acknowledge(self, package: PackageFile) -> None:
+        self.spool.acknowledge(package)
 
     def _forget_links(self) -> None:
         if self._engine is not None:

@@ -6,26 +6,25 @@ Law: a package is removed when the coordinator holds it durably, or says that it
 from __future__ import annotations
 
 from ipmicra.carrier.package import PackageFile
-from ipmicra.dock.crawling import Crawler
 from ipmicra.dock.ledger import Ledger
 from ipmicra.dock.line import Line, Refused
+from ipmicra.dock.tenant import Tenant
 
 UNWANTED = frozenset({"epoch", "number", "digest", "malformed"})
 
 
-async def deliver(crawler: Crawler, ledger: Ledger, line: Line) -> bool:
+async def deliver(crawler: Tenant, ledger: Ledger, line: Line) -> bool:
     """Send the oldest package, if there is one. Raises LineDown where it could not be sent."""
-    package = next(iter(crawler.spool.waiting()), None)
+    package = next(iter(crawler.waiting()), None)
     if package is None or ledger.epoch() is None:
         return False
-    await _send(package, ledger, line)
-    crawler.spool.acknowledge(package)
+    await _send(package, crawler.package_bytes(package), ledger, line)
+    crawler.acknowledge(package)
     return True
 
 
-async def _send(package: PackageFile, ledger: Ledger, line: Line) -> None:
+async def _send(package: PackageFile, data: bytes, ledger: Ledger, line: Line) -> None:
     epoch = ledger.epoch_of(package.sequence)
-    data = package.path.read_bytes()
     try:
         await line.put_package(package.sequence, package.digest, epoch, data)
     except Refused as refused:

@@ -18,13 +18,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from pathlib import Path
 
 from ipmicra.crawler.decisions.urls import Site
 from ipmicra.crawler.fetching.guard import Guard
 from ipmicra.crawler.running import reachable
-from ipmicra.dock import states
-from ipmicra.dock.crawling import Crawler
 from ipmicra.dock.ledger import HeldSite, Ledger
 from ipmicra.dock.line import Dismissed, Line, LineDown, Refused
 from ipmicra.dock.meter import Meter
@@ -42,6 +39,7 @@ from ipmicra.dock.protocol import (
     TakeThese,
     Upgrade,
 )
+from ipmicra.dock.tenant import Tenant
 from ipmicra.errors import Fault
 from ipmicra.probing.prober import Prober
 from ipmicra.settings import Settings
@@ -52,15 +50,14 @@ class OrderBook:
 
     def __init__(
         self,
-        folder: Path,
         ledger: Ledger,
-        crawler: Crawler,
+        crawler: Tenant,
         line: Line,
         meter: Meter,
         reason_to_rest: Callable[[], str | None],
     ) -> None:
         self.reportable = asyncio.Event()
-        self._folder, self._ledger, self._crawler = folder, ledger, crawler
+        self._ledger, self._crawler = ledger, crawler
         self._line, self._meter, self._reason_to_rest = line, meter, reason_to_rest
         self._under_way: set[int] = set()
 
@@ -128,14 +125,14 @@ class OrderBook:
             self._ledger.note(f"{site} in epoch {grant.epoch} was given up before: not taken")
             return
         self._crawler.hold(held)
-        self._crawler.give(grant.links or (f"{site}/",))
+        await self._crawler.give(grant.links or (f"{site}/",))
 
     async def _take_over(self, site: Site) -> None:
         """A state that cannot be had is no reason to leave the site alone."""
         try:
             state = await self._line.get_state(site)
             if state is not None:
-                self._crawler.take_over(state)
+                await self._crawler.take_over(state)
                 self._ledger.note(f"took over what is known of {site}: {len(state):,} bytes")
         except (Refused, Fault) as error:
             self._ledger.note(f"{site} begins anew, without its state: {error}")
@@ -152,15 +149,15 @@ class OrderBook:
     async def send_states(self) -> None:
         """Send what was exported. A state that nobody wants any more is thrown away."""
         for state in self._ledger.waiting_states():
-            path = self._folder / states.FOLDER / state.file
             try:
-                await self._line.put_state(state.site, state.epoch, path.read_bytes())
+                data = self._crawler.state_bytes(state.file)
+                await self._line.put_state(state.site, state.epoch, data)
             except Refused as refused:
                 self._ledger.note(f"the state of {state.site} is not wanted: {refused}")
             except FileNotFoundError:
-                self._ledger.note(f"the state of {state.site} is gone: {path}")
+                self._ledger.note(f"the state of {state.site} is gone: {state.file}")
             self._ledger.state_sent(state)
-            path.unlink(missing_ok=True)
+            self._crawler.remove_state(state.file)
 
     async def forget_all(self) -> None:
         """The sites were given to others."""
@@ -179,7 +176,7 @@ class OrderBook:
         self._ledger.keep(released_all="yes")
 
 
-def _prober(settings: Settings, crawler: Crawler) -> Prober:
+def _prober(settings: Settings, crawler: Tenant) -> Prober:
     fetching = reachable(settings)
     guard = Guard(fetching.open_ranges, fetching.closed_ranges, fetching.open_ports)
     return Prober(settings.probing, guard, crawler.passive, crawler.web, fetching.source_address)

@@ -43,10 +43,10 @@ async def _hand_over(
 ) -> None:
     crawler = Crawler(folder, host, settings, meter)
     try:
-        crawler.spool.seal()
+        await crawler.seal()
         while await deliver(crawler, ledger, line):
             pass
-        orders = OrderBook(folder, ledger, crawler, line, meter, lambda: "leaving")
+        orders = OrderBook(ledger, crawler, line, meter, lambda: "leaving")
         for held in ledger.held():
             await orders.release(Site(held.site), held.epoch)
         await orders.send_states()

@@ -20,6 +20,7 @@ from random import Random
 from typing import TypeVar
 
 from ipmicra import __version__
+from ipmicra.crawler.decisions.urls import Site
 from ipmicra.dock import folder as folders
 from ipmicra.dock.crawling import Crawler
 from ipmicra.dock.delivering import deliver
@@ -71,7 +72,7 @@ class Life:
         self._line = line = Line(member.coordinator, member.host, key, ledger, meter, source)
         self._crawler = Crawler(folder, member.host, self._rules.settings, meter)
         rest = self._rules.reason_to_begin_nothing
-        self._orders = OrderBook(folder, ledger, self._crawler, line, meter, rest)
+        self._orders = OrderBook(ledger, self._crawler, line, meter, rest)
         self._heartbeat_seconds = HEARTBEAT_SECONDS_MAX
         self._ending: Ending | None = None
         self._over = asyncio.Event()
@@ -98,7 +99,7 @@ class Life:
         return self._ending or Ending.STOPPED
 
     async def _live(self) -> None:
-        self._remember()
+        await self._remember()
         loops = [self._hear, self._report, self._deliver, self._work]
         try:
             async with self._line, asyncio.TaskGroup() as group:
@@ -113,12 +114,12 @@ class Life:
             finally:
                 self._crawler.close()
 
-    def _remember(self) -> None:
+    async def _remember(self) -> None:
         """Sites that are held, as the ledger has them; the rest of a release that was interrupted."""
         for held in self._ledger.held():
             self._crawler.hold(held)
         for state in self._ledger.waiting_states():
-            self._crawler.frontier.forget_site(state.site)  # type: ignore[arg-type]
+            await self._crawler.forget(Site(state.site))
 
     # --- hear ---------------------------------------------------------------------------------------
 
@@ -151,8 +152,8 @@ class Life:
         self._ledger.note(f"the lease was lost; epoch {epoch} begins without sites")
         await self._crawler.stop(0)
         await self._orders.forget_all()
-        self._crawler.spool.seal()
-        self._ledger.begin_epoch(epoch, self._crawler.spool.position.sequence)
+        await self._crawler.seal()
+        self._ledger.begin_epoch(epoch, await self._crawler.next_package())
 
     async def _patiently(self, backoff: Backoff, ask: Callable[[], Awaitable[T]]) -> T | None:
         """The answer; None after a failure and a wait. A coordinator that is away is an ordinary event."""
@@ -205,7 +206,7 @@ class Life:
             awake_until_ms=None if changes is None else int(changes.timestamp() * 1000),
             sites=len(self._crawler.held.addresses),
             pages=self._crawler.counts().pages,
-            spooled_packages=len(self._crawler.spool.waiting()),
+            spooled_packages=len(self._crawler.waiting()),
             bytes_today=self._meter.used()[0],
             capacity_bytes_a_day=host.bytes_per_day_max,
             position=host.coordinates(),
@@ -226,15 +227,15 @@ class Life:
                 backoff, lambda: deliver(self._crawler, self._ledger, self._line)
             )
             if sent is False:
-                self._finish_retiring()
+                await self._finish_retiring()
                 await asyncio.sleep(TICK_SECONDS)
 
-    def _finish_retiring(self) -> None:
+    async def _finish_retiring(self) -> None:
         """All is released and sent: the order is done, and the next report is the last one."""
         number = self._ledger.fact("retiring_order")
         if number is None or self._ledger.fact("released_all") is None or self._crawler.is_working:
             return
-        if self._crawler.spool.seal() is None and not self._crawler.spool.waiting():
+        if not await self._crawler.seal() and not self._crawler.waiting():
             self._ledger.order_done(OrderDone(number=int(number)))
             self._ledger.keep(retired=self._ledger.fact("retiring"))
             self._orders.reportable.set()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from ipmicra.addresses import IPAddress
 from ipmicra.crawler.decisions.urls import Site, Url, site_of
@@ -19,10 +20,22 @@ REQUEST_HEAD_BYTES = 300  # of what we send beside the URL: reckoned, not counte
 PROBE_BYTES = 240  # the packets of a connection that is opened and closed: reckoned, not counted
 
 
+class Metering(Protocol):
+    """Who lets requests begin, and counts them."""
+
+    def turn(self) -> AbstractAsyncContextManager[None]: ...
+
+    def note(self, address: str, site: str, purpose: str) -> None: ...
+
+    def count(self, address: str, site: str, purpose: str, bytes_in: int, bytes_out: int) -> None: ...
+
+    def measure(self, site: Site, outcome: Outcome) -> None: ...
+
+
 class MeteredFetcher:
     """Every request waits for its turn, and is counted."""
 
-    def __init__(self, within: Fetcher, meter: Meter, passive: PassiveRoundTrips) -> None:
+    def __init__(self, within: Fetcher, meter: Metering, passive: PassiveRoundTrips) -> None:
         self._within, self._meter, self._passive = within, meter, passive
 
     async def __aenter__(self) -> Self:
