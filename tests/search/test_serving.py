@@ -8,8 +8,9 @@ import msgspec
 import pytest
 from litestar.testing import TestClient
 
+from ipmicra.look.policy import HEADERS
 from ipmicra.search.contract import Answer
-from ipmicra.search.serving import HEADERS, application
+from ipmicra.search.serving import application
 from ipmicra.search.tantivy_index import TantivyIndex
 from tests.search.worlds import package, seen
 
@@ -34,7 +35,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:  #
 
 
 def test_every_response_forbids_scripts_and_other_origins(client: TestClient) -> None:  # type: ignore[type-arg]
-    for path in ("/", "/search?q=otter", "/api/search?q=otter", "/style.css", "/opensearch.xml"):
+    for path in ("/", "/search?q=otter", "/api/search?q=otter", "/assets/style.css", "/opensearch.xml"):
         answer = client.get(path)
         assert answer.status_code == 200, path
         assert {name: answer.headers[name] for name in HEADERS} == HEADERS

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 from sqlalchemy import Connection, delete, select
 
-from ipmicra.coordinator import granting, handovers, hosts, orders, releasing
+from ipmicra.coordinator import granting, handovers, hosts, orders, releasing, traffic
 from ipmicra.coordinator.state.schema import passive as passives
 from ipmicra.crawler.decisions.urls import Normaliser, site_of
 from ipmicra.dock.protocol import (
@@ -51,6 +51,7 @@ def take(connection: Connection, host: str, report: Heartbeat, now_s: float) -> 
             for passive in report.passive[:PASSIVES_AT_ONCE]
         ]
         connection.execute(passives.insert(), rows)
+        traffic.add(connection, host, report.passive[:PASSIVES_AT_ONCE])
     for url in filter(None, map(_normaliser.url, report.own_sites[:OWN_SITES_MAX])):
         granting.claim_own(connection, host, site_of(url), now_s)
     words = msgspec.to_builtins(report)

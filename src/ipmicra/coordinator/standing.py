@@ -50,8 +50,13 @@ def standing(connection: Connection, now_s: float) -> Standing:
         sites=sites.counts(connection),
         open_orders=orders.counts(connection),
         packages=packages.counts(connection),
-        events=[Happened(**event._asdict()) for event in events.latest(connection, EVENTS_SHOWN)],
+        events=happened(connection),
     )
+
+
+def happened(connection: Connection) -> list[Happened]:
+    """What happened last, the latest first."""
+    return [Happened(**event._asdict()) for event in events.latest(connection, EVENTS_SHOWN)]
 
 
 def _host(host: Host, counts: dict[str, int], now_s: float) -> HostStanding:

@@ -14,61 +14,61 @@ from typing import Annotated
 import uvicorn
 from litestar import Litestar, MediaType, Response, get
 from litestar import Request as HttpRequest
-from litestar.datastructures import ResponseHeader, State
+from litestar.datastructures import State
+from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromQuery, QueryParameter
 
 from ipmicra.errors import Fault
+from ipmicra.look.assets import serve_asset
+from ipmicra.look.layout import NOWHERE_ELSE, Navigation
+from ipmicra.look.policy import RESPONSE_HEADERS
 from ipmicra.search import pages
 from ipmicra.search.contract import Answer, Request
 from ipmicra.search.intake import FOLDER, integrate_all, waiting_packages
 from ipmicra.search.tantivy_index import TantivyIndex
 
-HEADERS = {
-    "Content-Security-Policy": pages.CONTENT_SECURITY_POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-}
 _Limit = Annotated[int, QueryParameter(ge=1, le=100)]
 _Every = Annotated[bool, QueryParameter(description="all results of each site, not only its best")]
 _Offset = Annotated[int, QueryParameter(ge=0, le=1000)]
 
 
-def application(index: TantivyIndex) -> Litestar:
-    """The web application over an index that somebody else closes."""
+def search_handlers(
+    index: TantivyIndex, navigation: Navigation = NOWHERE_ELSE
+) -> list[HTTPRouteHandler]:
+    """The search page, its API and its description, over an index that somebody else closes."""
 
-    @get("/", media_type=MediaType.HTML, sync_to_thread=False)
-    def first() -> str:
-        return pages.empty_page(index.page_count())
-
-    @get("/search", media_type=MediaType.HTML, sync_to_thread=False)
+    @get("/search", media_type=MediaType.HTML, include_in_schema=False, sync_to_thread=False)
     def search(
         q: FromQuery[str] = "", limit: _Limit = 10, offset: _Offset = 0, every: _Every = False
     ) -> str:
         if not q.strip():
-            return pages.empty_page(index.page_count())
+            return pages.empty_page(index.page_count(), navigation)
         request = Request(text=q, limit=limit, offset=offset, per_site=0 if every else 1)
-        return pages.answer_page(request, index.search(request))
+        return pages.answer_page(request, index.search(request), navigation)
 
-    @get("/api/search", sync_to_thread=False)
+    @get("/api/search", tags=["search"], sync_to_thread=False)
     def api(
         q: FromQuery[str] = "", limit: _Limit = 10, offset: _Offset = 0, every: _Every = False
     ) -> Answer:
         return index.search(Request(text=q, limit=limit, offset=offset, per_site=0 if every else 1))
 
-    @get("/opensearch.xml", sync_to_thread=False)
+    @get("/opensearch.xml", include_in_schema=False, sync_to_thread=False)
     def description(request: HttpRequest[None, None, State]) -> Response[bytes]:
         text = pages.open_search_description(f"{request.base_url}search")
         return Response(text.encode(), media_type="application/opensearchdescription+xml")
 
-    @get("/style.css", sync_to_thread=False)
-    def style() -> Response[bytes]:
-        return Response(pages.STYLE.encode(), media_type="text/css")
+    return [search, api, description]
 
-    return Litestar(
-        [first, search, api, description, style],
-        openapi_config=None,
-        response_headers=[ResponseHeader(name=name, value=value) for name, value in HEADERS.items()],
-    )
+
+def application(index: TantivyIndex) -> Litestar:
+    """The search engine alone, over an index that somebody else closes."""
+
+    @get("/", media_type=MediaType.HTML, sync_to_thread=False)
+    def first() -> str:
+        return pages.empty_page(index.page_count(), NOWHERE_ELSE)
+
+    handlers = [first, serve_asset, *search_handlers(index)]
+    return Litestar(handlers, openapi_config=None, response_headers=RESPONSE_HEADERS)
 
 
 def serve(

@@ -101,7 +101,7 @@ class TantivyIndex:
         )
 
     def page_count(self) -> int:
-        return self._ledger.page_count()
+        return int(self._engine.searcher().num_docs)
 
     def reload(self) -> None:
         """See what another process has committed."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 from litestar import Litestar, Request, Response
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
+from litestar.types import ControllerRouterHandler
 from sqlalchemy.exc import OperationalError
 
 from ipmicra import __version__
@@ -22,8 +24,8 @@ _log = logging.getLogger(__name__)
 _Anything = Request[Any, Any, Any]
 
 
-def application(rooms: Rooms) -> Litestar:
-    """The application over parts that somebody else closes."""
+def application(rooms: Rooms, beside: Sequence[ControllerRouterHandler] = ()) -> Litestar:
+    """The application over parts that somebody else closes; `beside` is served with it."""
 
     def refused(request: _Anything, error: Refused) -> Response[bytes]:
         kind = error.refusal.kind
@@ -31,7 +33,7 @@ def application(rooms: Rooms) -> Litestar:
         return refusal(error, rooms.clock())
 
     return Litestar(
-        [host_router(rooms), *public_handlers(rooms)],
+        [host_router(rooms), *public_handlers(rooms), *beside],
         openapi_config=OpenAPIConfig(
             title="ipmicra coordinator",
             version=__version__,

@@ -15,11 +15,14 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 import uvicorn
+from litestar.types import ControllerRouterHandler
 
 from ipmicra.coordinator import orders, packages
 from ipmicra.coordinator.delegating.names import NameDesk
@@ -55,7 +58,28 @@ def subnets(data_folder: Path) -> Subnets:
     return NoSubnets()
 
 
-def run(settings: Settings, address: str, port: int, started: Callable[[], None]) -> None:
+class Beside(Protocol):
+    """What is served with the API and works beside it: the pages for people."""
+
+    @property
+    def handlers(self) -> Sequence[ControllerRouterHandler]: ...
+
+    async def work(self) -> None:
+        """What it does all the time, until it is cancelled."""
+
+    def stop(self) -> None:
+        """Let no answer keep the process from ending."""
+
+    def close(self) -> None: ...
+
+
+def run(
+    settings: Settings,
+    address: str,
+    port: int,
+    started: Callable[[Rooms], None],
+    beside: Callable[[Rooms], Beside],
+) -> None:
     """Serve until SIGTERM or Ctrl-C. `started` is called when requests are heard."""
     name = f"{socket.gethostname()}-{os.getpid()}"
     rooms = Rooms(
@@ -67,8 +91,8 @@ def run(settings: Settings, address: str, port: int, started: Callable[[], None]
         contact=settings.crawler.contact,
     )
     try:
-        with _workers(rooms, settings):
-            asyncio.run(_serve(rooms, address, port, started))
+        with closing(beside(rooms)) as pages, _workers(rooms, settings):
+            asyncio.run(_serve(rooms, pages, address, port, started))
     finally:
         rooms.close()
 
@@ -147,11 +171,13 @@ class _Server(uvicorn.Server):
         return nullcontext()
 
 
-async def _serve(rooms: Rooms, address: str, port: int, started: Callable[[], None]) -> None:
+async def _serve(
+    rooms: Rooms, pages: Beside, address: str, port: int, started: Callable[[Rooms], None]
+) -> None:
     proxies = rooms.settings.trusted_proxies
     server = _Server(
         uvicorn.Config(
-            application(rooms),
+            application(rooms, pages.handlers),
             host=address,
             port=port,
             log_config=None,
@@ -165,18 +191,21 @@ async def _serve(rooms: Rooms, address: str, port: int, started: Callable[[], No
     def stop() -> None:
         server.should_exit = True
         rooms.bell.close()
+        pages.stop()
 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop)
     async with asyncio.TaskGroup() as tasks:
         ringing = tasks.create_task(_ring(rooms))
-        announcing = tasks.create_task(_announce(server, started))
+        announcing = tasks.create_task(_announce(server, partial(started, rooms)))
+        working = tasks.create_task(pages.work())
         try:
             await server.serve()
         finally:
             ringing.cancel()
             announcing.cancel()
+            working.cancel()
 
 
 async def _announce(server: _Server, started: Callable[[], None]) -> None:

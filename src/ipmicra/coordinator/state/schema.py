@@ -20,7 +20,7 @@ from sqlalchemy import (
     Text,
 )
 
-SCHEMA_VERSION = 3  # 2: hand-overs and passive round trips; 3: grants
+SCHEMA_VERSION = 4  # 2: hand-overs and passive round trips; 3: grants; 4: traffic, who may administer
 
 metadata = MetaData()
 
@@ -182,4 +182,37 @@ event = Table(
     Column("subject", String(300), nullable=False),
     Column("detail", Text, nullable=False, server_default=""),
     Index("event_by_time", "at_s"),
+)
+
+traffic = Table(
+    "traffic",
+    metadata,
+    Column("site", String(300), primary_key=True),
+    Column("crawler", String(100), primary_key=True),
+    Column("fetches", BigInteger, nullable=False),
+    Column("body_bytes", BigInteger, nullable=False),
+    Column("byte_ms", Float, nullable=False),  # each fetch's bytes times its round trip, summed
+)
+
+admin_link = Table(
+    "admin_link",
+    metadata,
+    Column("digest", LargeBinary, primary_key=True),
+    Column("until_s", Float, nullable=False),
+)
+
+admin_session = Table(
+    "admin_session",
+    metadata,
+    Column("digest", LargeBinary, primary_key=True),
+    Column("began_s", Float, nullable=False),
+    Column("seen_s", Float, nullable=False),
+)
+
+admin_passphrase = Table(
+    "admin_passphrase",
+    metadata,
+    Column("name", String(20), primary_key=True),  # "operator"
+    Column("salt", LargeBinary, nullable=False),
+    Column("digest", LargeBinary, nullable=False),
 )

@@ -9,6 +9,8 @@ from ipmicra.cli.coordinator_rows import database_option, settings_with
 from ipmicra.coordinator.service.logs import log_to_stderr
 from ipmicra.coordinator.service.running import run
 from ipmicra.errors import OperatorFault
+from ipmicra.search.intake import FOLDER as INDEX_FOLDER
+from ipmicra.web.front import Pages
 
 
 @click.command()
@@ -35,11 +37,13 @@ def command(context: click.Context, listen: str, database: str | None) -> None:
     """
     address, port = _where(listen)
     log_to_stderr()
+    settings = settings_with(context, database)
     run(
-        settings_with(context, database),
+        settings,
         address,
         port,
-        lambda: terminal.remark(f"the coordinator is at http://{listen}/ until Ctrl-C"),
+        lambda _: terminal.remark(f"the coordinator is at http://{listen}/ until Ctrl-C"),
+        lambda rooms: Pages(rooms, settings.data_folder / INDEX_FOLDER),
     )
 
 

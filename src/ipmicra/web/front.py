@@ -1,0 +1,76 @@
+"""The parts of a coordinator and its index -> all pages, ready to be served beside its API."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from litestar import Response, Router, get
+from litestar.handlers import HTTPRouteHandler
+from litestar.types import ControllerRouterHandler
+
+from ipmicra.coordinator.service.rooms import Rooms
+from ipmicra.coordinator.standing import Happened, happened
+from ipmicra.look.assets import serve_asset
+from ipmicra.look.policy import RESPONSE_HEADERS
+from ipmicra.search.serving import search_handlers
+from ipmicra.search.tantivy_index import TantivyIndex
+from ipmicra.web.live import Live
+from ipmicra.web.navigation import NAVIGATION
+from ipmicra.web.overview import overview_page
+from ipmicra.web.sampling import Sampler
+
+RELOAD_SECONDS = 2.0  # until what was integrated is found
+
+
+class Pages:
+    """Served and worked by the coordinator's service; see its `Beside`."""
+
+    def __init__(self, rooms: Rooms, index_folder: Path) -> None:
+        self._rooms = rooms
+        self._index = TantivyIndex(index_folder)
+        self.sampler = Sampler(rooms, self._index.page_count)
+        self.live = Live(self.sampler)
+        self.handlers: list[ControllerRouterHandler] = [
+            Router("/", route_handlers=self._all(), response_headers=RESPONSE_HEADERS)
+        ]
+
+    async def work(self) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self.sampler.work())
+            tasks.create_task(self._keep_fresh())
+
+    def stop(self) -> None:
+        self.sampler.close()
+
+    def close(self) -> None:
+        self._index.close()
+
+    def _all(self) -> list[HTTPRouteHandler]:
+        return [
+            serve_asset,
+            *search_handlers(self._index, NAVIGATION),
+            *self.live.handlers(),
+            self._overview(),
+        ]
+
+    async def _keep_fresh(self) -> None:
+        while True:
+            await asyncio.sleep(RELOAD_SECONDS)
+            self._index.reload()
+
+    def _overview(self) -> HTTPRouteHandler:
+        rooms, sampler = self._rooms, self.sampler
+
+        @get("/", include_in_schema=False)
+        async def overview() -> Response[str]:
+            sample = await sampler.now()
+            events = await rooms.aside(_happened, rooms)
+            return overview_page(sample, list(sampler.history), events, rooms.clock())
+
+        return overview
+
+
+def _happened(rooms: Rooms) -> list[Happened]:
+    with rooms.database.read() as connection:
+        return happened(connection)

@@ -1,0 +1,47 @@
+"""Where one can go from every page, and how a page becomes an answer."""
+
+from __future__ import annotations
+
+import htpy as h
+from litestar import MediaType, Response
+
+from ipmicra.look.layout import Navigation, Place, document
+
+NAVIGATION = Navigation(
+    places=(
+        Place("/", "Overview"),
+        Place("/search", "Search"),
+        Place("/map", "Map"),
+        Place("/tree", "Tree"),
+        Place("/hosts", "Hosts"),
+        Place("/packages", "Packages"),
+        Place("/errors", "Errors"),
+    ),
+    aside=(Place("/admin", "Administer"),),
+    foot=(
+        Place("/v1/status", "Status as JSON"),
+        Place("/metrics", "Metrics"),
+        Place("/schema/openapi.json", "OpenAPI"),
+    ),
+)
+NO_STORE = {"Cache-Control": "no-store"}
+
+
+def page(
+    title: str,
+    body: h.Node,
+    *,
+    here: str = "",
+    scripts: tuple[str, ...] = (),
+    styles: tuple[str, ...] = (),
+    status: int = 200,
+) -> Response[str]:
+    """A whole document, kept by nobody: it shows a moment."""
+    text = document(title, body, here=here, navigation=NAVIGATION, scripts=scripts, styles=styles)
+    return Response(text, media_type=MediaType.HTML, status_code=status, headers=NO_STORE)
+
+
+def fragment(body: h.Node) -> Response[str]:
+    """A piece of a page, for htmx."""
+    text = str(h.fragment[body])
+    return Response(text, media_type=MediaType.HTML, headers=NO_STORE)

@@ -1,0 +1,100 @@
+"""A sample and its history -> the overview: what there is, how fast it grows, what nearness saves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import htpy as h
+import msgspec
+from litestar import Response
+
+from ipmicra.coordinator.standing import Happened
+from ipmicra.web import words
+from ipmicra.web.navigation import page
+from ipmicra.web.parts import Column, Figure, behind, figures, panel, table
+from ipmicra.web.sampling import Point, Sample
+
+ROWS_MAX = 30  # of the table behind the curves
+SCRIPTS = ("uplot.min.js", "live.js")
+
+
+def overview_figures(sample: Sample) -> list[Figure]:
+    """Every number of the page, by key."""
+    now, point = sample.figures, sample.point
+    saved = words.percent(now.saved_share)
+    return [
+        Figure("pages", "Pages", words.number(point.pages), f"{words.number(now.links)} links known"),
+        Figure("sites", "Sites", words.number(now.delegated), f"of {words.number(now.sites)} found"),
+        Figure("subnets", "Subnets delegated", words.number(now.subnets)),
+        Figure(
+            "crawlers",
+            "Crawlers",
+            words.number(now.present),
+            f"{now.awake} awake, {words.plural(now.hosts, 'host')} registered",
+        ),
+        Figure(
+            "rate",
+            "Pages per second",
+            words.number(point.pages_a_second, 1),
+            f"{words.number(now.fetches)} fetched, {words.short(now.body_bytes, 'B')}",
+        ),
+        Figure(
+            "probes",
+            "Probes per delegation",
+            words.number(now.probes_per_delegation, 2),
+            f"{words.plural(now.probes, 'probe')} in all",
+        ),
+        Figure("unprobed", "Delegated without a probe", words.percent(now.share_without_probe)),
+        Figure(
+            "saved",
+            "Bytes × ms saved",
+            words.short(now.saved_byte_ms),
+            f"{saved} less than hashing would have cost",
+            proud=True,
+        ),
+    ]
+
+
+def overview_page(
+    sample: Sample, history: Sequence[Point], events: Sequence[Happened], now_s: float
+) -> Response[str]:
+    body = [
+        h.h1["The crawl at a glance"],
+        h.p(".lead")[
+            "Every subnet is crawled by the crawler nearest to it. ",
+            h.span("#live.live", role="status")["as of ", words.moment(now_s)],
+        ],
+        figures(overview_figures(sample)),
+        h.div(".grid")[
+            _curve("Pages per second", "rate", 1, history),
+            _curve("Bytes × ms saved against hashing", "saved", 2, history),
+        ],
+        _events(events, now_s),
+    ]
+    return page("Overview", body, here="/", scripts=SCRIPTS, styles=("uplot.min.css",))
+
+
+def _curve(title: str, key: str, place: int, history: Sequence[Point]) -> h.Element:
+    points = [[p.at_s, p.pages_a_second, p.saved_byte_ms] for p in history]
+    data = [[point[0] for point in points], [point[place] for point in points]]
+    shown = h.div(
+        ".chart", id=f"chart-{key}", data_place=place, data_points=msgspec.json.encode(data).decode()
+    )
+    digits = 1 if key == "rate" else 0
+    step = max(1, len(points) // ROWS_MAX)
+    rows = [(words.moment(p[0]), words.number(p[place], digits)) for p in points[::-step]]
+    return panel(title, shown, behind("The same as a table", table(("when", Column(title, True)), rows)))
+
+
+def _events(events: Sequence[Happened], now_s: float) -> h.Element:
+    rows = [
+        (words.ago(event.at_s, now_s), event.kind.replace("-", " "), _subject(event), event.detail)
+        for event in events
+    ]
+    heads = ("when", "what", "whom", "detail")
+    return panel("What happened last", table(heads, rows, empty="Nothing has happened yet."))
+
+
+def _subject(event: Happened) -> h.Node:
+    is_host = event.kind.startswith(("host-", "crawler-", "lease-"))
+    return h.a(href=f"/hosts/{event.subject}")[event.subject] if is_host else event.subject
