@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from litestar import Response, get
 from litestar.exceptions import NotFoundException
+from litestar.params import FromPath
 
 FOREVER = "public, max-age=31536000, immutable"
 _MEDIA_TYPES = {
@@ -53,7 +54,7 @@ def asset_address(name: str) -> str:
 
 
 @get("/assets/{name:str}", include_in_schema=False, sync_to_thread=False)
-def serve_asset(name: str) -> Response[bytes]:
+def serve_asset(name: FromPath[str]) -> Response[bytes]:
     """One file; a browser may keep it for as long as it likes."""
     asset = assets().get(name)
     if asset is None:

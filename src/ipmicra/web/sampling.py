@@ -83,12 +83,15 @@ class Sampler:
 
     async def samples(self, patience_s: float) -> AsyncIterator[Sample | None]:
         """Each new sample; None where there was none for so long. Ends when the sampler is closed."""
-        yield await self.now()
+        seen = await self.now()
+        yield seen
         while not self.is_closed:
-            changed, before = self._changed, self.latest
-            with suppress(TimeoutError):
-                await asyncio.wait_for(changed.wait(), patience_s)
-            yield self.latest if self.latest is not before else None
+            if self.latest is seen:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._changed.wait(), patience_s)
+            news = self.latest if self.latest is not seen else None
+            seen = news or seen
+            yield news
 
     def close(self) -> None:
         self.is_closed = True

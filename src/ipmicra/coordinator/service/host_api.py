@@ -10,7 +10,7 @@ import logging
 from typing import Annotated
 
 from litestar import Response, Router, get, post, put
-from litestar.params import QueryParameter
+from litestar.params import FromPath, QueryParameter
 
 from ipmicra.carrier.package import UnpackCaps
 from ipmicra.coordinator import events, handovers, hosts, orders, packages, reports
@@ -67,7 +67,7 @@ def host_router(rooms: Rooms) -> Router:
         request_max_body_size=UnpackCaps().package_bytes_max,
     )
     async def keep_package(
-        request: HttpRequest, sequence: int, digest: _Digest, epoch: _Epoch
+        request: HttpRequest, sequence: FromPath[int], digest: _Digest, epoch: _Epoch
     ) -> Response[bytes]:
         body = await request.body()
         return answer(await rooms.aside(_keep_package, rooms, request, sequence, digest, epoch, body))
@@ -147,7 +147,7 @@ def _report(rooms: Rooms, request: HttpRequest, body: bytes) -> Orders:
 
 
 def _keep_package(
-    rooms: Rooms, request: HttpRequest, sequence: int, digest: str, epoch: int, body: bytes
+    rooms: Rooms, request: HttpRequest, sequence: FromPath[int], digest: str, epoch: int, body: bytes
 ) -> Orders:
     now_s = rooms.clock()
     with rooms.database.begin() as connection:

@@ -1,0 +1,85 @@
+"""The overview: figures from rows, curves with a table behind, live events that end."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+import pytest
+
+from ipmicra.look.assets import assets
+from ipmicra.look.policy import HEADERS
+from ipmicra.web import live as live_module
+from ipmicra.web.live import told
+from tests.web.scene import Scene
+
+
+def crawl(scene: Scene) -> None:
+    """Two crawlers, three sites, one of them far from one of the crawlers."""
+    scene.join("oslo")
+    scene.join("lima")
+    scene.site("https://near.example", "192.0.2.1", oslo=10.0, lima=200.0)
+    scene.site("https://far.example", "198.51.100.1", oslo=210.0, lima=20.0)
+    scene.submit("https://near.example/", "https://far.example/")
+    scene.play()
+    scene.fetches("oslo", "https://near.example", 10.0, body_bytes=1000)
+
+
+def test_an_empty_coordinator_shows_its_page_and_says_that_nothing_happened(scene: Scene) -> None:
+    answer = scene.get("/")
+    assert answer.status_code == 200
+    assert "Nothing has happened yet" in answer.text
+    assert {name: answer.headers[name] for name in HEADERS} == HEADERS
+
+
+def test_the_figures_are_counted_from_rows(scene: Scene) -> None:
+    crawl(scene)
+    now = msgspec.json.decode(scene.get("/figures").content)["texts"]
+    assert (now["sites"], now["subnets"], now["crawlers"]) == ("2", "2", "2")
+    assert now["crawlers-note"] == "2 awake, 2 hosts registered"
+    assert now["rate-note"] == "1 fetched, 1.00 kB"
+
+
+def test_behind_every_curve_stands_a_table(scene: Scene) -> None:
+    page = scene.get("/").text
+    assert page.count('class="chart"') == page.count("The same as a table") == 2
+
+
+def test_every_script_and_style_that_a_page_names_is_served_and_kept(scene: Scene) -> None:
+    for name, asset in assets().items():
+        answer = scene.get(f"/assets/{name}")
+        assert (answer.status_code, answer.content) == (200, asset.body)
+        assert "immutable" in answer.headers["cache-control"]
+    assert scene.get("/assets/..%2fpolicy.py").status_code == 404
+
+
+def test_a_watcher_hears_samples_and_heartbeats_and_the_stream_ends_with_the_server(
+    scene: Scene,
+) -> None:
+    async def watch() -> list[bytes]:
+        heard = []
+        async for event in scene.pages.live._events():
+            heard.append(event)
+            if len(heard) == 2:
+                await scene.pages.sampler.look()
+            if len(heard) == 3:
+                scene.pages.stop()
+        return heard
+
+    first, now, later, *rest = asyncio.run(watch())
+    assert first == b"retry: 3000\n\n"
+    assert now.startswith(b"data: {")
+    assert later.startswith(b"data: {")
+    assert all(event == b": here\n\n" for event in rest)
+    assert scene.pages.live.watchers == 0
+
+
+def test_so_many_watch_and_no_more(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live_module, "WATCHERS_MAX", 0)
+    answer = scene.get("/live")
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "10")
+
+
+def test_an_event_is_one_line_whatever_it_tells(scene: Scene) -> None:
+    sample = asyncio.run(scene.pages.sampler.look())
+    assert b"\n" not in told(sample)
