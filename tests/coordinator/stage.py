@@ -24,9 +24,12 @@ from ipmicra.dock.protocol import (
     OrderBody,
     OrderDone,
     Passive,
+    Pause,
     ProbeResult,
     ProbeThese,
     ReleaseThese,
+    Resume,
+    Retire,
     TakeThese,
 )
 
@@ -110,6 +113,8 @@ class Stage:
         with self.database.begin() as connection:
             found = orders.open_orders(connection, name, self.now_s)
         self.report(name, *(self._done(name, order.number, order.body) for order in found))
+        if any(isinstance(order.body, Retire) for order in found):
+            self.dies(name)
 
     def _done(self, name: str, number: int, body: OrderBody) -> OrderDone:
         match body:
@@ -127,13 +132,21 @@ class Stage:
                         assert state is not None
                         self.warm.append((name, grant.site, state))
                     self.crawls[name].setdefault(grant.site, set()).update(grant.links)
+            case Retire():
+                for site in list(self.crawls[name]):
+                    self._let_go(name, site, self.row(site).epoch)
+            case Pause() | Resume():
+                self.said[name]["awake"] = isinstance(body, Resume)
             case ReleaseThese(sites=released):
                 for site, epoch in released:
-                    state = f"{name}'s state of {site}".encode()
-                    handovers.leave(self.database, self.store, name, site, epoch, state, self.now_s)
-                    del self.crawls[name][site]
+                    self._let_go(name, site, epoch)
         self._assert_one_owner()
         return OrderDone(number=number)
+
+    def _let_go(self, name: str, site: str, epoch: int) -> None:
+        state = f"{name}'s state of {site}".encode()
+        handovers.leave(self.database, self.store, name, site, epoch, state, self.now_s)
+        del self.crawls[name][site]
 
     def _ms(self, name: str, address: str) -> float | None:
         return self.round_trips_ms.get((name, address))

@@ -3,9 +3,10 @@
 | state      | means                                     | next               |
 |------------|-------------------------------------------|--------------------|
 | registered | announced; its join token waits to be used | enrolled, revoked  |
-| enrolled   | has a key; its requests are heard          | revoked, left      |
+| enrolled   | has a key; its requests are heard          | revoked, left, retired |
 | revoked    | the operator has ended it; nothing is heard |                   |
 | left       | its owner has ended it                     |                    |
+| retired    | handed everything over, as it was told     |                    |
 
 Law: a join token works once and for a limited time, and only its digest is kept. A request counts only
 when its signature is right, its time is near ours, and its sequence is higher than any before on its
@@ -36,6 +37,7 @@ class HostState(StrEnum):
     ENROLLED = "enrolled"
     REVOKED = "revoked"
     LEFT = "left"
+    RETIRED = "retired"
 
 
 class Host(NamedTuple):

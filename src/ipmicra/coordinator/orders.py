@@ -19,7 +19,7 @@ _body_decoder = msgspec.msgpack.Decoder(OrderBody)
 
 def give(connection: Connection, host: str, body: OrderBody, key: str, now_s: float) -> int:
     """Give an order, or find the open one of the same kind and key. Returns its number."""
-    kind = _kind(body)
+    kind = kind_of(type(body))
     open_one = connection.execute(
         select(orders.c.number).where(
             orders.c.host == host, orders.c.kind == kind, orders.c.key == key, orders.c.done_s.is_(None)
@@ -91,6 +91,22 @@ def cancel(connection: Connection, number: int, now_s: float) -> None:
     )
 
 
+def cancel_kind(
+    connection: Connection, host: str, kind: type[OrderBody], key: str, now_s: float
+) -> None:
+    """Take back the open order of that kind and key, if there is one."""
+    connection.execute(
+        update(orders)
+        .where(
+            orders.c.host == host,
+            orders.c.kind == kind_of(kind),
+            orders.c.key == key,
+            orders.c.done_s.is_(None),
+        )
+        .values(done_s=now_s)
+    )
+
+
 def cancel_all(connection: Connection, host: str, now_s: float) -> int:
     """Close what is open for a host that is gone. Returns how many."""
     cancelled = connection.execute(
@@ -109,5 +125,6 @@ def counts(connection: Connection) -> dict[str, int]:
     return {kind: int(count) for kind, count in sorted(tuple(row) for row in rows)}
 
 
-def _kind(body: OrderBody) -> str:
-    return str(type(body).__struct_config__.tag)
+def kind_of(body: type[OrderBody]) -> str:
+    """What orders of this kind are called."""
+    return str(body.__struct_config__.tag)

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import msgspec
 from sqlalchemy import Connection, delete, select
 
-from ipmicra.coordinator import granting, handovers, hosts, orders, releasing, traffic
+from ipmicra.coordinator import events, granting, handovers, hosts, orders, releasing, traffic
+from ipmicra.coordinator.hosts import HostState
 from ipmicra.coordinator.state.schema import passive as passives
 from ipmicra.crawler.decisions.urls import Normaliser, site_of
 from ipmicra.dock.protocol import (
@@ -21,6 +22,7 @@ from ipmicra.dock.protocol import (
     OrderDone,
     Passive,
     ReleaseThese,
+    Retire,
     TakeThese,
 )
 
@@ -44,7 +46,7 @@ def take(connection: Connection, host: str, report: Heartbeat, now_s: float) -> 
     for done in report.done:
         body = orders.close(connection, host, done, now_s)
         if body is not None:
-            unneeded += _follow_up(connection, host, body, done)
+            unneeded += _follow_up(connection, host, body, done, now_s)
     if report.passive:
         rows = [
             {"crawler": host, "at_s": now_s, "body": msgspec.msgpack.encode(passive)}
@@ -61,10 +63,15 @@ def take(connection: Connection, host: str, report: Heartbeat, now_s: float) -> 
     return unneeded
 
 
-def _follow_up(connection: Connection, host: str, body: OrderBody, done: OrderDone) -> list[str]:
+def _follow_up(
+    connection: Connection, host: str, body: OrderBody, done: OrderDone, now_s: float
+) -> list[str]:
     if isinstance(body, ReleaseThese):
         for site, epoch in body.sites:
             releasing.released(connection, host, site, epoch)
+    if isinstance(body, Retire) and done.done:
+        hosts.end(connection, host, HostState.RETIRED)
+        events.note(connection, "host-retired", host, body.reason, now_s)
     if isinstance(body, TakeThese | CrawlOwnSites) and done.done:
         grants = body.grants if isinstance(body, TakeThese) else body.sites
         with_state = [grant for grant in grants if grant.has_state]

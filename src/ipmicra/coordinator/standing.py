@@ -17,6 +17,7 @@ class HostStanding(msgspec.Struct, frozen=True, kw_only=True):
     state: str
     present: bool
     awake: bool
+    resting: str  # why it is not awake, in the host's words
     address: str
     heard_s: float | None
     sites: int
@@ -66,6 +67,7 @@ def _host(host: Host, counts: dict[str, int], now_s: float) -> HostStanding:
         state=host.state,
         present=present,
         awake=present and is_awake(said_by(host), now_s),
+        resting=said_by(host).resting,
         address=host.address,
         heard_s=host.heard_s,
         sites=counts.get(host.name, 0),

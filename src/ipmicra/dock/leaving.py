@@ -24,6 +24,8 @@ from ipmicra.settings import Settings
 
 async def say_goodbye(folder: Path, settings: Settings, ledger: Ledger, seconds: float) -> str | None:
     """What kept us from it; None when all went well."""
+    if ledger.fact("retired") is not None:
+        return None  # all was handed over and said when it retired
     try:
         member = folders.membership(ledger)
         meter = Meter(ledger, settings.host, lambda: datetime.now(UTC))

@@ -165,7 +165,8 @@ class Life:
             return None
         except Dismissed as error:
             self._ledger.note(f"the coordinator has ended this host: {error}")
-            self.stop(Ending.DISMISSED)
+            retired = self._ledger.fact("retired") is not None
+            self.stop(Ending.RETIRED if retired else Ending.DISMISSED)
             await asyncio.Event().wait()
             raise AssertionError from error
         backoff.succeeded()
@@ -199,10 +200,12 @@ class Life:
     def _heartbeat(self, done: list[OrderDone]) -> Heartbeat:
         host = self._rules.settings.host
         changes = host.working_hours().changes_at(self._rules.clock())
+        rest = self._rules.reason_to_rest()
         return Heartbeat(
             done=tuple(done),
             passive=tuple(self._meter.take_passive(AT_ONCE)),
-            awake=self._rules.reason_to_rest() is None,
+            awake=rest is None,
+            resting=rest or "",
             awake_until_ms=None if changes is None else int(changes.timestamp() * 1000),
             sites=len(self._crawler.held.addresses),
             pages=self._crawler.counts().pages,

@@ -144,6 +144,7 @@ class Heartbeat(_Record, frozen=True, kw_only=True):
     passive: tuple[Passive, ...] = ()
     awake: bool = True
     awake_until_ms: int | None = None  # or, when asleep, until when
+    resting: str = ""  # why it is asleep, for people
     sites: int = 0
     pages: int = 0
     spooled_packages: int = 0

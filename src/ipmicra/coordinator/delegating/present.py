@@ -23,6 +23,7 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
 
     awake: bool = False
     awake_until_ms: int | None = None
+    resting: str = ""
     capacity_bytes_a_day: int = 0
     bytes_today: int = 0
     position: tuple[float, float] | None = None

@@ -4,6 +4,7 @@
 Examples:
   ipmicra coordinator run
   ipmicra coordinator register lima --contact owner@example.org
+  ipmicra coordinator pause lima --reason "a site complains about it"
   ipmicra coordinator submit https://example.org/
   ipmicra coordinator status
 """

@@ -30,10 +30,16 @@ def command(context: click.Context, database: str | None, as_json: bool) -> None
     terminal.show(found, as_json, lambda: _table(found, now_s))
 
 
+def _now(host: HostStanding) -> str:
+    if not host.present:
+        return "absent"
+    return "awake" if host.awake else f"asleep: {host.resting}" if host.resting else "asleep"
+
+
 def _table(found: list[HostStanding], now_s: float) -> Table:
     table = Table("host", "state", "now", "address", "heard", "sites")
     for host in found:
-        now = ("awake" if host.awake else "asleep") if host.present else "absent"
+        now = _now(host)
         heard = "never" if host.heard_s is None else f"{now_s - host.heard_s:.0f} s ago"
         table.add_row(host.name, host.state, now, host.address, heard, str(host.sites))
     return table

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import secrets
 import time
 
 import click
@@ -11,10 +9,7 @@ from rich.text import Text
 
 from ipmicra.cli import terminal
 from ipmicra.cli.coordinator_rows import database_option, opened_rows
-from ipmicra.coordinator import hosts
-from ipmicra.errors import OperatorFault
-
-NAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,62}")
+from ipmicra.coordinator import operating
 
 
 @click.command()
@@ -33,12 +28,9 @@ def command(
       ipmicra coordinator register lima --contact owner@example.org
       ipmicra coordinator register lima --json | jq -r .token
     """
-    if not NAME.fullmatch(name):
-        raise OperatorFault(f"{name!r}: a host's name has letters a-z, digits, '-' and '.', at most 63")
-    token = secrets.token_urlsafe(24)
     with opened_rows(context, database) as rows, rows.database.begin() as connection:
         seconds = rows.settings.coordinator.token_hours * 3600
-        hosts.register(connection, name, token, time.time(), seconds, contact)
+        token = operating.register(connection, name, time.time(), seconds, contact)
     result = {"host": name, "token": token}
     terminal.show(result, as_json, lambda: Text(token))
     if not as_json:

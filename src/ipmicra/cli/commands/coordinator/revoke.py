@@ -8,8 +8,7 @@ import click
 
 from ipmicra.cli import terminal
 from ipmicra.cli.coordinator_rows import database_option, opened_rows
-from ipmicra.coordinator import events, hosts
-from ipmicra.coordinator.hosts import HostState
+from ipmicra.coordinator import operating
 
 
 @click.command()
@@ -24,6 +23,5 @@ def command(context: click.Context, name: str, database: str | None) -> None:
       ipmicra coordinator revoke lima
     """
     with opened_rows(context, database) as rows, rows.database.begin() as connection:
-        hosts.end(connection, name, HostState.REVOKED)
-        events.note(connection, "host-revoked", name, "by the operator", time.time())
+        operating.revoke(connection, name, time.time())
     terminal.remark(f"{name} is revoked")

@@ -1,0 +1,28 @@
+"""`ipmicra coordinator pause`: a host keeps its sites and rests until it is resumed."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from ipmicra.cli import terminal
+from ipmicra.cli.coordinator_rows import database_option, opened_rows
+from ipmicra.coordinator import operating
+
+
+@click.command()
+@click.argument("name")
+@click.option("--reason", default="", help="What the host's owner is told.")
+@database_option
+@click.pass_context
+def command(context: click.Context, name: str, reason: str, database: str | None) -> None:
+    """Have a host rest. It keeps its sites, and carries on when it is resumed.
+
+    \b
+    Examples:
+      ipmicra coordinator pause lima --reason "a site complains about it"
+    """
+    with opened_rows(context, database) as rows, rows.database.begin() as connection:
+        operating.pause(connection, name, reason, time.time())
+    terminal.remark(f"{name} is told to pause when it next asks")

@@ -1,0 +1,27 @@
+"""`ipmicra coordinator resume`: a paused host works again."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from ipmicra.cli import terminal
+from ipmicra.cli.coordinator_rows import database_option, opened_rows
+from ipmicra.coordinator import operating
+
+
+@click.command()
+@click.argument("name")
+@database_option
+@click.pass_context
+def command(context: click.Context, name: str, database: str | None) -> None:
+    """End the pause of a host. Its owner's hours and own pause stand.
+
+    \b
+    Examples:
+      ipmicra coordinator resume lima
+    """
+    with opened_rows(context, database) as rows, rows.database.begin() as connection:
+        operating.resume(connection, name, time.time())
+    terminal.remark(f"{name} is told to resume when it next asks")

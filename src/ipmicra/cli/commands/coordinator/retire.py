@@ -1,0 +1,29 @@
+"""`ipmicra coordinator retire`: a host hands everything over and ends."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from ipmicra.cli import terminal
+from ipmicra.cli.coordinator_rows import database_option, opened_rows
+from ipmicra.coordinator import operating
+
+
+@click.command()
+@click.argument("name")
+@click.option("--reason", default="", help="What the host's owner is told.")
+@database_option
+@click.pass_context
+def command(context: click.Context, name: str, reason: str, database: str | None) -> None:
+    """End a host in good order: it hands its sites over with all that is known of them, sends what it
+    has, and stops. To end one at once, whatever it says, use `ipmicra coordinator revoke`.
+
+    \b
+    Examples:
+      ipmicra coordinator retire lima --reason "the study is over, thank you"
+    """
+    with opened_rows(context, database) as rows, rows.database.begin() as connection:
+        operating.retire(connection, name, reason, time.time())
+    terminal.remark(f"{name} is told to retire when it next asks")
