@@ -12,15 +12,20 @@ import pytest
 from click.testing import CliRunner
 
 from ipmicra.cli.main import program
-from ipmicra.crawler.fetching.exchange import FailureKind, FetchFailed, FetchRequest
+from ipmicra.crawler.fetching.exchange import FailureKind, Fetched, FetchFailed, FetchRequest
 from ipmicra.crawler.fetching.guard import Guard
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.crawler.fetching.web_fetcher import WebFetcher
 from ipmicra.delegation.probes import Silence
+from ipmicra.lab.loopback.layout import Layout, crawler_address
+from ipmicra.lab.loopback.layout import round_trip_ms as between_cities_ms
+from ipmicra.lab.loopback.pages import made_sites
+from ipmicra.lab.loopback.server import LoopbackWeb
 from ipmicra.probing.passive import PassiveRoundTrips
 from ipmicra.probing.prober import Prober
 from ipmicra.probing.settings import ProbingSettings, Way
-from ipmicra.probing.sounding import Sounding
+from ipmicra.probing.sounding import Sounding, round_trip_in
+from tests.coordinator.running import free_port
 from tests.crawler.fetching.scripted_fetcher import Answer, ScriptedFetcher
 from tests.crawler.local_site import Answer as Site
 from tests.crawler.local_site import LocalSite
@@ -148,6 +153,33 @@ class TestPassive:
         failed = FetchFailed(url="http://a.org/", kind=FailureKind.RESET, detail="", address=HOME)
         passive.saw(failed)
         assert len(passive) == 0
+
+
+def test_an_answer_shows_the_same_round_trip_on_a_new_connection_and_on_a_kept_one() -> None:
+    """On loopback the kernel shakes hands at once, so the delay between two cities is in the answers."""
+    far_ms = between_cities_ms("Oslo", "Lisbon")
+    port = free_port()
+    made = made_sites(1, 12, 1, port)
+    site = next(site for site in made if site.city == "Lisbon")
+    layout = Layout.of(made)
+    address = next(address for address, each in layout.sites.items() if each is site)
+    fetching = FetchingSettings(
+        open_ranges=("127.0.0.0/8",), source_address=str(crawler_address("Oslo"))
+    )
+
+    async def act() -> list[float | None]:
+        web = LoopbackWeb({address: site}, port, layout.round_trip_ms)
+        async with web, WebFetcher(fetching, "test") as fetcher:
+            request = FetchRequest(url=f"http://{address}:{port}/", method="HEAD")
+            outcomes = [await fetcher.fetch(request) for _ in range(2)]
+            assert [isinstance(o, Fetched) and o.reused for o in outcomes] == [False, True]
+            return [round_trip_in(outcome, by_answers=True) for outcome in outcomes]
+
+    fresh_ms, kept_ms = asyncio.run(act())
+    assert fresh_ms is not None
+    assert kept_ms is not None
+    assert far_ms <= fresh_ms < far_ms + 40
+    assert far_ms <= kept_ms < far_ms + 40
 
 
 def test_the_command_tells_every_way(listening: int) -> None:

@@ -80,7 +80,6 @@ class Crawler:
         except BaseException:
             self.frontier.close()
             raise
-        self.web: Fetcher | None = None  # while it works: unmetered, for probes by HEAD
         self._engine: Engine | None = None
         self._task: asyncio.Task[None] | None = None
 
@@ -118,7 +117,7 @@ class Crawler:
             self._check()
 
     def _check(self) -> None:
-        task, self._task, self._engine, self.web = self._task, None, None, None
+        task, self._task, self._engine = self._task, None, None
         if task is not None and not task.cancelled():
             task.result()
 
@@ -129,7 +128,7 @@ class Crawler:
             - self.settings.host.connections_in_use_max(),
         )
         settings = msgspec.structs.replace(self.settings, fetching=fetching)
-        self.web = web = self._web_for(settings, self.held)
+        web = self._web_for(settings, self.held)
         async with MeteredFetcher(web, self._meter, self.passive) as fetcher:
             self._engine = Engine(self._plan(), self.frontier, self.spool, fetcher)
             await self._engine.run([])

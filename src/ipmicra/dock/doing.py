@@ -20,12 +20,9 @@ import asyncio
 from collections.abc import Callable
 
 from ipmicra.crawler.decisions.urls import Site
-from ipmicra.crawler.fetching.guard import Guard
-from ipmicra.crawler.running import reachable
 from ipmicra.dock.ledger import HeldSite, Ledger
 from ipmicra.dock.line import Dismissed, Line, LineDown, Refused
 from ipmicra.dock.meter import Meter
-from ipmicra.dock.metered import probed
 from ipmicra.dock.protocol import (
     CrawlOwnSites,
     Grant,
@@ -39,10 +36,9 @@ from ipmicra.dock.protocol import (
     TakeThese,
     Upgrade,
 )
+from ipmicra.dock.soundings import Soundings
 from ipmicra.dock.tenant import Tenant
 from ipmicra.errors import Fault
-from ipmicra.probing.prober import Prober
-from ipmicra.settings import Settings
 
 
 class OrderBook:
@@ -58,8 +54,12 @@ class OrderBook:
     ) -> None:
         self.reportable = asyncio.Event()
         self._ledger, self._crawler = ledger, crawler
-        self._line, self._meter, self._reason_to_rest = line, meter, reason_to_rest
+        self._line, self._reason_to_rest = line, reason_to_rest
         self._under_way: set[int] = set()
+        self._soundings = Soundings(lambda: crawler.settings, meter, crawler.passive, reason_to_rest)
+
+    async def close(self) -> None:
+        await self._soundings.close()
 
     def is_new(self, order: Order) -> bool:
         return order.number not in self._under_way and not self._ledger.is_done(order.number)
@@ -108,11 +108,7 @@ class OrderBook:
         rest = self._reason_to_rest()
         if rest is not None:
             return OrderDone(number=number, done=False, detail=rest)
-        prober = _prober(self._crawler.settings, self._crawler)
-        results = await asyncio.gather(
-            *(probed(prober, self._meter, target, self._reason_to_rest) for target in body.targets)
-        )
-        return OrderDone(number=number, probes=tuple(results))
+        return OrderDone(number=number, probes=await self._soundings.of(body.targets))
 
     # --- sites --------------------------------------------------------------------------------------
 
@@ -174,9 +170,3 @@ class OrderBook:
             await self.release(Site(held.site), held.epoch)
         await self.send_states()
         self._ledger.keep(released_all="yes")
-
-
-def _prober(settings: Settings, crawler: Tenant) -> Prober:
-    fetching = reachable(settings)
-    guard = Guard(fetching.open_ranges, fetching.closed_ranges, fetching.open_ports)
-    return Prober(settings.probing, guard, crawler.passive, crawler.web, fetching.source_address)

@@ -109,6 +109,7 @@ class Life:
                     task.cancel()
         finally:
             try:
+                await self._orders.close()
                 await self._crawler.stop(0 if self._ending is Ending.DISMISSED else DRAIN_SECONDS)
                 self._meter.flush()
             finally:

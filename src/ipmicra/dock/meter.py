@@ -35,6 +35,7 @@ class Meter:
         self._waiting: dict[_Key, Contact] = {}
         self._noted: set[_Key] = set()
         self._measured: dict[tuple[str, str], Measured] = {}
+        self._least_ms: dict[tuple[str, str], float] = {}
         self._probes = Throttle(PROBES_PER_SECOND_MAX)
         self._cpu_seen = time.process_time()
         self._day = ""
@@ -134,24 +135,27 @@ class Meter:
 
     # --- how near -----------------------------------------------------------------------------------
 
-    def measure(self, site: Site, outcome: Outcome) -> None:
+    def measure(self, site: Site, outcome: Outcome, round_trip_ms: float | None) -> None:
         """What a fetch showed, for the coordinator's calibration."""
-        if outcome.address is not None:
-            key = (site, str(outcome.address))
-            self._measured.setdefault(key, Measured(site, key[1])).add(outcome)
+        if outcome.address is None:
+            return
+        key = (site, str(outcome.address))
+        self._measured.setdefault(key, Measured(site, key[1])).add(outcome)
+        if round_trip_ms is not None:
+            self._least_ms[key] = min(round_trip_ms, self._least_ms.get(key, round_trip_ms))
 
     def take_passive(self, most: int) -> list[Passive]:
         """What was measured since it was last taken."""
         taken = list(self._measured)[:most]
-        return [_passive(self._measured.pop(key)) for key in taken]
+        return [_passive(self._measured.pop(key), self._least_ms.pop(key, 0.0)) for key in taken]
 
 
-def _passive(seen: Measured) -> Passive:
+def _passive(seen: Measured, round_trip_ms: float) -> Passive:
     record = seen.record(0)
     return Passive(
         site=seen.site,
         address=seen.address,
-        round_trip_ms=record.round_trip_us / 1000,
+        round_trip_ms=round_trip_ms,
         first_byte_ms=record.first_byte_ms,
         download_ms=record.download_ms,
         fetches=seen.fetches,

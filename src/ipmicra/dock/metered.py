@@ -1,9 +1,7 @@
-"""A fetcher and a prober -> the same, within the owner's limits and written into the host's ledger."""
+"""A fetcher -> the same, within the owner's limits and written into the host's ledger."""
 
 from __future__ import annotations
 
-import ipaddress
-from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Protocol, Self
@@ -11,13 +9,9 @@ from typing import Protocol, Self
 from ipmicra.addresses import IPAddress
 from ipmicra.crawler.decisions.urls import Site, Url, site_of
 from ipmicra.crawler.fetching.exchange import Fetcher, FetchFailed, FetchRequest, Outcome
-from ipmicra.dock.meter import Meter
-from ipmicra.dock.protocol import ProbeResult, ProbeTarget
 from ipmicra.probing.passive import PassiveRoundTrips
-from ipmicra.probing.prober import Prober
 
 REQUEST_HEAD_BYTES = 300  # of what we send beside the URL: reckoned, not counted
-PROBE_BYTES = 240  # the packets of a connection that is opened and closed: reckoned, not counted
 
 
 class Metering(Protocol):
@@ -29,7 +23,7 @@ class Metering(Protocol):
 
     def count(self, address: str, site: str, purpose: str, bytes_in: int, bytes_out: int) -> None: ...
 
-    def measure(self, site: Site, outcome: Outcome) -> None: ...
+    def measure(self, site: Site, outcome: Outcome, round_trip_ms: float | None) -> None: ...
 
 
 class MeteredFetcher:
@@ -65,35 +59,4 @@ class MeteredFetcher:
         if outcome.address is not None:
             sent = REQUEST_HEAD_BYTES + len(request.url)
             self._meter.count(str(outcome.address), site, "fetch", outcome.bytes_on_wire, sent)
-        self._meter.measure(site, outcome)
-        self._passive.saw(outcome)
-
-
-async def probed(
-    prober: Prober, meter: Meter, target: ProbeTarget, reason_to_rest: Callable[[], str | None]
-) -> ProbeResult:
-    """One round trip, as the coordinator wants to hear of it; none once the host rests."""
-    try:
-        address = ipaddress.ip_address(target.address)
-    except ValueError:
-        return _not_probed(target, "no address")
-    await meter.probe_turn()
-    async with meter.turn():
-        rest = reason_to_rest()
-        if rest is not None:
-            return _not_probed(target, rest)
-        meter.note(target.address, target.site, "probe")
-        sounding = await prober.probe(address, target.port, target.site)
-    cost = 0 if sounding.way == "passive" else PROBE_BYTES
-    meter.count(target.address, target.site, "probe", cost, cost)
-    return ProbeResult(
-        site=target.site,
-        address=target.address,
-        round_trip_ms=sounding.round_trip_ms,
-        way=sounding.way,
-        silence=None if sounding.silence is None else sounding.silence.value,
-    )
-
-
-def _not_probed(target: ProbeTarget, why: str) -> ProbeResult:
-    return ProbeResult(site=target.site, address=target.address, round_trip_ms=None, silence=why)
+        self._meter.measure(site, outcome, self._passive.saw(outcome))

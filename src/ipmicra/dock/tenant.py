@@ -13,7 +13,6 @@ from typing import Protocol
 
 from ipmicra.carrier.package import PackageFile
 from ipmicra.crawler.decisions.urls import Site, Url, name_of, site_of
-from ipmicra.crawler.fetching.exchange import Fetcher
 from ipmicra.crawler.frontier import Counts
 from ipmicra.dock.ledger import HeldSite
 from ipmicra.probing.passive import PassiveRoundTrips
@@ -40,7 +39,6 @@ class Tenant(Protocol):
     settings: Settings  # other ones count from the next start on
     held: HeldSites
     passive: PassiveRoundTrips
-    web: Fetcher | None  # while it works: unmetered, for probes by HEAD
 
     @property
     def is_working(self) -> bool: ...

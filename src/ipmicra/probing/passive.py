@@ -11,9 +11,9 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from ipmicra.addresses import IPAddress
-from ipmicra.crawler.fetching.exchange import FetchFailed, Outcome
+from ipmicra.crawler.fetching.exchange import Outcome
 from ipmicra.probing.settings import ProbingSettings
-from ipmicra.probing.sounding import Sounding
+from ipmicra.probing.sounding import Sounding, round_trip_in
 
 
 class PassiveRoundTrips:
@@ -27,16 +27,16 @@ class PassiveRoundTrips:
     def __len__(self) -> int:
         return len(self._seen)
 
-    def saw(self, outcome: Outcome) -> None:
-        """Learn from a fetch, be it a success or a failure after connecting."""
-        measured = outcome if isinstance(outcome, FetchFailed) else outcome.timings
-        round_trip_ms = measured.round_trip_ms
+    def saw(self, outcome: Outcome) -> float | None:
+        """Learn from a fetch, be it a success or a failure after connecting. Returns its round trip."""
+        round_trip_ms = round_trip_in(outcome, self._settings.by_answers)
         if outcome.address is None or round_trip_ms is None:
-            return
+            return None
         now = self._clock()
         known = self._seen.get(outcome.address)
         if known is None or round_trip_ms <= known[0] or self._is_old(known, now):
             self._remember(outcome.address, round_trip_ms, now)
+        return round_trip_ms
 
     def known(self, address: IPAddress) -> Sounding | None:
         """The round trip to that address, if a fetch has shown it lately."""

@@ -20,7 +20,7 @@ from ipmicra.delegation.probes import Silence
 from ipmicra.probing.icmp import echo_ms
 from ipmicra.probing.passive import PassiveRoundTrips
 from ipmicra.probing.settings import ProbingSettings, Way
-from ipmicra.probing.sounding import Sounding
+from ipmicra.probing.sounding import Sounding, round_trip_in
 
 _TIMEOUTS = frozenset(
     {FailureKind.CONNECT_TIMEOUT, FailureKind.SILENT, FailureKind.TOO_SLOW, FailureKind.TOO_LONG}
@@ -93,7 +93,7 @@ class Prober:
         return Sounding(way="connect", round_trip_ms=connect_ms if measured is None else measured)
 
     async def _head(self, way: Way, address: IPAddress, port: int, site: str) -> Sounding:
-        """By HEAD: the kernel's round trip, or ("answer") the time to the first byte of the answer.
+        """By HEAD: the kernel's round trip, or ("answer") the one that the answer shows.
 
         The latter has the server's thinking in it, and is the only one that sees behind a proxy.
         """
@@ -106,9 +106,9 @@ class Prober:
             detail = f"{url} is at {outcome.address} now"
             return Sounding(way=way, silence=Silence.REFUSED, detail=detail)
         if not isinstance(outcome, FetchFailed):
-            times = outcome.timings
-            answer_ms = times.first_byte_ms if way == "answer" else times.round_trip_ms
-            return Sounding(way=way, round_trip_ms=answer_ms)
+            return Sounding(way=way, round_trip_ms=round_trip_in(outcome, way == "answer"))
+        if outcome.kind is FailureKind.CLOSED:
+            return Sounding(way=way, silence=Silence.CRAWLER_GONE, detail=outcome.detail)
         silence = Silence.TIMED_OUT if outcome.kind in _TIMEOUTS else Silence.REFUSED
         if outcome.round_trip_ms is not None and way == "head":
             return Sounding(way=way, round_trip_ms=outcome.round_trip_ms)

@@ -26,3 +26,13 @@ class ProbingSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     passive_addresses_max: Annotated[
         int, described("Addresses whose round trips are remembered; some 200 bytes each.")
     ] = 100_000
+
+    @property
+    def by_answers(self) -> bool:
+        """Whether round trips are read off answers, since the kernel's would be a proxy's near by."""
+        return self.ways[:1] == ("answer",)
+
+    @property
+    def asks_sites(self) -> bool:
+        """Whether a site's server may be asked, not only its address."""
+        return "head" in self.ways or "answer" in self.ways
