@@ -28,6 +28,12 @@ def test_a_registered_host_gets_a_token_that_enrols_it(database: Database) -> No
         assert [event.kind for event in events.latest(connection, 5)] == ["host-registered"]
 
 
+def test_a_join_token_can_be_typed_after_any_command(database: Database) -> None:
+    with database.begin() as connection:
+        tokens = {operating.register(connection, f"host-{number}", NOW, 3600) for number in range(150)}
+    assert all(token.isalnum() for token in tokens), "one that begins with a dash is taken for an option"
+
+
 @pytest.mark.parametrize("name", ["", "Lima", "li ma", "-lima", "x" * 64, "lima\n"])
 def test_a_name_that_is_none_is_the_operators_fault(database: Database, name: str) -> None:
     with pytest.raises(OperatorFault, match="a host's name"), database.begin() as connection:
