@@ -1,133 +1,127 @@
-"""`ipmicra demo`: the main job at work, by the commands that a person would type."""
+"""`ipmicra demo`: the whole life of the system in a made-up Internet, and what nearness was worth."""
 
 from __future__ import annotations
 
+import asyncio
 import socket
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import NamedTuple
+from collections.abc import Callable
+from pathlib import Path
 
 import click
+from rich.console import Group
+from rich.progress import Progress
+from rich.table import Table
+from rich.text import Text
 
 from ipmicra.cli import terminal
-from ipmicra.errors import Fault, OurFault
+from ipmicra.errors import HostFault
+from ipmicra.lab.demo.stage import Stage
+from ipmicra.lab.demo.story import Story, Told
+from ipmicra.lab.demo.town import Town
 
-WEB_SECONDS_TO_START = 20.0
-PORTS_FROM = 8080
-
-
-class Scene(NamedTuple):
-    """One command of the demo, and what it shows."""
-
-    shows: str
-    arguments: tuple[str, ...]
+PORTS_FROM = 8780
 
 
 @click.command()
 @click.option("--seed", type=int, default=1, show_default=True, help="Another seed makes another world.")
-def command(seed: int) -> None:
-    """Show the main job at work in a made-up Internet on this machine. Takes about a minute.
+@click.option("--seconds", type=float, help="Stay up for so long after the story, not until Ctrl-C.")
+@click.option("--no-wait", is_flag=True, help="End after the story.")
+@terminal.json_option
+def command(seed: int, seconds: float | None, no_wait: bool, as_json: bool) -> None:
+    """Show the whole life of the system in a made-up Internet on this machine, in about a minute.
 
-    Everything happens on loopback addresses and in a temporary folder that is removed afterwards.
+    A coordinator, four hosts and some dozens of sites in twelve cities, all of them real processes and
+    real HTTP on loopback addresses; round trips go by distance. Hosts join, sites are delegated to the
+    nearest one, crawled, brought home and indexed; then other ways to share the work are tried on the same
+    sites. Everything lives in a temporary folder that is removed at the end.
 
     \b
     Examples:
-      ipmicra demo
-      ipmicra demo --seed 7
+      ipmicra demo                       stays up until Ctrl-C, to be looked at in a browser
+      ipmicra demo --no-wait             ends after the story
+      ipmicra demo --no-wait --json      for programs
     """
     with tempfile.TemporaryDirectory(prefix="ipmicra-demo-") as folder:
-        for scene in tree_scenes(seed):
-            _play(scene, folder)
-        port, names_port = _free_port(PORTS_FROM), _free_port(PORTS_FROM + 1000)
-        with _made_up_web(seed, port, names_port):
-            for scene in crawl_scenes(port, names_port):
-                _play(scene, folder)
-    terminal.output().print("\nThat was ipmicra. What next: [bold].venv/bin/ipmicra --help[/]")
+        town = _town(seed, Path(folder))
+        with Stage(town) as stage:
+            with terminal.progress() as progress:
+                told = asyncio.run(Story(town, stage, _Bars(progress)).play())
+            terminal.show(told, as_json, lambda: _shown(told))
+            if not no_wait:
+                _stay_up(town, stage, seconds)
 
 
-def tree_scenes(seed: int) -> list[Scene]:
-    return [
-        Scene("Registry files become a tree of subnets", ("registry", "build", "--sample")),
-        Scene("From the whole Internet down to one address", ("registry", "show", "198.51.100.20")),
-        Scene(
-            "Who is nearest? Strategies in a generated world of 400 hosts, 12 of them crawlers",
-            ("lab", "compare", "--draws", "3", "--seed", str(seed), "--jobs", "1",
-             "--strategy", "random,hash,first-fit@50,ipmicra@50,adaptive,brute-force"),
-        ),
-    ]  # fmt: skip
-
-
-def crawl_scenes(port: int, names_port: int) -> list[Scene]:
-    manners = (
-        "--set", f'fetching.dns_servers=["127.0.0.1:{names_port}"]',
-        "--set", "crawler.delay_seconds_min=0.02",
-        "--set", "crawler.response_time_factor=1.0",
-    )  # fmt: skip
-    front_page = f"http://bakery0.lima.example:{port}/"
-    reach = ("--allow-range", "127.0.0.0/8", "--scope", "any", "--pages", "200")
-    return [
-        Scene(
-            "A crawl of a made-up web: twelve sites in twelve cities",
-            (*manners, "crawl", front_page, *reach),
-        ),
-        Scene("And its search engine", ("search", "lighthouse tide", "--limit", "3")),
-    ]
-
-
-def _play(scene: Scene, folder: str) -> None:
-    shown = " ".join(f"'{word}'" if set(word) & set(' "[') else word for word in scene.arguments)
-    terminal.output().print(
-        f"\n[bold]{scene.shows}[/]\n[dim]$ ipmicra {shown.replace('[', chr(92) + '[')}[/]"
+def _town(seed: int, folder: Path) -> Town:
+    coordinator_port, web_port, names_port, search_port = (
+        _free_port(PORTS_FROM + 100 * number) for number in range(4)
     )
-    began = time.monotonic()
-    place = ("--set", f"general.data_folder={folder}")
-    finished = subprocess.run(  # noqa: S603 - our own commands
-        [sys.executable, "-m", "ipmicra", *place, *scene.arguments], check=False
-    )
-    if finished.returncode:
-        raise OurFault(f"the demo's command ended with {finished.returncode}: ipmicra {shown}")
-    terminal.remark(f"{time.monotonic() - began:.1f} s")
+    return Town(seed, folder, web_port, names_port, coordinator_port, search_port)
 
 
-@contextmanager
-def _made_up_web(seed: int, port: int, names_port: int) -> Iterator[None]:
-    """`ipmicra lab web` in the background, until the scenes are played."""
-    arguments = ["lab", "web", "--seed", str(seed), "--port", str(port), "--names-port", str(names_port)]
-    web = subprocess.Popen(  # noqa: S603 - our own command
-        [sys.executable, "-m", "ipmicra", *arguments],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+class _Bars:
+    """A bar for each part of the story."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+
+    def begin(self, words: str, steps: int) -> Callable[[int, str], object]:
+        task = self._progress.add_task(words, total=steps)
+        if self._progress.disable:
+            terminal.remark(words)
+
+        def moved(done: int, doing: str) -> None:
+            self._progress.update(task, completed=done, description=doing or words)
+
+        return moved
+
+
+def _shown(told: Told) -> Group:
+    hosts = ", ".join(f"{name} {sites}" for name, sites in sorted(told.sites_by_host.items()))
+    share = told.html_bytes / max(told.bytes_home, 1)
+    words = (
+        f"\n{told.pages} pages of {told.sites} sites crawled and indexed in {told.seconds:.0f} s, all "
+        f"start-up included.\nSites by host: {hosts}.\n{told.bytes_home:,} bytes came home for "
+        f"{told.html_bytes:,} bytes of HTML: 1/{share:.0f}.\n"
     )
+    table = Table(title="The same sites, shared out in other ways")
+    table.add_column("delegated by", no_wrap=True)
+    for heading in ("crawl time", "in sum", "round trip", "nearest", "probes a site"):
+        table.add_column(heading, justify="right")
+    for row in told.results:
+        table.add_row(
+            row.strategy,
+            f"{row.crawl_s:.1f} s",
+            f"{row.total_s:.1f} s",
+            f"{row.round_trip_ms_mean:.0f} ms",
+            f"{row.nearest_share:.0%}",
+            f"{row.probes_per_site:.2f}",
+        )
+    return Group(Text(words), table)
+
+
+def _stay_up(town: Town, stage: Stage, seconds: float | None) -> None:
+    stage.start_search()
+    address = town.coordinator
+    aside = terminal.aside()
+    aside.print(f"\nstill running: the coordinator at {address}/, the search page at {town.search_page}")
+    aside.print(f"in another terminal: ipmicra explain {town.front_pages()[0]} --coordinator {address}")
+    aside.print("Ctrl-C ends it all" if seconds is None else f"for {seconds:g} s, or until Ctrl-C")
     try:
-        _wait_for(web, port)
-        yield
-    finally:
-        web.terminate()
-        web.wait()
-
-
-def _wait_for(web: subprocess.Popen[bytes], port: int) -> None:
-    """Until the first site answers, or the web has died."""
-    until = time.monotonic() + WEB_SECONDS_TO_START
-    while time.monotonic() < until and web.poll() is None:
-        with socket.socket() as plug:
-            if plug.connect_ex(("127.16.0.2", port)) == 0:
-                return
-        time.sleep(0.1)
-    raise Fault("the made-up web did not start; is something else on its ports?")
+        time.sleep(10**9 if seconds is None else seconds)
+    except KeyboardInterrupt:
+        terminal.remark("the demo is taken down")
 
 
 def _free_port(first: int) -> int:
-    for port in range(first, first + 500):
+    """One that nobody uses on any address, since the sites have many."""
+    for port in range(first, first + 100):
         with socket.socket() as plug, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
             try:
-                plug.bind(("127.0.0.1", port))
-                datagrams.bind(("127.0.0.1", port))
+                plug.bind(("", port))
+                datagrams.bind(("", port))
             except OSError:
                 continue
             return port
-    raise Fault(f"no free port from {first} on")
+    raise HostFault(f"no free port from {first} to {first + 99}; stop what uses them")

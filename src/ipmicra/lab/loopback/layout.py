@@ -1,8 +1,8 @@
 """A seed -> where made sites and crawlers stand: loopback addresses and the round trips between cities.
 
 Each city has a block of loopback addresses, so that what is near is near in the address space too, as
-with real registries. A round trip is light's time along the great circle in fibre, half as much again,
-plus an access link.
+with real registries; each site has a /24 of its own in it. A round trip is light's time along the great
+circle in fibre, half as much again, plus an access link.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from ipaddress import IPv4Address
 
 from ipmicra.lab.loopback.pages import CITIES, MadeSite
 
-FIRST_CITY_BLOCK = 16  # 127.16.0.0/16 is the first city's; crawlers have the upper half of a block
+FIRST_CITY_BLOCK = 16  # 127.16.0.0/16 is the first city's
+SITE_NETWORKS = 200  # /24s of a city's block that have sites
+CRAWLER_NETWORK = 200  # and the one that has its crawler
 KM_PER_MS = 100.0  # of round trip in fibre
 DETOUR = 1.5
 ACCESS_MS = 2.0
@@ -33,6 +35,9 @@ POSITIONS: dict[str, tuple[float, float]] = {
     "Accra": (5.6, -0.2),
     "Krakow": (50.1, 19.9),
 }
+COUNTRIES = dict(
+    zip(POSITIONS, ("PE", "KE", "NO", "JP", "NZ", "CA", "CY", "IN", "PT", "US", "GH", "PL"), strict=True)
+)
 
 
 @dataclass(frozen=True)
@@ -53,11 +58,12 @@ class Layout:
 
 
 def site_address(city: str, number: int) -> IPv4Address:
-    return IPv4Address(f"127.{FIRST_CITY_BLOCK + CITIES.index(city)}.{number // 250}.{number % 250 + 1}")
+    network, machine = number % SITE_NETWORKS, number // SITE_NETWORKS + 1
+    return IPv4Address(f"127.{FIRST_CITY_BLOCK + CITIES.index(city)}.{network}.{machine}")
 
 
 def crawler_address(city: str) -> IPv4Address:
-    return IPv4Address(f"127.{FIRST_CITY_BLOCK + CITIES.index(city)}.200.1")
+    return IPv4Address(f"127.{FIRST_CITY_BLOCK + CITIES.index(city)}.{CRAWLER_NETWORK}.1")
 
 
 def city_of(address: IPv4Address) -> str | None:
