@@ -17,6 +17,7 @@ from click.testing import CliRunner, Result
 from ipmicra.cli.main import program
 from ipmicra.dock.ledger import Ledger
 from ipmicra.dock.life import Life
+from ipmicra.dock.sandbox.code import Code
 from ipmicra.dock.settings import HostSettings
 from ipmicra.settings import Settings
 from tests.crawler.crawling import settings_for
@@ -47,11 +48,12 @@ async def living(
     settings: Settings,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     reload: Callable[[], Settings] | None = None,
+    code: Code | None = None,
 ) -> AsyncIterator[tuple[Life, asyncio.Task[object]]]:
     """A host in this process, until the scene is over."""
     ledger = Ledger(folder / "host")
     try:
-        life = Life(folder / "host", settings, ledger, Random(1), clock, reload)
+        life = Life(folder / "host", settings, ledger, Random(1), clock, reload, code)
         task = asyncio.create_task(life.run())
         try:
             yield life, task

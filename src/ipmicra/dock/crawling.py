@@ -83,7 +83,7 @@ class Crawler:
         self._engine: Engine | None = None
         self._task: asyncio.Task[None] | None = None
 
-    def close(self) -> None:
+    async def close(self) -> None:
         self.spool.close()
         self.frontier.close()
 

@@ -18,6 +18,7 @@ from ipmicra.dock.identity import read_key
 from ipmicra.dock.ledger import Ledger
 from ipmicra.dock.line import Dismissed, Line, LineDown, Refused
 from ipmicra.dock.meter import Meter
+from ipmicra.dock.tenant import STATE_FOLDER
 from ipmicra.errors import Fault
 from ipmicra.settings import Settings
 
@@ -43,7 +44,7 @@ async def say_goodbye(folder: Path, settings: Settings, ledger: Ledger, seconds:
 async def _hand_over(
     folder: Path, host: str, settings: Settings, ledger: Ledger, line: Line, meter: Meter
 ) -> None:
-    crawler = Crawler(folder, host, settings, meter)
+    crawler = Crawler(folder / STATE_FOLDER, host, settings, meter)
     try:
         await crawler.seal()
         while await deliver(crawler, ledger, line):
@@ -53,4 +54,4 @@ async def _hand_over(
             await orders.release(Site(held.site), held.epoch)
         await orders.send_states()
     finally:
-        crawler.close()
+        await crawler.close()

@@ -31,7 +31,10 @@ from ipmicra.dock.line import Backoff, Dismissed, Line, LineDown, Refused
 from ipmicra.dock.protocol import Heartbeat, OrderDone, Orders
 from ipmicra.dock.resting import DRAIN_SECONDS
 from ipmicra.dock.rules import Rules
+from ipmicra.dock.sandbox.code import Code
+from ipmicra.dock.sandboxed import SandboxedCrawler
 from ipmicra.dock.settings import in_words
+from ipmicra.dock.tenant import STATE_FOLDER, Tenant
 from ipmicra.errors import HostFault
 from ipmicra.settings import Settings
 
@@ -63,14 +66,16 @@ class Life:
         dice: Random,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         reload: Callable[[], Settings] | None = None,
+        code: Code | None = None,
     ) -> None:
+        """With `code` the crawler runs in a sandbox; without, in this process."""
         self._folder, self._ledger, self._dice = folder, ledger, dice
         self._rules = Rules(folder, settings, ledger, clock, reload)
         self._meter = meter = self._rules.meter
         member, key = folders.membership(ledger), read_key(folder)
         source = settings.fetching.source_address
         self._line = line = Line(member.coordinator, member.host, key, ledger, meter, source)
-        self._crawler = Crawler(folder, member.host, self._rules.settings, meter)
+        self._crawler = self._tenant(member.host, code)
         rest = self._rules.reason_to_begin_nothing
         self._orders = OrderBook(ledger, self._crawler, line, meter, rest)
         self._heartbeat_seconds = HEARTBEAT_SECONDS_MAX
@@ -78,6 +83,14 @@ class Life:
         self._over = asyncio.Event()
         self._rest_noted: str | None = ""
         self._figures_noted: dict[str, int] = {}
+
+    def _tenant(self, name: str, code: Code | None) -> Tenant:
+        rules, meter, ledger = self._rules, self._meter, self._ledger
+        if code is None:
+            return Crawler(self._folder / STATE_FOLDER, name, rules.settings, meter)
+        return SandboxedCrawler(
+            self._folder, name, rules.settings, meter, code, rules.reason_to_rest, ledger.note
+        )
 
     def stop(self, ending: Ending = Ending.STOPPED) -> None:
         """End the life: what is under way is given a moment, everything is kept."""
@@ -113,7 +126,7 @@ class Life:
                 await self._crawler.stop(0 if self._ending is Ending.DISMISSED else DRAIN_SECONDS)
                 self._meter.flush()
             finally:
-                self._crawler.close()
+                await self._crawler.close()
 
     async def _remember(self) -> None:
         """Sites that are held, as the ledger has them; the rest of a release that was interrupted."""
@@ -204,7 +217,7 @@ class Life:
         rest = self._rules.reason_to_rest()
         return Heartbeat(
             done=tuple(done),
-            passive=tuple(self._meter.take_passive(AT_ONCE)),
+            passive=tuple(self._meter.round_trips.take(AT_ONCE)),
             awake=rest is None,
             resting=rest or "",
             awake_until_ms=None if changes is None else int(changes.timestamp() * 1000),

@@ -16,13 +16,12 @@ from zoneinfo import ZoneInfo
 
 from ipmicra.crawler.decisions.urls import Site
 from ipmicra.crawler.fetching.exchange import Outcome
-from ipmicra.crawler.measuring import Measured
 from ipmicra.dock.ledger import Contact, Ledger
-from ipmicra.dock.protocol import Passive
+from ipmicra.dock.pace import LOOK_AGAIN_SECONDS, Pace
+from ipmicra.dock.round_trips import RoundTrips
 from ipmicra.dock.settings import HostSettings
 from ipmicra.dock.throttle import Throttle
 
-LOOK_AGAIN_SECONDS = 0.5
 PROBES_PER_SECOND_MAX = 20
 _Key = tuple[str, str, str, str]  # day, address, site, purpose
 
@@ -32,22 +31,20 @@ class Meter:
 
     def __init__(self, ledger: Ledger, settings: HostSettings, clock: Callable[[], datetime]) -> None:
         self._ledger, self._clock = ledger, clock
+        self._cpu_elsewhere = 0.0
+        self.pace = Pace(settings, self.cpu_seconds)
         self._waiting: dict[_Key, Contact] = {}
         self._noted: set[_Key] = set()
-        self._measured: dict[tuple[str, str], Measured] = {}
-        self._least_ms: dict[tuple[str, str], float] = {}
+        self.round_trips = RoundTrips()
         self._probes = Throttle(PROBES_PER_SECOND_MAX)
-        self._cpu_seen = time.process_time()
         self._day = ""
         self.apply(settings)
 
     def apply(self, settings: HostSettings) -> None:
         """The rules from now on."""
         self._settings, self._zone = settings, ZoneInfo(settings.time_zone)
-        self._download = Throttle(settings.download_bytes_per_second_max)
         self._upload = Throttle(settings.upload_bytes_per_second_max)
-        self._cpu = Throttle(settings.cpu_share_max)
-        self._connections = asyncio.Semaphore(settings.connections_in_use_max())
+        self.pace.apply(settings)
         self._begin_day(self.today())
 
     # --- how much -----------------------------------------------------------------------------------
@@ -68,17 +65,32 @@ class Meter:
             self._ledger.add_contacts([Contact(*key, 0, 0, 0)])
             self._noted.add(key)
 
-    def count(self, address: str, site: str, purpose: str, bytes_in: int, bytes_out: int) -> None:
+    def count(
+        self,
+        address: str,
+        site: str,
+        purpose: str,
+        bytes_in: int,
+        bytes_out: int,
+        contacts: int = 1,
+    ) -> None:
         """After the answer."""
         self._turn_day()
         key = (self._day, address, site, purpose)
         before = self._waiting.get(key, Contact(*key, 0, 0, 0))
         self._waiting[key] = Contact(
-            *key, before.contacts + 1, before.bytes_in + bytes_in, before.bytes_out + bytes_out
+            *key, before.contacts + contacts, before.bytes_in + bytes_in, before.bytes_out + bytes_out
         )
         self._bytes_today += bytes_in + bytes_out
         self._bytes_this_month += bytes_in + bytes_out
-        self._download.used(bytes_in, time.monotonic())
+        self.pace.downloaded(bytes_in)
+
+    def used_elsewhere(self, cpu_seconds: float) -> None:
+        """Processor time of a crawler in a process of its own."""
+        self._cpu_elsewhere += cpu_seconds
+
+    def cpu_seconds(self) -> float:
+        return time.process_time() + self._cpu_elsewhere
 
     def flush(self) -> None:
         """What was counted goes into the ledger."""
@@ -104,9 +116,9 @@ class Meter:
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
         """One connection, when bytes, rate and processor allow it."""
-        async with self._connections:
-            while (seconds := self._seconds_to_wait()) > 0:
-                await asyncio.sleep(min(seconds, LOOK_AGAIN_SECONDS))
+        async with self.pace.turn():
+            while not self.has_bytes_left():
+                await asyncio.sleep(LOOK_AGAIN_SECONDS)
             yield
 
     async def probe_turn(self) -> None:
@@ -125,39 +137,7 @@ class Meter:
         day_max, month_max = self._settings.bytes_per_day_max, self._settings.bytes_per_month_max
         return not ((day_max and today >= day_max) or (month_max and month >= month_max))
 
-    def _seconds_to_wait(self) -> float:
-        if not self.has_bytes_left():
-            return LOOK_AGAIN_SECONDS
-        now, cpu = time.monotonic(), time.process_time()
-        self._cpu.used(cpu - self._cpu_seen, now)
-        self._cpu_seen = cpu
-        return max(self._download.seconds_to_wait(now), self._cpu.seconds_to_wait(now))
-
     # --- how near -----------------------------------------------------------------------------------
 
     def measure(self, site: Site, outcome: Outcome, round_trip_ms: float | None) -> None:
-        """What a fetch showed, for the coordinator's calibration."""
-        if outcome.address is None:
-            return
-        key = (site, str(outcome.address))
-        self._measured.setdefault(key, Measured(site, key[1])).add(outcome)
-        if round_trip_ms is not None:
-            self._least_ms[key] = min(round_trip_ms, self._least_ms.get(key, round_trip_ms))
-
-    def take_passive(self, most: int) -> list[Passive]:
-        """What was measured since it was last taken."""
-        taken = list(self._measured)[:most]
-        return [_passive(self._measured.pop(key), self._least_ms.pop(key, 0.0)) for key in taken]
-
-
-def _passive(seen: Measured, round_trip_ms: float) -> Passive:
-    record = seen.record(0)
-    return Passive(
-        site=seen.site,
-        address=seen.address,
-        round_trip_ms=round_trip_ms,
-        first_byte_ms=record.first_byte_ms,
-        download_ms=record.download_ms,
-        fetches=seen.fetches,
-        body_bytes=seen.bytes_on_wire,
-    )
+        self.round_trips.measure(site, outcome, round_trip_ms)

@@ -18,6 +18,8 @@ from ipmicra.dock.ledger import HeldSite
 from ipmicra.probing.passive import PassiveRoundTrips
 from ipmicra.settings import Settings
 
+STATE_FOLDER = "crawler"  # in the host's folder: all that a tenant may write
+
 
 class HeldSites:
     """The bounds of the crawl: the sites that are this host's now, with the address each is crawled at."""
@@ -57,7 +59,7 @@ class Tenant(Protocol):
 
     def counts(self) -> Counts: ...
 
-    def close(self) -> None: ...
+    async def close(self) -> None: ...
 
     # --- sites --------------------------------------------------------------------------------------
 

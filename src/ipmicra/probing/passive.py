@@ -32,11 +32,15 @@ class PassiveRoundTrips:
         round_trip_ms = round_trip_in(outcome, self._settings.by_answers)
         if outcome.address is None or round_trip_ms is None:
             return None
-        now = self._clock()
-        known = self._seen.get(outcome.address)
-        if known is None or round_trip_ms <= known[0] or self._is_old(known, now):
-            self._remember(outcome.address, round_trip_ms, now)
+        self.learn(outcome.address, round_trip_ms)
         return round_trip_ms
+
+    def learn(self, address: IPAddress, round_trip_ms: float) -> None:
+        """A round trip that was seen just now."""
+        now = self._clock()
+        known = self._seen.get(address)
+        if known is None or round_trip_ms <= known[0] or self._is_old(known, now):
+            self._remember(address, round_trip_ms, now)
 
     def known(self, address: IPAddress) -> Sounding | None:
         """The round trip to that address, if a fetch has shown it lately."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from contextlib import suppress
 from time import monotonic
 from typing import NamedTuple, cast
 
@@ -80,6 +81,8 @@ class Connection(asyncio.Protocol):
         """Hang up at once; what is still under way is of no interest."""
         self.closed = True
         if self._transport is not None:
+            with suppress(OSError):  # for whoever else has a handle on the socket, such as a broker
+                self.wire.socket.shutdown(socket.SHUT_RDWR)
             self._transport.abort()
 
 

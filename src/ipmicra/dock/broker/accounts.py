@@ -1,0 +1,104 @@
+"""Connections that were passed in -> what each has carried, by the kernel's own count, and their end.
+
+The dock keeps a second handle on every socket that it passes in. Law: bytes are counted by the kernel, not
+by whoever uses the socket; a connection that either side has ended is counted out and let go at once; all
+can be cut off, whoever holds them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import select
+import socket
+import struct
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from ipmicra.addresses import IPAddress
+
+# struct tcp_info of linux/tcp.h
+_ACKNOWLEDGED_AND_RECEIVED = struct.Struct("=QQ")
+_OFFSET, _LENGTH = 120, 152
+ENDED = select.EPOLLRDHUP | select.EPOLLHUP | select.EPOLLERR
+EVENTS_AT_ONCE = 256
+
+
+@dataclass(slots=True)
+class OpenConnection:
+    """One connection that was passed in."""
+
+    plug: socket.socket
+    site: str
+    address: IPAddress
+    bytes_in: int = 0
+    bytes_out: int = 0
+
+
+Counted = Callable[[OpenConnection, int, int], None]  # bytes in and out since it was last counted
+
+
+class Accounts:
+    """All open connections of one crawler. `on_bytes` is told what they carry. Close it."""
+
+    def __init__(self, on_bytes: Counted) -> None:
+        self._on_bytes = on_bytes
+        self._open: dict[int, OpenConnection] = {}
+        self._at: dict[IPAddress, int] = {}
+        self._poll = select.epoll()
+        asyncio.get_running_loop().add_reader(self._poll.fileno(), self._some_ended)
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def open_at(self, address: IPAddress) -> int:
+        return self._at.get(address, 0)
+
+    def add(self, connection: OpenConnection) -> None:
+        number = connection.plug.fileno()
+        self._open[number] = connection
+        self._at[connection.address] = self._at.get(connection.address, 0) + 1
+        self._poll.register(number, ENDED)
+
+    def count(self) -> None:
+        """What was carried since the last time."""
+        for connection in self._open.values():
+            self._count(connection)
+
+    def cut_all(self) -> int:
+        """End every connection, also for those who hold it. Returns how many there were."""
+        open_now = list(self._open)
+        for number in open_now:
+            self._end(number)
+        return len(open_now)
+
+    def close(self) -> None:
+        self.cut_all()
+        asyncio.get_running_loop().remove_reader(self._poll.fileno())
+        self._poll.close()
+
+    def _some_ended(self) -> None:
+        for number, _ in self._poll.poll(0, EVENTS_AT_ONCE):
+            self._end(number)
+
+    def _end(self, number: int) -> None:
+        connection = self._open.pop(number)
+        self._count(connection)
+        self._at[connection.address] -= 1
+        if not self._at[connection.address]:
+            del self._at[connection.address]
+        self._poll.unregister(number)
+        with suppress(OSError):  # what was received can still be read
+            connection.plug.shutdown(socket.SHUT_RDWR)
+        connection.plug.close()
+
+    def _count(self, connection: OpenConnection) -> None:
+        try:
+            info = connection.plug.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _LENGTH)
+            sent, received = _ACKNOWLEDGED_AND_RECEIVED.unpack_from(info, _OFFSET)
+        except (OSError, struct.error):
+            return
+        grown = received - connection.bytes_in, sent - connection.bytes_out
+        if any(grown):
+            connection.bytes_in, connection.bytes_out = received, sent
+            self._on_bytes(connection, *grown)

@@ -1,0 +1,48 @@
+"""What a crawler asks of the broker, and what it is answered: packets of MessagePack on a local socket.
+
+Law: an answer bears its question's number. A connected socket travels with the answer.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+
+PACKET_BYTES_MAX = 16 << 10
+
+
+class Resolve(msgspec.Struct, frozen=True, tag="resolve"):
+    """Where is this name?"""
+
+    number: int
+    name: str
+
+
+class Connect(msgspec.Struct, frozen=True, tag="connect"):
+    """A connection to this address, which the name was said to be at."""
+
+    number: int
+    name: str
+    address: str
+    port: int
+    patience_ms: int
+
+
+Ask: TypeAlias = Resolve | Connect
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """`failure` is a word of FailureKind; empty: it went well."""
+
+    number: int
+    failure: str = ""
+    detail: str = ""
+    addresses: tuple[str, ...] = ()
+    ttl_seconds: float = 0.0
+
+
+encode_ask = msgspec.msgpack.Encoder().encode
+decode_ask = msgspec.msgpack.Decoder(Ask).decode
+encode_answer = msgspec.msgpack.Encoder().encode
+decode_answer = msgspec.msgpack.Decoder(Answer).decode

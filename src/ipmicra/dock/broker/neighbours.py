@@ -1,0 +1,68 @@
+"""The kernel's routing tables and an address -> whether it is a neighbour: reached without any router.
+
+A machine's neighbours may have public addresses too (a rented server's rack, a campus). Law: nothing is
+sent. A route that takes in more than `WIDEST` is a point-to-point line and says nothing of neighbours.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import struct
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from ipmicra.addresses import AddressRange, IPAddress
+
+ROUTES_V4, ROUTES_V6 = Path("/proc/net/route"), Path("/proc/net/ipv6_route")
+WIDEST = {4: 8, 6: 16}  # bits of prefix
+_UP, _THROUGH_ROUTER = 0x1, 0x2
+
+
+class Route(NamedTuple):
+    """Where packets to a range of addresses go."""
+
+    range: AddressRange
+    prefix_bits: int
+    direct: bool
+
+
+def is_neighbour(address: IPAddress, routes: Iterable[Route]) -> bool:
+    """By the narrowest route that takes in the address."""
+    fitting = [route for route in routes if route.range.holds(address)]
+    if not fitting:
+        return False
+    narrowest = max(fitting, key=lambda route: route.prefix_bits)
+    return narrowest.direct and narrowest.prefix_bits >= WIDEST[address.version]
+
+
+def routes() -> list[Route]:
+    """Of this machine, now. None where the kernel does not say."""
+    found: list[Route] = []
+    for path, read in ((ROUTES_V4, _routes_v4), (ROUTES_V6, _routes_v6)):
+        try:
+            found += read(path.read_text())
+        except (OSError, ValueError, IndexError):
+            continue
+    return found
+
+
+def _routes_v4(text: str) -> Iterator[Route]:
+    for line in text.splitlines()[1:]:
+        _, target, _, flags, _, _, _, mask, *_ = line.split()
+        bits = int(mask, 16).bit_count()
+        start = socket.inet_ntoa(struct.pack("=I", int(target, 16)))
+        yield _route(start, bits, int(flags, 16))
+
+
+def _routes_v6(text: str) -> Iterator[Route]:
+    for line in text.splitlines():
+        target, bits, *_, flags, device = line.split()
+        if device != "lo":
+            yield _route(str(ipaddress.IPv6Address(int(target, 16))), int(bits, 16), int(flags, 16))
+
+
+def _route(start: str, bits: int, flags: int) -> Route:
+    direct = bool(flags & _UP) and not flags & _THROUGH_ROUTER
+    return Route(AddressRange.parse(f"{start}/{bits}"), bits, direct)

@@ -1,0 +1,148 @@
+"""The program in a sandbox: settings, a state folder, two sockets -> a crawler that does as the dock says.
+
+    python -m ipmicra.dock.inside.program --settings FILE --state FOLDER --control N --broker N
+
+Law: orders are done one after the other, in the order in which they came; it ends when the dock hangs up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import socket
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import msgspec
+import uvloop
+
+from ipmicra.crawler.decisions.urls import Site
+from ipmicra.crawler.fetching.exchange import Fetcher
+from ipmicra.crawler.running import fetcher_for, tune_process
+from ipmicra.dock.broker.client import BrokerClient
+from ipmicra.dock.crawling import Crawler
+from ipmicra.dock.inside import messages
+from ipmicra.dock.inside.messages import Done, News, Order
+from ipmicra.dock.inside.pacing import InnerMeter
+from ipmicra.dock.ledger import HeldSite
+from ipmicra.dock.tenant import HeldSites
+from ipmicra.errors import Fault
+from ipmicra.settings import Settings
+
+NEWS_SECONDS = 0.4
+MEASURED_AT_ONCE = 500
+EVERYWHERE = ("0.0.0.0/0", "::/0")  # asking is free: the broker judges
+
+
+class Brief(msgspec.Struct, frozen=True):
+    """The settings file: who the crawler is, and the settings it begins with."""
+
+    name: str
+    settings: Settings
+
+
+class Program:
+    """One crawler behind a control channel."""
+
+    def __init__(self, crawler: Crawler, meter: InnerMeter, writer: asyncio.StreamWriter) -> None:
+        self._crawler, self._meter, self._writer = crawler, meter, writer
+
+    async def obey(self, reader: asyncio.StreamReader) -> None:
+        """Until the dock hangs up."""
+        news = asyncio.create_task(self._tell_news())
+        try:
+            while (frame := await messages.next_frame(reader)) is not None:
+                ask = messages.decode_ask(frame)
+                try:
+                    done = Done(ask.number, await self._do(ask.order))
+                except Fault as fault:
+                    done = Done(ask.number, fault=str(fault))
+                self._say(done)
+        finally:
+            news.cancel()
+            await asyncio.wait([news])
+
+    async def _do(self, order: Order) -> str:
+        crawler = self._crawler
+        match order:
+            case messages.Hold(site=site, address=address):
+                crawler.hold(HeldSite(site, 0, address))
+            case messages.Give(urls=urls):
+                await crawler.give(urls)
+            case messages.TakeOver(state=state):
+                return await crawler.take_over(state)
+            case messages.Release(site=site, epoch=epoch):
+                return await crawler.release(Site(site), epoch) or ""
+            case messages.Forget(site=site):
+                await crawler.forget(Site(site))
+            case messages.Work(settings=settings):
+                crawler.settings = msgspec.json.decode(settings, type=Settings)
+                self._meter.apply(crawler.settings.host)
+                crawler.start()
+            case messages.Drain():
+                crawler.drain()
+            case messages.Stop(grace_seconds=grace_seconds):
+                await crawler.stop(grace_seconds)
+                self._say(self._news())
+            case messages.Seal():
+                return "sealed" if await crawler.seal() else ""
+            case messages.NextPackage():
+                return str(await crawler.next_package())
+        return ""
+
+    async def _tell_news(self) -> None:
+        while True:
+            await asyncio.sleep(NEWS_SECONDS)
+            self._say(self._news())
+
+    def _news(self) -> News:
+        ended = ""
+        try:
+            self._crawler.check()
+        except Exception as error:
+            ended = f"{type(error).__name__}: {error}"
+        counts = self._crawler.counts()
+        measured = tuple(self._meter.round_trips.take(MEASURED_AT_ONCE))
+        return News(self._crawler.is_working, ended, counts.pages, counts.pending, measured)
+
+    def _say(self, told: Done | News) -> None:
+        self._writer.write(messages.framed(told))
+
+
+def brokered_web(broker: BrokerClient, settings: Settings, _: HeldSites) -> Fetcher:
+    """A fetcher that has the broker resolve, judge and connect."""
+    fetching = msgspec.structs.replace(settings.fetching, open_ranges=EVERYWHERE, closed_ranges=())
+    return fetcher_for(msgspec.structs.replace(settings, fetching=fetching), broker, broker)
+
+
+async def live(brief: Brief, state: Path, control: socket.socket, broker: socket.socket) -> None:
+    client, meter = BrokerClient(broker), InnerMeter(brief.settings.host)
+    crawler = Crawler(state, brief.name, brief.settings, meter, partial(brokered_web, client))
+    try:
+        reader, writer = await asyncio.open_unix_connection(sock=control)
+        try:
+            await Program(crawler, meter, writer).obey(reader)
+        finally:
+            await crawler.stop(0)
+            writer.close()
+    finally:
+        await crawler.close()
+        client.hang_up()
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--settings", type=Path, required=True)
+    parser.add_argument("--state", type=Path, required=True)
+    parser.add_argument("--control", type=int, required=True)
+    parser.add_argument("--broker", type=int, required=True)
+    given = parser.parse_args(arguments)
+    brief = msgspec.json.decode(given.settings.read_bytes(), type=Brief)
+    tune_process()
+    with socket.socket(fileno=given.control) as control, socket.socket(fileno=given.broker) as broker:
+        uvloop.run(live(brief, given.state, control, broker))
+
+
+if __name__ == "__main__":
+    main()

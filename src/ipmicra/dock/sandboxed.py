@@ -1,0 +1,270 @@
+"""The sites a host holds -> a crawler at work on them in a sandbox: a tenant that the dock need not trust.
+
+The code is started when it is first needed, and again when it has ended, ever more slowly. Law: no byte
+that it wrote or said is believed further than its type and size; when the host rests it does not run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from ipmicra.carrier.package import PackageFile, packages_in
+from ipmicra.crawler.decisions.urls import Site
+from ipmicra.crawler.fetching.resolving import DnsResolver
+from ipmicra.crawler.frontier import Counts
+from ipmicra.dock import states
+from ipmicra.dock.crawling import SPOOL_FOLDER, PinnedResolver
+from ipmicra.dock.inside import messages
+from ipmicra.dock.inside.messages import News, Order
+from ipmicra.dock.inside.program import Brief
+from ipmicra.dock.ledger import HeldSite
+from ipmicra.dock.meter import Meter
+from ipmicra.dock.protocol import Passive
+from ipmicra.dock.sandbox.berth import Berth, Shore
+from ipmicra.dock.sandbox.code import Code
+from ipmicra.dock.sandbox.conversation import CodeIsGone
+from ipmicra.dock.sandbox.files import read_inside, remove_inside
+from ipmicra.dock.sandbox.plan import Limits, Plan
+from ipmicra.dock.sandbox.remarks import Remarks
+from ipmicra.dock.tenant import STATE_FOLDER, HeldSites
+from ipmicra.errors import HostFault
+from ipmicra.probing.passive import PassiveRoundTrips
+from ipmicra.settings import Settings
+
+BRIEF_FILE = "brief.json"  # in the host's folder
+ASK_SECONDS_MAX = 60.0
+STOP_SECONDS_MAX = 2.0  # beyond the grace; then the code is ended
+CHANGE_GRACE_SECONDS = 3.0
+TRIES = 3  # of an order, each with the code started anew
+PAUSE_SECONDS_FIRST, PAUSE_SECONDS_MAX = 0.5, 60.0
+FILE_BYTES_MAX = 256 << 20
+
+
+class SandboxedCrawler:
+    """A tenant in a sandbox. Made in a running loop."""
+
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        settings: Settings,
+        meter: Meter,
+        code: Code,
+        reason_to_rest: Callable[[], str | None],
+        note: Callable[[str], None],
+    ) -> None:
+        self.settings, self.held, self.code = settings, HeldSites(), code
+        self.passive = PassiveRoundTrips(settings.probing)
+        self.news = News()
+        self._folder, self._name, self._meter = folder, name, meter
+        self._state = folder / STATE_FOLDER
+        self._state.mkdir(parents=True, exist_ok=True)
+        self._reason_to_rest, self._remarks = reason_to_rest, Remarks(note)
+        self._berth: Berth | None = None
+        self._berthing = asyncio.Lock()
+        self._task: asyncio.Task[None] | None = None
+        self._pause_seconds, self._begun_at = 0.0, 0.0
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+        if self._berth is not None:
+            await self._berth.close()
+            self._berth = None
+
+    # --- its work -----------------------------------------------------------------------------------
+
+    @property
+    def is_working(self) -> bool:
+        return self._task is not None
+
+    def start(self) -> None:
+        if self._task is None:
+            self._task = asyncio.create_task(self._run())
+
+    async def stop(self, grace_seconds: float) -> None:
+        if self._task is None:
+            return
+        berth = self._berth
+        if berth is not None and not berth.has_ended:
+            try:
+                order = messages.Stop(grace_seconds)
+                await berth.ask(order, grace_seconds + STOP_SECONDS_MAX)
+            except HostFault as fault:
+                self._remarks.add(f"the crawler could not be stopped well: {fault}")
+            berth.rest()
+        self._task.cancel()
+        await asyncio.wait([self._task])
+        self._collect()
+
+    def drain(self) -> None:
+        if self._task is not None and self._berth is not None and not self._berth.has_ended:
+            self._berth.post(messages.Drain())
+
+    def check(self) -> None:
+        if self._task is not None and self._task.done():
+            self._collect()
+
+    def counts(self) -> Counts:
+        return Counts(known=0, pending=self.news.pending, done=0, pages=self.news.pages, sites=0)
+
+    def _collect(self) -> None:
+        task, self._task = self._task, None
+        if task is not None and not task.cancelled():
+            task.result()
+
+    async def _run(self) -> None:
+        """Work, until it is drained or the code has ended."""
+        berth = await self._berthed()
+        self.news = msgspec.structs.replace(self.news, working=True, ended="")
+        berth.work()
+        try:
+            await berth.ask(messages.Work(msgspec.json.encode(self.settings)), ASK_SECONDS_MAX)
+        except CodeIsGone:
+            return
+        while self.news.working and not berth.has_ended:
+            await asyncio.sleep(0.1)
+        if self.news.ended:
+            self._remarks.add(f"the crawler's work has ended: {self.news.ended}")
+            await asyncio.sleep(PAUSE_SECONDS_FIRST)
+
+    # --- its process --------------------------------------------------------------------------------
+
+    async def _berthed(self) -> Berth:
+        """Where the code runs; begun if it does not, after a pause if it has just ended."""
+        async with self._berthing:
+            if self._berth is not None and not self._berth.has_ended:
+                return self._berth
+            if self._berth is not None:
+                ended, self._berth = self._berth, None
+                await ended.close()
+                self._remarks.add(ended.ended_why)
+                await asyncio.sleep(self._pause())
+            berth = Berth(self._plan(), self._shore())
+            await berth.open()
+            self._berth, self._begun_at = berth, time.monotonic()
+            for site, address in self.held.addresses.items():
+                berth.post(messages.Hold(site, address))
+            return berth
+
+    def _pause(self) -> float:
+        """Longer each time that the code did not live long."""
+        lived = time.monotonic() - self._begun_at
+        longer = max(PAUSE_SECONDS_FIRST, 2 * self._pause_seconds)
+        self._pause_seconds = 0.0 if lived > PAUSE_SECONDS_MAX else min(longer, PAUSE_SECONDS_MAX)
+        return self._pause_seconds
+
+    def _plan(self) -> Plan:
+        brief = self._folder / BRIEF_FILE
+        brief.write_bytes(msgspec.json.encode(Brief(self._name, self.settings)))
+        brief.chmod(0o644)
+        authorities = self.settings.fetching.authorities_file
+        return Plan(
+            code=self.code.folder,
+            program=self.code.program,
+            state=self._state,
+            settings=brief,
+            limits=Limits.of(self.settings.host),
+            readable=(Path(authorities).expanduser(),) if authorities else (),
+        )
+
+    def _shore(self) -> Shore:
+        resolver = PinnedResolver(DnsResolver(self.settings.fetching.dns_servers), self.held)
+        return Shore(
+            self.settings,
+            self._meter,
+            resolver,
+            None if self.settings.probing.by_answers else self.passive,
+            self._reason_to_rest,
+            self._remarks,
+            self._hear,
+        )
+
+    def _hear(self, news: News) -> None:
+        self._meter.round_trips.tell(news.measured)
+        if self.settings.probing.by_answers:
+            self._learn(news.measured)
+        self.news = msgspec.structs.replace(news, measured=())
+
+    def _learn(self, measured: Iterable[Passive]) -> None:
+        """As the code says; otherwise it is the kernel that says it, to the broker."""
+        for passive in measured:
+            with suppress(ValueError):
+                self.passive.learn(ipaddress.ip_address(passive.address), passive.round_trip_ms)
+
+    async def change_code(self, code: Code) -> None:
+        """Run other code on the same state from now on: what works is stopped well, and begun anew."""
+        was_working = self.is_working
+        await self.stop(CHANGE_GRACE_SECONDS)
+        async with self._berthing:
+            ended, self._berth, self.code = self._berth, None, code
+            if ended is not None:
+                await ended.close()
+        if was_working:
+            self.start()
+
+    async def _ask(self, order: Order) -> str:
+        """Raises CodeIsGone when the code did not survive it, however often it was begun."""
+        for left in reversed(range(TRIES)):
+            berth = await self._berthed()
+            try:
+                return await berth.ask(order, ASK_SECONDS_MAX)
+            except CodeIsGone:
+                if not left:
+                    raise
+        raise AssertionError("the last try returns or raises")
+
+    # --- its sites ----------------------------------------------------------------------------------
+
+    def hold(self, held: HeldSite) -> None:
+        self.held.addresses[Site(held.site)] = held.address
+        if self._berth is not None and not self._berth.has_ended:
+            self._berth.post(messages.Hold(held.site, held.address))
+
+    async def give(self, urls: Iterable[str]) -> None:
+        await self._ask(messages.Give(tuple(urls)))
+
+    async def take_over(self, state: bytes) -> Site:
+        return Site(await self._ask(messages.TakeOver(state)))
+
+    async def release(self, site: Site, epoch: int) -> str | None:
+        self.held.addresses.pop(site, None)
+        return await self._ask(messages.Release(site, epoch)) or None
+
+    async def forget(self, site: Site) -> None:
+        self.held.addresses.pop(site, None)
+        await self._ask(messages.Forget(site))
+
+    # --- its files ----------------------------------------------------------------------------------
+
+    def state_bytes(self, name: str) -> bytes:
+        return read_inside(self._state, states.FOLDER, name, FILE_BYTES_MAX)
+
+    def remove_state(self, name: str) -> None:
+        remove_inside(self._state, states.FOLDER, name)
+
+    async def seal(self) -> bool:
+        return bool(await self._ask(messages.Seal()))
+
+    async def next_package(self) -> int:
+        answer = await self._ask(messages.NextPackage())
+        if not answer.isdecimal():
+            raise HostFault(f"the crawler's code says that its next package is {answer[:20]!r}")
+        return int(answer)
+
+    def waiting(self) -> list[PackageFile]:
+        return packages_in(self._state / SPOOL_FOLDER)
+
+    def package_bytes(self, package: PackageFile) -> bytes:
+        return read_inside(self._state, SPOOL_FOLDER, package.path.name, FILE_BYTES_MAX)
+
+    def acknowledge(self, package: PackageFile) -> None:
+        remove_inside(self._state, SPOOL_FOLDER, package.path.name)
