@@ -1,0 +1,37 @@
+"""A host whose crawler lives in a sandbox: the same stories as with one in the dock."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from ipmicra.dock.ledger import Ledger
+from ipmicra.dock.sandbox.code import own_code
+from tests.crawler.local_site import LocalSite
+from tests.dock.hosting import host_settings, join, living
+from tests.dock.scripted_coordinator import ScriptedCoordinator
+from tests.dock.test_life import WEB, take, urls
+
+
+def test_a_host_sends_home_what_its_crawler_in_the_sandbox_has_fetched(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with ScriptedCoordinator().serving() as home, LocalSite(WEB).serving() as site:
+            await join(home, tmp_path)
+            order = home.give(take(site, f"{site.address}/"))
+            async with living(tmp_path, host_settings(tmp_path), code=own_code()):
+                await home.until(lambda: len(home.pages()) == 4)
+                await home.until(lambda: any(beat.passive for beat in home.heartbeats))
+            assert home.done[order].done
+            assert sorted(home.pages()) == urls(site, "/", "/a", "/b", "/c")
+
+    asyncio.run(story())
+    log = events(tmp_path)
+    assert not [line for line in log if "code tried" in line or "refused" in line], "honest code"
+
+
+def events(folder: Path) -> list[str]:
+    ledger = Ledger(folder / "host")
+    try:
+        return [event.what for event in ledger.events(1_000)]
+    finally:
+        ledger.close()
