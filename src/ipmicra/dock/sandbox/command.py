@@ -61,7 +61,7 @@ def _walls(user: int | None) -> list[str]:
             "HOME",
             plan.STATE,
         ),
-        *("--setenv", "SQLITE_TMPDIR", plan.STATE, "--setenv", "UV_USE_IO_URING", "0"),
+        *("--setenv", "SQLITE_TMPDIR", plan.STATE),
         *("--cap-drop", "ALL", *who),
     ]
 

@@ -18,8 +18,10 @@ from ipmicra.dock.sandbox.remarks import Remarks
 TRIES_MAX = 1_000
 _RECEIVE, _ANSWER = 0xC050_2100, 0xC018_2101  # SECCOMP_IOCTL_NOTIF_RECV and _SEND of linux/seccomp.h
 _NOTIFICATION_BYTES = 80
-_HEAD = struct.Struct("=QIIi")  # id, process, flags, number of the call
+_HEAD = struct.Struct("=QIIiIQQ")  # id, process, flags, call, processor, where, first argument
 _REPLY = struct.Struct("=QqiI")  # id, value, error, flags
+# Refused as well, but not worth a line: libuv asks for a ring at every start, and does without.
+ASKED_BY_EVERYBODY = frozenset({("io_uring_setup", 256)})
 IN_WORDS = {
     "clone": "to start a process",
     "fork": "to start a process",
@@ -57,10 +59,11 @@ class Reports:
         except OSError:  # who asked is no more
             self.close()
             return
-        number, _, _, call = _HEAD.unpack_from(notification)
+        number, _, _, call, _, _, argument = _HEAD.unpack_from(notification)
         name = self._names.get(call, f"call {call}")
-        wanted = f"{IN_WORDS[name]} ({name})" if name in IN_WORDS else name
-        self._remarks.add(f"the crawler's code tried {wanted}: not permitted")
+        if (name, argument) not in ASKED_BY_EVERYBODY:
+            wanted = f"{IN_WORDS[name]} ({name})" if name in IN_WORDS else name
+            self._remarks.add(f"the crawler's code tried {wanted}: not permitted")
         with suppress(OSError):
             fcntl.ioctl(self._listener, _ANSWER, _REPLY.pack(number, 0, -errno.EPERM, 0))
         self._tries += 1
