@@ -27,7 +27,7 @@ def register(connection: Connection, name: str, now_s: float, token_s: float, co
         raise OperatorFault(f"{name!r}: a host's name has letters a-z, digits, '-' and '.', at most 63")
     token = secrets.token_hex(_TOKEN_BYTES)  # no dash, which a command line takes for an option
     hosts.register(connection, name, token, now_s, token_s, contact)
-    events.note(connection, "host-registered", name, contact, now_s)
+    events.note(connection, "host-registered", name, "its join token waits to be used", now_s)
     return token
 
 

@@ -15,9 +15,13 @@ from ipmicra.look.assets import serve_asset
 from ipmicra.look.policy import RESPONSE_HEADERS
 from ipmicra.search.serving import search_handlers
 from ipmicra.search.tantivy_index import TantivyIndex
+from ipmicra.web.admin import admin_handlers
+from ipmicra.web.entering import entering_handlers
+from ipmicra.web.gate import Gate
 from ipmicra.web.live import Live
 from ipmicra.web.navigation import NAVIGATION
 from ipmicra.web.overview import overview_page
+from ipmicra.web.refusals import REFUSALS
 from ipmicra.web.sampling import Sampler
 
 RELOAD_SECONDS = 2.0  # until what was integrated is found
@@ -31,8 +35,14 @@ class Pages:
         self._index = TantivyIndex(index_folder)
         self.sampler = Sampler(rooms, self._index.page_count)
         self.live = Live(self.sampler)
+        self._gate = Gate(rooms)
         self.handlers: list[ControllerRouterHandler] = [
-            Router("/", route_handlers=self._all(), response_headers=RESPONSE_HEADERS)
+            Router(
+                "/",
+                route_handlers=self._all(),
+                response_headers=RESPONSE_HEADERS,
+                exception_handlers=REFUSALS,
+            )
         ]
 
     async def work(self) -> None:
@@ -52,6 +62,8 @@ class Pages:
             *search_handlers(self._index, NAVIGATION),
             *self.live.handlers(),
             self._overview(),
+            *entering_handlers(self._rooms, self._gate),
+            *admin_handlers(self._rooms, self._gate),
         ]
 
     async def _keep_fresh(self) -> None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import click
+from rich.text import Text
 
 from ipmicra.cli import terminal
 from ipmicra.cli.coordinator_rows import database_option, settings_with
+from ipmicra.coordinator import operators
 from ipmicra.coordinator.service.logs import log_to_stderr
+from ipmicra.coordinator.service.rooms import Rooms
 from ipmicra.coordinator.service.running import run
 from ipmicra.errors import OperatorFault
 from ipmicra.search.intake import FOLDER as INDEX_FOLDER
+from ipmicra.web.entering import link_to
 from ipmicra.web.front import Pages
 
 
@@ -42,9 +46,20 @@ def command(context: click.Context, listen: str, database: str | None) -> None:
         settings,
         address,
         port,
-        lambda _: terminal.remark(f"the coordinator is at http://{listen}/ until Ctrl-C"),
+        lambda rooms: _announce(f"http://{listen}", rooms),
         lambda rooms: Pages(rooms, settings.data_folder / INDEX_FOLDER),
     )
+
+
+def _announce(address: str, rooms: Rooms) -> None:
+    """On the very first start, the way in: to people on stdout, not into the log."""
+    with rooms.database.begin() as connection:
+        token = operators.first_link(connection, rooms.clock())
+    if token is not None:
+        terminal.output().print(
+            Text(f"Administer at {link_to(address, token)} (works once, for an hour)")
+        )
+    terminal.remark(f"the coordinator is at {address}/ until Ctrl-C")
 
 
 def _where(listen: str) -> tuple[str, int]:

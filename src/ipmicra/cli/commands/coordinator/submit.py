@@ -9,9 +9,7 @@ from rich.text import Text
 
 from ipmicra.cli import terminal
 from ipmicra.cli.coordinator_rows import database_option, opened_rows
-from ipmicra.coordinator import sites
-from ipmicra.crawler.decisions.urls import Normaliser, Url
-from ipmicra.errors import OperatorFault
+from ipmicra.coordinator.submitting import submit
 
 
 @click.command()
@@ -26,16 +24,7 @@ def command(context: click.Context, urls: tuple[str, ...], database: str | None,
     Examples:
       ipmicra coordinator submit https://example.org/ https://example.net/docs/
     """
-    normaliser = Normaliser()
-    wanted = [_normal(normaliser, url) for url in urls]
     with opened_rows(context, database) as rows, rows.database.begin() as connection:
-        new = sites.found(connection, wanted, time.time())
-    result = {"submitted": len(wanted), "new": new}
-    terminal.show(result, as_json, lambda: Text(f"{len(wanted)} submitted, {new} of them new"))
-
-
-def _normal(normaliser: Normaliser, text: str) -> Url:
-    url = normaliser.url(text)
-    if url is None:
-        raise OperatorFault(f"{text!r} is no web page's address; write one such as https://example.org/")
-    return url
+        submitted, new = submit(connection, urls, time.time())
+    result = {"submitted": submitted, "new": new}
+    terminal.show(result, as_json, lambda: Text(f"{submitted} submitted, {new} of them new"))

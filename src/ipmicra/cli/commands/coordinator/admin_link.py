@@ -1,0 +1,38 @@
+"""`ipmicra coordinator admin-link`: one person may sign in, once, with the link that is printed."""
+
+from __future__ import annotations
+
+import time
+
+import click
+from rich.text import Text
+
+from ipmicra.cli import terminal
+from ipmicra.cli.coordinator_rows import database_option, opened_rows
+from ipmicra.coordinator import operators
+from ipmicra.web.entering import link_to
+
+
+@click.command()
+@click.option(
+    "--address",
+    default="http://127.0.0.1:8790",
+    show_default=True,
+    metavar="URL",
+    help="Where the coordinator's pages are, as your browser sees them.",
+)
+@database_option
+@terminal.json_option
+@click.pass_context
+def command(context: click.Context, address: str, database: str | None, as_json: bool) -> None:
+    """Print a one-time link with which to sign in and administer. It works for an hour.
+
+    \b
+    Examples:
+      ipmicra coordinator admin-link
+      ipmicra coordinator admin-link --address https://crawl.example.org
+    """
+    with opened_rows(context, database) as rows, rows.database.begin() as connection:
+        token = operators.new_link(connection, time.time())
+    link = link_to(address, token)
+    terminal.show({"link": link}, as_json, lambda: Text(link))

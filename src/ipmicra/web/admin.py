@@ -1,0 +1,221 @@
+"""An operator's forms -> hosts registered and told what to do, pages submitted, a passphrase set.
+
+Law: every one of these needs a session and a form that is ours. A join token is shown once, in the answer
+to the form, and kept nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import htpy as h
+from litestar import Response, get, post
+from litestar.handlers import HTTPRouteHandler
+from litestar.params import FromPath
+from litestar.response import Redirect
+from sqlalchemy import Connection
+
+from ipmicra.coordinator import operating, operators, submitting
+from ipmicra.coordinator.service.rooms import Rooms
+from ipmicra.errors import OperatorFault
+from ipmicra.web.gate import FORM_BYTES_MAX, Gate, HttpRequest, Visit
+from ipmicra.web.navigation import page
+from ipmicra.web.parts import notice, panel
+
+URLS_MAX = 1_000
+CONTACT_CHARACTERS_MAX = 200
+_REASON = "the operator wants it so"
+
+Wish = Callable[[Connection, str, float], object]
+WISHES: dict[str, Wish] = {
+    "pause": lambda connection, name, now_s: operating.pause(connection, name, _REASON, now_s),
+    "resume": operating.resume,
+    "retire": lambda connection, name, now_s: operating.retire(connection, name, _REASON, now_s),
+    "revoke": operating.revoke,
+}
+
+
+def admin_handlers(rooms: Rooms, gate: Gate) -> list[HTTPRouteHandler]:
+    @get("/admin", include_in_schema=False)
+    async def admin(request: HttpRequest) -> Response[str]:
+        return admin_page(await gate.operator(request))
+
+    @post("/admin/hosts", include_in_schema=False, status_code=200, request_max_body_size=FORM_BYTES_MAX)
+    async def register(request: HttpRequest) -> Response[str]:
+        visit = await gate.operator(request)
+        form = await gate.form(request, visit)
+        name = form.get("name", "").strip().lower()
+        try:
+            token = await rooms.aside(_register, rooms, name, form.get("contact", "").strip())
+        except OperatorFault as fault:
+            return admin_page(visit, notice(str(fault), "bad"), status=400)
+        return _registered_page(
+            name, f"{request.base_url}".rstrip("/"), token, rooms.settings.token_hours
+        )
+
+    @post(
+        "/admin/hosts/{name:str}/{wanted:str}",
+        include_in_schema=False,
+        request_max_body_size=FORM_BYTES_MAX,
+    )
+    async def tell(request: HttpRequest, name: FromPath[str], wanted: FromPath[str]) -> Redirect:
+        visit = await gate.operator(request)
+        await gate.form(request, visit)
+        if wanted not in WISHES:
+            raise OperatorFault(f"a host cannot be told to {wanted!r}")
+        await rooms.aside(_tell, rooms, name, WISHES[wanted])
+        return Redirect(f"/hosts/{name}", status_code=303)
+
+    @post("/admin/pages", include_in_schema=False, status_code=200, request_max_body_size=FORM_BYTES_MAX)
+    async def submit(request: HttpRequest) -> Response[str]:
+        visit = await gate.operator(request)
+        form = await gate.form(request, visit)
+        try:
+            given, new = await rooms.aside(_submit, rooms, form.get("urls", "").split())
+        except OperatorFault as fault:
+            return admin_page(visit, notice(str(fault), "bad"), status=400)
+        rooms.news.set()
+        return admin_page(visit, notice(f"{given} submitted, {new} of them new."))
+
+    @post(
+        "/admin/passphrase",
+        include_in_schema=False,
+        status_code=200,
+        request_max_body_size=FORM_BYTES_MAX,
+    )
+    async def passphrase(request: HttpRequest) -> Response[str]:
+        visit = await gate.operator(request)
+        form = await gate.form(request, visit)
+        try:
+            await rooms.aside(_set_passphrase, rooms, visit.cookie, form.get("passphrase", ""))
+        except OperatorFault as fault:
+            return admin_page(visit, notice(str(fault), "bad"), status=400)
+        return admin_page(visit, notice("The passphrase is set; all other sessions have ended."))
+
+    return [admin, register, tell, submit, passphrase]
+
+
+def _register(rooms: Rooms, name: str, contact: str) -> str:
+    with rooms.database.begin() as connection:
+        token_s = rooms.settings.token_hours * 3600
+        return operating.register(
+            connection, name, rooms.clock(), token_s, contact[:CONTACT_CHARACTERS_MAX]
+        )
+
+
+def _tell(rooms: Rooms, name: str, wanted: Wish) -> None:
+    with rooms.database.begin() as connection:
+        wanted(connection, name, rooms.clock())
+
+
+def _submit(rooms: Rooms, urls: list[str]) -> tuple[int, int]:
+    if not 0 < len(urls) <= URLS_MAX:
+        raise OperatorFault(f"give 1 to {URLS_MAX} addresses of pages, one a line")
+    with rooms.database.begin() as connection:
+        return submitting.submit(connection, urls, rooms.clock())
+
+
+def _set_passphrase(rooms: Rooms, session: str, words: str) -> None:
+    with rooms.database.begin() as connection:
+        operators.set_passphrase(connection, words)
+        operators.end_other_sessions(connection, session)
+
+
+# --- pages ----------------------------------------------------------------------------------------
+
+
+def admin_page(visit: Visit, told: h.Node = None, status: int = 200) -> Response[str]:
+    body = [
+        h.h1["Administer"],
+        h.p(".lead")[
+            "Hosts are paused, retired and revoked on ", h.a(href="/hosts")["their own pages"], "."
+        ],
+        told,
+        h.div(".grid")[_register_form(visit), _submit_form(visit), _session_forms(visit)],
+    ]
+    return page("Administer", body, here="/admin", status=status)
+
+
+def _register_form(visit: Visit) -> h.Element:
+    return panel(
+        "Register a host",
+        h.p(".quiet.small")[
+            "A machine that lends itself to the crawl. You get a command to run on it, once."
+        ],
+        h.form(".fields", method="post", action="/admin/hosts")[
+            visit.hidden(),
+            h.label[
+                "Name",
+                h.input(
+                    name="name",
+                    required=True,
+                    maxlength="63",
+                    pattern="[a-z0-9][a-z0-9.\\-]*",
+                    placeholder="lima",
+                ),
+            ],
+            h.label[
+                "Contact", h.input(name="contact", maxlength="200", placeholder="owner@example.org")
+            ],
+            h.div[h.button["Register"]],
+        ],
+    )
+
+
+def _submit_form(visit: Visit) -> h.Element:
+    return panel(
+        "Crawl pages",
+        h.p(".quiet.small")["Each goes to whichever crawler is nearest to it, and its links after it."],
+        h.form(".fields", method="post", action="/admin/pages")[
+            visit.hidden(),
+            h.label[
+                "Addresses, one a line",
+                h.textarea(name="urls", rows="4", required=True, placeholder="https://example.org/"),
+            ],
+            h.div[h.button["Submit"]],
+        ],
+    )
+
+
+def _session_forms(visit: Visit) -> h.Element:
+    return panel(
+        "Your session",
+        h.form(".fields", method="post", action="/admin/passphrase")[
+            visit.hidden(),
+            h.label[
+                "Set a passphrase to sign in with",
+                h.input(
+                    type="password",
+                    name="passphrase",
+                    required=True,
+                    minlength=str(operators.PASSPHRASE_CHARACTERS_MIN),
+                    maxlength=str(operators.PASSPHRASE_CHARACTERS_MAX),
+                    autocomplete="new-password",
+                ),
+            ],
+            h.div[h.button(".plain")["Set passphrase"]],
+        ],
+        h.form(method="post", action="/sign-out")[h.p, visit.hidden(), h.button(".plain")["Sign out"]],
+    )
+
+
+def _registered_page(name: str, address: str, token: str, hours: float) -> Response[str]:
+    body = [
+        h.h1[f"{name} is registered"],
+        h.p(".lead")[
+            f"Run these on the machine. The token works once, within {hours:.0f} hours, "
+            "and is shown only here."
+        ],
+        h.section(".panel")[
+            h.h2["1. Join"],
+            h.p[h.code("#join.copyable")[f"ipmicra host join {address} {token}"]],
+            h.h2["2. Work"],
+            h.p[h.code(".copyable")["ipmicra host run"]],
+            h.p(".quiet.small")[
+                "Hours and limits are the owner's, in the settings table [host] on the machine; "
+                "they are shown here, and cannot be changed from here."
+            ],
+        ],
+        h.p[h.a(".button", href=f"/hosts/{name}")[f"Watch {name} join"]],
+    ]
+    return page(f"{name} is registered", body, here="/admin")

@@ -1,0 +1,76 @@
+"""What an operator's forms do to the rows."""
+
+from __future__ import annotations
+
+import pytest
+
+from ipmicra.coordinator import hosts, orders
+from ipmicra.coordinator.hosts import HostState
+from tests.web.scene import Scene
+
+
+@pytest.fixture
+def signed_in(scene: Scene) -> Scene:
+    assert scene.sign_in().status_code == 303
+    return scene
+
+
+def test_registering_shows_the_command_to_run_and_its_token_works(signed_in: Scene) -> None:
+    page = signed_in.tell("/admin/hosts", name="Lima", contact="owner@example.org").text
+    token = page.partition("ipmicra host join http://crawl.example ")[2].partition("<")[0]
+    with signed_in.database.begin() as connection:
+        assert hosts.enrol(connection, token, b"k" * 32, "192.0.2.1", signed_in.now_s) == "lima"
+    assert token not in signed_in.get("/hosts/lima").text
+
+
+@pytest.mark.parametrize("name", ["", "-lima", "li ma", "<b>", "a" * 64, "lima/../oslo"])
+def test_a_name_that_is_none_is_refused_with_the_reason(signed_in: Scene, name: str) -> None:
+    answer = signed_in.tell("/admin/hosts", name=name)
+    assert answer.status_code == 400
+    assert "a host&#39;s name has letters" in answer.text
+
+
+def test_a_name_is_taken_once(signed_in: Scene) -> None:
+    signed_in.tell("/admin/hosts", name="lima")
+    answer = signed_in.tell("/admin/hosts", name="lima")
+    assert (answer.status_code, "already" in answer.text) == (400, True)
+
+
+def test_a_host_is_paused_resumed_and_retired_by_orders(signed_in: Scene) -> None:
+    signed_in.join("lima")
+    for wanted in ("pause", "resume", "retire"):
+        answer = signed_in.tell(f"/admin/hosts/lima/{wanted}")
+        assert (answer.status_code, answer.headers["location"]) == (303, "/hosts/lima")
+        with signed_in.database.read() as connection:
+            assert wanted in orders.counts(connection)
+    with signed_in.database.read() as connection:
+        assert orders.counts(connection) == {"resume": 1, "retire": 1}, "the pause was taken back"
+
+
+def test_a_revoked_host_is_ended_at_once(signed_in: Scene) -> None:
+    signed_in.join("lima")
+    signed_in.tell("/admin/hosts/lima/revoke")
+    with signed_in.database.read() as connection:
+        host = hosts.host_named(connection, "lima")
+    assert host is not None
+    assert host.state is HostState.REVOKED
+    assert signed_in.tell("/admin/hosts/lima/pause").status_code == 400
+
+
+@pytest.mark.parametrize("path", ["/admin/hosts/nobody/pause", "/admin/hosts/lima/explode"])
+def test_what_cannot_be_done_is_said(signed_in: Scene, path: str) -> None:
+    signed_in.join("lima")
+    assert signed_in.tell(path).status_code == 400
+
+
+def test_pages_are_submitted_one_a_line(signed_in: Scene) -> None:
+    page = signed_in.tell("/admin/pages", urls="https://a.example/\n https://b.example/x \n").text
+    assert "2 submitted, 2 of them new" in page
+    assert signed_in.row("https://b.example").state == "waiting"
+
+
+@pytest.mark.parametrize("urls", ["", "javascript:alert(1)", "https://a.example/ <script>"])
+def test_what_is_no_page_is_refused_and_shown_harmlessly(signed_in: Scene, urls: str) -> None:
+    answer = signed_in.tell("/admin/pages", urls=urls)
+    assert answer.status_code == 400
+    assert "<script>" not in answer.text
