@@ -168,7 +168,7 @@ def test_nothing_secret_is_logged_or_kept(scene: Scene, caplog: pytest.LogCaptur
     scene.tell("/admin/passphrase", passphrase=WORDS)
     page = scene.tell("/admin/hosts", name="lima").text
     join_token = page.partition("host join http://crawl.example ")[2].partition("<")[0]
-    assert len(join_token) == 32
+    assert len(join_token) > 20
     secrets = [link, WORDS, join_token, scene.cookies[SESSION_COOKIE]]
     scene.strange().sign_in("a wrong guess")
     logged = caplog.text + "".join(str(vars(record)) for record in caplog.records)
