@@ -117,11 +117,10 @@ def cancel_all(connection: Connection, host: str, now_s: float) -> int:
     return cancelled.rowcount
 
 
-def counts(connection: Connection) -> dict[str, int]:
-    """Open orders by kind."""
-    rows = connection.execute(
-        select(orders.c.kind, func.count()).where(orders.c.done_s.is_(None)).group_by(orders.c.kind)
-    ).all()
+def counts(connection: Connection, host: str | None = None) -> dict[str, int]:
+    """Open orders by kind, of all hosts or of one."""
+    query = select(orders.c.kind, func.count()).where(orders.c.done_s.is_(None)).group_by(orders.c.kind)
+    rows = connection.execute(query if host is None else query.where(orders.c.host == host)).all()
     return {kind: int(count) for kind, count in sorted(tuple(row) for row in rows)}
 
 

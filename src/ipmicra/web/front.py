@@ -18,11 +18,14 @@ from ipmicra.search.tantivy_index import TantivyIndex
 from ipmicra.web.admin import admin_handlers
 from ipmicra.web.entering import entering_handlers
 from ipmicra.web.gate import Gate
+from ipmicra.web.hosts import host_handlers
 from ipmicra.web.live import Live
 from ipmicra.web.navigation import NAVIGATION
 from ipmicra.web.overview import overview_page
+from ipmicra.web.packages import package_handlers
 from ipmicra.web.refusals import REFUSALS
 from ipmicra.web.sampling import Sampler
+from ipmicra.web.troubles import trouble_handlers
 
 RELOAD_SECONDS = 2.0  # until what was integrated is found
 
@@ -64,6 +67,9 @@ class Pages:
             self._overview(),
             *entering_handlers(self._rooms, self._gate),
             *admin_handlers(self._rooms, self._gate),
+            *host_handlers(self._rooms, self._gate),
+            *package_handlers(self._rooms),
+            *trouble_handlers(self._rooms),
         ]
 
     async def _keep_fresh(self) -> None:

@@ -1,0 +1,233 @@
+"""Hosts as they are -> a list of them, and a page for each: hours, limits, sites, packages, orders.
+
+What an operator may do to a host stands on its page; everybody else sees the page without it, and
+without the owner's contact and address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import htpy as h
+from litestar import Response, get
+from litestar.exceptions import NotFoundException
+from litestar.handlers import HTTPRouteHandler
+from litestar.params import FromPath
+from sqlalchemy import select
+
+from ipmicra.coordinator import carriage, hosts, orders
+from ipmicra.coordinator.carriage import Parcel
+from ipmicra.coordinator.hosts import HostState
+from ipmicra.coordinator.service.rooms import Rooms
+from ipmicra.coordinator.standing import HostStanding, hosts_standing
+from ipmicra.coordinator.state.schema import site as site_rows
+from ipmicra.web import words
+from ipmicra.web.gate import Gate, HttpRequest, Visit
+from ipmicra.web.hours import hours_of, week
+from ipmicra.web.navigation import page
+from ipmicra.web.packages import parcels_table
+from ipmicra.web.parts import Column, facts, panel, table, tag
+
+SITES_SHOWN = 100
+
+
+class HostSeen(NamedTuple):
+    """All that a host's page shows."""
+
+    standing: HostStanding
+    contact: str
+    sites: list[tuple[str, str, str]]  # name, subnet, state
+    parcels: list[Parcel]
+    open_orders: dict[str, int]
+
+
+def host_handlers(rooms: Rooms, gate: Gate) -> list[HTTPRouteHandler]:
+    @get("/hosts", include_in_schema=False)
+    async def everybody() -> Response[str]:
+        return hosts_page(await rooms.aside(_standing, rooms), rooms.clock())
+
+    @get("/hosts/{name:str}", include_in_schema=False)
+    async def one(request: HttpRequest, name: FromPath[str]) -> Response[str]:
+        seen = await rooms.aside(_seen, rooms, name)
+        if seen is None:
+            raise NotFoundException(f"No host is called {name!r}.")
+        return host_page(seen, await gate.visit(request), rooms.clock())
+
+    return [everybody, one]
+
+
+def _standing(rooms: Rooms) -> list[HostStanding]:
+    with rooms.database.read() as connection:
+        return hosts_standing(connection, rooms.clock())
+
+
+def _seen(rooms: Rooms, name: str) -> HostSeen | None:
+    with rooms.database.read() as connection:
+        host = hosts.host_named(connection, name)
+        if host is None:
+            return None
+        standing = next(h for h in hosts_standing(connection, rooms.clock()) if h.name == name)
+        rows = connection.execute(
+            select(site_rows.c.name, site_rows.c.ground, site_rows.c.state)
+            .where(site_rows.c.crawler == name)
+            .order_by(site_rows.c.name)
+            .limit(SITES_SHOWN)
+        )
+        sites = [(row.name, row.ground, row.state) for row in rows]
+        parcels = carriage.latest(connection, name)
+        return HostSeen(standing, host.contact, sites, parcels, orders.counts(connection, name))
+
+
+# --- pages ----------------------------------------------------------------------------------------
+
+
+def hosts_page(standing: Sequence[HostStanding], now_s: float) -> Response[str]:
+    heads = (
+        "host",
+        "now",
+        Column("sites", True),
+        Column("pages", True),
+        Column("today", True),
+        "hours",
+        "heard",
+    )
+    rows = [
+        (
+            h.a(href=f"/hosts/{host.name}")[host.name],
+            state_tag(host),
+            words.number(host.sites),
+            words.number(_number(host, "pages")),
+            words.short(_number(host, "bytes_today"), "B"),
+            _rules(host).get("hours", ""),
+            words.ago(host.heard_s, now_s),
+        )
+        for host in standing
+    ]
+    empty = h.p["No machine lends itself yet. ", h.a(href="/admin")["Register the first host"], "."]
+    body = [
+        h.h1["Hosts"],
+        h.p(".lead")[
+            "Machines that lend themselves to the crawl, each by its owner's own hours and limits."
+        ],
+        h.section(".panel")[table(heads, rows) if rows else empty],
+        h.p[h.a(".button", href="/admin")["Register a host"]] if rows else None,
+    ]
+    return page("Hosts", body, here="/hosts")
+
+
+def host_page(seen: HostSeen, visit: Visit, now_s: float) -> Response[str]:
+    host = seen.standing
+    body = [
+        h.h1[host.name, " ", state_tag(host)],
+        h.p(".lead")[_in_words(host, now_s)],
+        _actions(host, visit) if visit.signed_in else None,
+        h.div(".grid")[_about(seen, visit, now_s), _hours_panel(host), _limits(host)],
+        panel(f"Sites ({words.number(host.sites)})", _sites(seen)),
+        panel("Packages", parcels_table(seen.parcels, now_s)),
+    ]
+    return page(host.name, body, here="/hosts", scripts=("htmx.min.js",))
+
+
+def state_tag(host: HostStanding) -> h.Element:
+    if host.state != HostState.ENROLLED:
+        return tag(host.state, "own" if host.state == HostState.REGISTERED else "")
+    if not host.present:
+        return tag("silent", "bad")
+    return tag("awake", "good") if host.awake else tag("asleep", "warn")
+
+
+def _in_words(host: HostStanding, now_s: float) -> str:
+    if host.state == HostState.REGISTERED:
+        return "Registered; its join token waits to be used."
+    if host.state != HostState.ENROLLED:
+        return f"This host is {host.state}; nothing from it is heard any more."
+    if not host.present:
+        return f"Last heard {words.ago(host.heard_s, now_s)}; its sites have gone to others."
+    return "At work." if host.awake else "Resting, by its owner's rules or by order."
+
+
+def _about(seen: HostSeen, visit: Visit, now_s: float) -> h.Element:
+    host = seen.standing
+    orders_open = ", ".join(f"{count} {kind}" for kind, count in seen.open_orders.items())
+    pairs: list[tuple[str, h.Node]] = [
+        ("heard", words.ago(host.heard_s, now_s)),
+        ("pages fetched", words.number(_number(host, "pages"))),
+        ("used today", words.short(_number(host, "bytes_today"), "B")),
+        ("packages waiting there", words.number(_number(host, "spooled_packages"))),
+        ("orders open", orders_open or "none"),
+        ("program", str(host.report.get("version", "")) or words.UNKNOWN),
+        ("lease", f"number {host.epoch}"),
+    ]
+    if visit.signed_in:
+        pairs += [("address", host.address or words.UNKNOWN), ("contact", seen.contact or words.UNKNOWN)]
+    return panel("Now", facts(pairs))
+
+
+def _hours_panel(host: HostStanding) -> h.Element:
+    told = _rules(host).get("hours", "")
+    hours = hours_of(told)
+    text = told or "Not reported yet."
+    return panel("Hours", h.p[text], week(hours) if hours is not None else None)
+
+
+def _limits(host: HostStanding) -> h.Element:
+    rules = [(name, value) for name, value in _rules(host).items() if name != "hours"]
+    note = h.p(".quiet.small")["Set by the owner on the machine; they win over anything said here."]
+    return panel("Limits", facts(rules) if rules else h.p["Not reported yet."], note)
+
+
+def _sites(seen: HostSeen) -> h.Node:
+    rows = [
+        (
+            h.a(href=f"/explain?url={name}")[name],
+            ground,
+            tag(state, "good" if state == "delegated" else ""),
+        )
+        for name, ground, state in seen.sites
+    ]
+    more = seen.standing.sites - len(rows)
+    note = h.p(".quiet.small")[f"and {more:,} more"] if more > 0 else None
+    return [table(("site", "subnet", "state"), rows, empty="It has no sites yet."), note]
+
+
+def _actions(host: HostStanding, visit: Visit) -> h.Node:
+    if host.state in (HostState.REVOKED, HostState.LEFT):
+        return None
+    enrolled = host.state == HostState.ENROLLED
+    return h.section(".panel")[
+        h.h2["Administer"],
+        h.div(".row")[
+            [_button(host.name, wanted, visit, "plain") for wanted in ("pause", "resume")]
+            if enrolled
+            else None,
+            _sure(host.name, "retire", "It hands its sites over, sends what it has, and ends.", visit)
+            if enrolled
+            else None,
+            _sure(host.name, "revoke", "Its key is void at once and its sites go to others.", visit),
+        ],
+    ]
+
+
+def _button(name: str, wanted: str, visit: Visit, look: str) -> h.Element:
+    return h.form(method="post", action=f"/admin/hosts/{name}/{wanted}")[
+        visit.hidden(), h.button(class_=look)[wanted.capitalize()]
+    ]
+
+
+def _sure(name: str, wanted: str, warning: str, visit: Visit) -> h.Element:
+    return h.details[
+        h.summary[f"{wanted.capitalize()} …"],
+        h.p(".small")[warning],
+        _button(name, wanted, visit, "danger"),
+    ]
+
+
+def _rules(host: HostStanding) -> dict[str, str]:
+    rules = host.report.get("rules")
+    return {str(k): str(v) for k, v in rules.items()} if isinstance(rules, dict) else {}
+
+
+def _number(host: HostStanding, name: str) -> float:
+    told = host.report.get(name)
+    return told if isinstance(told, int | float) else 0

@@ -1,0 +1,99 @@
+"""Packages under way -> a page: what waits, what came home, from whom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import htpy as h
+from litestar import Response, get
+from litestar.handlers import HTTPRouteHandler
+
+from ipmicra.coordinator.carriage import Parcel, Sender, latest, senders
+from ipmicra.coordinator.service.rooms import Rooms
+from ipmicra.web import words
+from ipmicra.web.navigation import page
+from ipmicra.web.parts import Column, Figure, figures, panel, table, tag
+
+_MEANINGS = {"kept": "warn", "integrated": "good", "refused": "bad"}
+_IN_WORDS = {"kept": "under way"}
+
+
+def package_handlers(rooms: Rooms) -> list[HTTPRouteHandler]:
+    @get("/packages", include_in_schema=False)
+    async def packages() -> Response[str]:
+        parcels, from_whom = await rooms.aside(_look, rooms)
+        return packages_page(parcels, from_whom, rooms.clock())
+
+    return [packages]
+
+
+def _look(rooms: Rooms) -> tuple[list[Parcel], list[Sender]]:
+    with rooms.database.read() as connection:
+        return latest(connection), senders(connection)
+
+
+def packages_page(parcels: Sequence[Parcel], from_whom: Sequence[Sender], now_s: float) -> Response[str]:
+    totals = [
+        Figure(
+            "spooled",
+            "On hosts",
+            words.number(sum(s.spooled for s in from_whom)),
+            "packed, not sent yet",
+        ),
+        Figure(
+            "waiting",
+            "Under way",
+            words.number(sum(s.waiting for s in from_whom)),
+            "safe here, not in the index yet",
+        ),
+        Figure(
+            "integrated",
+            "Integrated",
+            words.number(sum(s.integrated for s in from_whom)),
+            "can be searched",
+        ),
+        Figure(
+            "home", "Bytes home", words.short(sum(s.home_bytes for s in from_whom), "B"), "compressed"
+        ),
+    ]
+    heads = ("crawler", Column("on the host", True), Column("under way", True), Column("integrated", True),
+             Column("refused", True), Column("bytes home", True))  # fmt: skip
+    rows: list[tuple[h.Node, ...]] = [
+        (
+            h.a(href=f"/hosts/{s.crawler}")[s.crawler],
+            *map(words.number, (s.spooled, s.waiting, s.integrated, s.refused)),
+            words.short(s.home_bytes, "B"),
+        )
+        for s in from_whom
+    ]
+    body = [
+        h.h1["Packages"],
+        h.p(".lead")["What crawlers fetched comes home compressed, and each package counts once."],
+        figures(totals),
+        panel("By crawler", table(heads, rows, empty="Nothing has come home yet.")),
+        panel("Under way, then the latest", parcels_table(parcels, now_s)),
+    ]
+    return page("Packages", body, here="/packages")
+
+
+def parcels_table(parcels: Sequence[Parcel], now_s: float) -> h.Renderable:
+    heads = ("package", "state", Column("bytes", True), "came", "took", "remark")
+    rows: list[tuple[h.Node, ...]] = [
+        (
+            f"{parcel.crawler} {parcel.sequence}",
+            _state(parcel),
+            words.short(parcel.package_bytes, "B"),
+            words.ago(parcel.received_s, now_s),
+            words.UNKNOWN
+            if parcel.integrated_s is None
+            else words.span(parcel.integrated_s - parcel.received_s),
+            parcel.reason,
+        )
+        for parcel in parcels
+    ]
+    return table(heads, rows, empty="No packages yet.")
+
+
+def _state(parcel: Parcel) -> h.Element:
+    word = "being integrated" if parcel.claimed else _IN_WORDS.get(parcel.state, parcel.state)
+    return tag(word, _MEANINGS.get(parcel.state, ""))

@@ -1,0 +1,79 @@
+"""Packages in flight, and errors by kind."""
+
+from __future__ import annotations
+
+from ipmicra.carrier.package import digest_of
+from ipmicra.coordinator import events, packages
+from ipmicra.coordinator.packages import Arrival, Claimed
+from ipmicra.coordinator.troubles import STUCK_SECONDS, troubles
+from tests.web.scene import Scene
+
+
+def sent(scene: Scene, crawler: str, sequence: int) -> Claimed:
+    data = f"{crawler} {sequence}".encode()
+    arrival = Arrival(crawler, sequence, digest_of(data), 0, data)
+    packages.receive(scene.database, scene.store, arrival, scene.now_s)
+    return Claimed(crawler, sequence, arrival.digest, 0)
+
+
+def kinds(scene: Scene) -> dict[str, int]:
+    with scene.database.read() as connection:
+        return {trouble.kind: trouble.count for trouble in troubles(connection, scene.now_s)}
+
+
+def test_packages_are_shown_by_crawler_and_by_state(scene: Scene) -> None:
+    scene.join("lima", spooled_packages=3)
+    done, refused = sent(scene, "lima", 1), sent(scene, "lima", 2)
+    sent(scene, "lima", 3)
+    with scene.database.begin() as connection:
+        packages.integrated(connection, done, scene.now_s + 2)
+        packages.refused(connection, refused, "does not unpack", scene.now_s)
+    page = scene.get("/packages").text
+    assert "does not unpack" in page
+    for word in ("under way", "integrated", "refused"):
+        assert f">{word}</span>" in page
+    for key, number in {"spooled": 3, "waiting": 1, "integrated": 1}.items():
+        assert f'data-figure="{key}">{number}<' in page
+
+
+def test_without_packages_the_page_says_so(scene: Scene) -> None:
+    assert "Nothing has come home yet" in scene.get("/packages").text
+
+
+def test_when_nothing_goes_wrong_the_page_says_so(scene: Scene) -> None:
+    scene.join("lima")
+    assert "Nothing goes wrong at the moment" in scene.get("/errors").text
+
+
+def test_errors_are_told_by_kind_with_examples_and_advice(scene: Scene) -> None:
+    scene.join("lima")
+    scene.site("https://gone.example", "192.0.2.9")  # nobody reaches it
+    scene.submit("https://gone.example/", "https://no-such-name.example/")
+    scene.play()
+    page = scene.get("/errors").text
+    assert "Sites that nobody could reach" in page
+    assert 'href="/explain?url=https://gone.example"' in page
+    assert "tried again by itself" in page
+    assert kinds(scene) == {"site-unreachable": 1}
+    with scene.database.read() as connection:
+        found = {trouble.what for trouble in troubles(connection, scene.now_s)}
+    assert found == {"no such name", "nobody who was asked got an answer"}
+
+
+def test_each_kind_of_trouble_is_seen(scene: Scene) -> None:
+    scene.join("lima")
+    refused = sent(scene, "lima", 1)
+    sent(scene, "lima", 2)
+    with scene.database.begin() as connection:
+        packages.refused(connection, refused, "does not unpack", scene.now_s)
+        events.note(connection, "lease-lost", "lima", "silent past its lease", scene.now_s)
+    scene.submit("https://a.example/")
+    scene.now_s += STUCK_SECONDS + 1
+    assert kinds(scene) == {
+        "package-refused": 1,
+        "package-waits": 1,
+        "lease-lost": 1,
+        "host-silent": 1,
+        "site-waits": 1,
+    }
+    assert scene.get("/errors").text.count("to mend") >= 5
