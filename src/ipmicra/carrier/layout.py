@@ -72,7 +72,7 @@ def columns_of(records: Sequence[Record]) -> Columns:
     known = 0
     for page in pages:
         new = [link.text for link in page.links if link_at[link] >= known]
-        line_at = _places(page.text, {*page.headings, *new})
+        line_at = _places(page.text, bool(page.headings or new))
         headings.add(line_at, page.headings)
         anchors.add(line_at, new)
         known += len(new)
@@ -126,14 +126,12 @@ def _addresses(page: Page) -> Iterable[str]:
         yield link.url
 
 
-def _places(text: str, wanted: set[str]) -> dict[str, int]:
-    """Those of the wanted strings that are lines of the text -> the number of the last such line."""
+def _places(text: str, wanted: bool) -> dict[str, int]:
+    """The lines of a text -> the number of the last such line; nothing where nobody looks for any."""
     if not wanted:
         return {}
     lines = text.split("\n")
-    if wanted.isdisjoint(lines):
-        return {}
-    return {line: number for number, line in enumerate(lines) if line in wanted}
+    return dict(zip(lines, range(len(lines)), strict=True))
 
 
 def _links(pages: Iterable[Page]) -> Iterable[Link]:
@@ -168,14 +166,14 @@ def _front_coded(addresses: Sequence[str]) -> tuple[bytes, str]:
 
 
 def _shared_length(one: str, other: str) -> int:
-    """By halving: comparing slices is C's work."""
-    low, high = 0, min(len(one), len(other), _SHARED_MAX)
-    if one[:high] == other[:high]:
-        return high
-    while low + 1 < high:
-        middle = (low + high) // 2
-        low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle)
-    return low
+    """How many characters both begin with: where their bytes, as two large numbers, first differ."""
+    length = min(len(one), len(other), _SHARED_MAX)
+    if not (one.isascii() and other.isascii()):
+        pairs = zip(one[:length], other[:length], strict=True)
+        return next((at for at, (left, right) in enumerate(pairs) if left != right), length)
+    ours, theirs = one[:length].encode(), other[:length].encode()
+    difference = int.from_bytes(ours, "big") ^ int.from_bytes(theirs, "big")
+    return length - (difference.bit_length() + 7) // 8
 
 
 class _Lines:

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from ipmicra.carrier.layout import Columns
 from ipmicra.carrier.record import PageSeen, Record
-from ipmicra.crawler.extraction.fingerprints import content_hash, similarity_hash
+from ipmicra.crawler.extraction.fingerprints import content_hash
 from ipmicra.crawler.extraction.page import Link, Page, RobotsDirectives
 
 ADDRESS_CHARACTERS_MAX = 128 * 1024 * 1024  # of all addresses of a package together
@@ -62,7 +62,6 @@ def _page_seen(
         published_at_s=published_at_s,
         modified_at_s=modified_at_s,
         content_hash=content_hash([title, description, text, *[link.url for link in links]]),
-        similarity_hash=similarity_hash(text),
         robots=RobotsDirectives(bool(flags & 1), bool(flags & 2), bool(flags & 4)),
         media_type=media_type,
         charset=charset,

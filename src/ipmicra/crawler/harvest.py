@@ -17,6 +17,7 @@ from ipmicra.crawler.decisions.revisit import History, revisit_seconds
 from ipmicra.crawler.decisions.sitemaps import Hinted, feeds_in, listed, looks_like_listing
 from ipmicra.crawler.decisions.urls import Url
 from ipmicra.crawler.extraction import Page, extract
+from ipmicra.crawler.extraction.language import UsualLanguages
 from ipmicra.crawler.fetching.exchange import Fetched, FetchFailed
 from ipmicra.crawler.fetching.redirects import redirect_target
 from ipmicra.crawler.frontier.entries import Discovery, Leased, PutOff, Visited
@@ -48,6 +49,7 @@ class Harvester:
     def __init__(self, plan: CrawlPlan) -> None:
         self._plan = plan
         self._recent = RecentTexts(plan.settings.recent_urls_max)
+        self._languages = UsualLanguages()
         self.price = 0.0  # of a byte of revisits; 0: no budget
 
     def forget_links(self) -> None:
@@ -120,6 +122,7 @@ class Harvester:
             leased.url,
             robots_header=", ".join(headers.all("x-robots-tag")),
             last_modified=headers.get("last-modified") or "",
+            languages=self._languages,
         )
         if leased.content_hash and page.content_hash == leased.content_hash:
             return self._unchanged(leased, fetched, now_ms)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 
-from ipmicra.crawler.extraction.fingerprints import bits_apart, content_hash, similarity_hash
+from ipmicra.crawler.extraction.fingerprints import content_hash
+from ipmicra.crawler.extraction.similarity import bits_apart, similarity_hash
 
 
 def prose(seed: int, words: int = 600) -> list[str]:

@@ -14,8 +14,8 @@ import turbohtml
 from ipmicra.crawler.extraction.charset import decoded
 from ipmicra.crawler.extraction.dates import linked_data_dates, seconds_of
 from ipmicra.crawler.extraction.directives import directives
-from ipmicra.crawler.extraction.fingerprints import content_hash, similarity_hash
-from ipmicra.crawler.extraction.language import language_of
+from ipmicra.crawler.extraction.fingerprints import content_hash
+from ipmicra.crawler.extraction.language import UsualLanguages, language_of
 from ipmicra.crawler.extraction.links import joined, links_of
 from ipmicra.crawler.extraction.metadata import Metadata, metadata_of
 from ipmicra.crawler.extraction.page import Link, Page
@@ -37,12 +37,10 @@ class _Response(NamedTuple):
     body: bytes
     content_type: str
     url: str
+    media_type: str
     robots_header: str
     last_modified: str
-
-    @property
-    def media_type(self) -> str:
-        return self.content_type.partition(";")[0].strip().lower()
+    languages: UsualLanguages | None
 
 
 def extract(
@@ -52,18 +50,21 @@ def extract(
     *,
     robots_header: str = "",
     last_modified: str = "",
+    languages: UsualLanguages | None = None,
 ) -> Page:
     """What a search engine needs of one response.
 
     `content_type`, `robots_header` (X-Robots-Tag, several joined by commas) and `last_modified` are the
-    response's headers as received; `url` is where redirects ended.
+    response's headers as received; `url` is where redirects ended. `languages` are those of the crawl's
+    earlier pages, where the caller keeps them; without, every page that declares none is judged.
     """
-    response = _Response(body, content_type, url, robots_header, last_modified)
-    if response.media_type == "application/pdf":
-        return _from_pdf(response)
-    if response.media_type in _HTML:
+    media_type = content_type.partition(";")[0].strip().lower()
+    response = _Response(body, content_type, url, media_type, robots_header, last_modified, languages)
+    if media_type in _HTML:
         return _from_html(response)
-    if response.media_type in _PLAIN:
+    if media_type == "application/pdf":
+        return _from_pdf(response)
+    if media_type in _PLAIN:
         return _from_plain_text(response)
     return _page(response, head=_SILENT)
 
@@ -74,15 +75,17 @@ def _from_html(response: _Response) -> Page:
         html = _EMPTY_ELEMENT.sub(r"<\1\2></\1>", html)
     document = turbohtml.parse(html, positions=False)
     head = metadata_of(document)
-    base = joined(response.url, head.base) or response.url
+    base = (joined(response.url, head.base) if head.base else "") or response.url
     links, too_many = links_of(document, base)
     published, modified = linked_data_dates(document)
     text, headings = text_and_headings(document)
-    head = head._replace(
-        canonical=joined(base, head.canonical) if head.canonical else "",
-        published=published or head.published,
-        modified=modified or head.modified,
-    )
+    canonical = joined(base, head.canonical) if head.canonical else ""
+    if head.canonical or published or modified:
+        head = head._replace(
+            canonical=canonical,
+            published=published or head.published,
+            modified=modified or head.modified,
+        )
     return _page(response, head, charset, text, headings, links, too_many)
 
 
@@ -116,14 +119,13 @@ def _page(
         canonical=head.canonical if head.canonical != response.url else "",
         title=head.title,
         description=head.description,
-        language=language_of(head.language, shown),
+        language=language_of(head.language, shown, response.languages, response.url),
         text=shown,
         headings=headings or [],
         links=links,
         published_at_s=seconds_of(head.published),
         modified_at_s=seconds_of(head.modified) or seconds_of(response.last_modified),
         content_hash=content_hash([head.title, head.description, shown, *[link.url for link in links]]),
-        similarity_hash=similarity_hash(shown),
         robots=directives(head.robots, response.robots_header),
         media_type=response.media_type,
         charset=charset,

@@ -8,6 +8,7 @@ from turbohtml.detect import LanguageDetection, detect_language
 
 _SUBTAG = re.compile(r"\s*([A-Za-z]{2,3})(?:[-_]|\s|,|$)")
 _SAMPLE_CHARACTERS = 300  # the detector's time grows with the sample, its certainty hardly
+FOLDERS_REMEMBERED_MAX = 4_096
 _SAMPLE_CHARACTERS_MIN = 40  # shorter texts are guessed wrong too often
 _SURE_ENOUGH = LanguageDetection(threshold=0.5)
 
@@ -22,13 +23,45 @@ _PAIRS = """
 _SHORT = dict(pair.split(":") for pair in _PAIRS.split())
 
 
-def language_of(declared: str, text: str) -> str:
+
+def language_of(declared: str, text: str, usual: UsualLanguages | None = None, url: str = "") -> str:
     """The declared language where there is one; else what the text looks like; "" where unsure."""
-    subtag = _SUBTAG.match(declared)
+    subtag = _SUBTAG.match(declared) if declared else None
     if subtag:
         return subtag[1].lower()
     sample = text[:_SAMPLE_CHARACTERS]
     if len(sample) < _SAMPLE_CHARACTERS_MIN:
         return ""
+    return judged(sample) if usual is None else usual.language_of(url, sample)
+
+
+def judged(sample: str) -> str:
+    """What the text looks like; "" where unsure."""
     found = detect_language(sample, _SURE_ENOUGH).language or ""
     return _SHORT.get(found, found)
+
+
+class UsualLanguages:
+    """What the pages of each folder were judged to be, so that not each page need be judged.
+
+    Judging costs as much as a fifth of parsing. When so many pages of a folder in a row were judged alike,
+    only every so-manieth is judged from then on; one that differs starts the count anew.
+    """
+
+    def __init__(self, in_a_row: int = 16, every: int = 8) -> None:
+        self._in_a_row, self._every = in_a_row, every
+        self._folders: dict[str, tuple[str, int]] = {}  # what the last one was, how many in a row
+
+    def language_of(self, url: str, sample: str) -> str:
+        folder = url[: url.rfind("/")]
+        usual, alike = self._folders.get(folder, ("", 0))
+        if alike < self._in_a_row or alike % self._every == 0:
+            found = judged(sample)
+            usual, alike = found, alike if found == usual else 0
+        self._remember(folder, usual, alike + 1)
+        return usual
+
+    def _remember(self, folder: str, language: str, alike: int) -> None:
+        if folder not in self._folders and len(self._folders) >= FOLDERS_REMEMBERED_MAX:
+            self._folders.clear()
+        self._folders[folder] = (language, alike)

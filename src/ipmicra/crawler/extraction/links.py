@@ -1,12 +1,14 @@
 """A parsed document -> its outlinks: absolute, each address once.
 
 Law: the first link to an address speaks for it; a later one lends its text where the first has none.
-Hrefs are deduped as written before they are joined: joining is what costs. Links that neighbouring pages
-share are made once and shared, as long as they are remembered: pages of one folder link mostly alike.
+Hrefs are deduped as written before anything else is asked of their elements: a page of a hundred anchors
+has some twenty addresses. Links that neighbouring pages share are made once and shared, as long as they are
+remembered: pages of one folder link mostly alike.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 import can_ada
@@ -27,12 +29,13 @@ def links_of(document: Document, address: str) -> tuple[list[Link], bool]:
     except ValueError:
         return [], False
     links: dict[str, Link] = {}
-    for href, (text, rel) in _written(document).items():
+    for href, (text, rel) in _written([*document.select("a"), *document.select("area")]).items():
         link = _link(address if href[0] == "?" else folder, href, text, rel)
-        if link.url and (link.url not in links or not links[link.url].text):
-            links[link.url] = link
-        if len(links) >= LINKS_MAX:
-            return list(links.values()), True
+        url = link.url
+        if url and (url not in links or not links[url].text):
+            links[url] = link
+            if len(links) >= LINKS_MAX:
+                return list(links.values()), True
     return list(links.values()), False
 
 
@@ -48,16 +51,35 @@ def _link(address: str, href: str, text: str, rel: str) -> Link:
     return Link(joined(address, href), text, rel)
 
 
-def _written(document: Document) -> dict[str, tuple[str, str]]:
+def _written(anchors: list[Element]) -> dict[str, tuple[str, str]]:
     """Hrefs as written, without fragment -> (text, rel)."""
+    hrefs = [anchor.attr("href") for anchor in anchors]
+    first = dict(zip(reversed(hrefs), reversed(anchors), strict=True))
     written: dict[str, tuple[str, str]] = {}
-    for anchor in [*document.select("a"), *document.select("area")]:
-        href = anchor.attr("href")
-        if href and "#" in href:
-            href = href.partition("#")[0]
-        if href and not (href in written and written[href][0]):
-            written[href] = (_text(anchor), (anchor.attr("rel") or "").lower())
+    mute = False
+    for href in dict.fromkeys(hrefs):
+        if not href or href[0] == "#":
+            continue
+        anchor = first[href]
+        if "#" in href:
+            href = href[: href.index("#")]
+        if href not in written:
+            text = _text(anchor)
+            mute = mute or not text
+            written[href] = (text, (anchor.attr("rel") or "").lower())
+    if mute:
+        _lend_texts(written, zip(hrefs, anchors, strict=True))
     return written
+
+
+def _lend_texts(
+    written: dict[str, tuple[str, str]], anchors: Iterable[tuple[str | None, Element]]
+) -> None:
+    """Links without a text get that, and the rel, of the first of their fellows that has one."""
+    for href, anchor in anchors:
+        plain = (href or "").partition("#")[0]
+        if plain and not written[plain][0] and (text := _text(anchor)):
+            written[plain] = (text, (anchor.attr("rel") or "").lower())
 
 
 def joined(address: str, href: str) -> str:

@@ -40,14 +40,13 @@ class Metadata(NamedTuple):
 def metadata_of(document: Document) -> Metadata:
     named, robots = _metas(document)
     title = document.find("title")
-    root = document.find("html")
+    root = document.root
     base = document.find("base")
+    description = named.get("description") or named.get("og:description") or ""
     return Metadata(
         title=_folded(title.text if title is not None else "", TITLE_CHARACTERS_MAX)
         or _folded(named.get("og:title", ""), TITLE_CHARACTERS_MAX),
-        description=_folded(
-            named.get("description") or named.get("og:description") or "", DESCRIPTION_CHARACTERS_MAX
-        ),
+        description=_folded(description, DESCRIPTION_CHARACTERS_MAX),
         language=(root.attr("lang") or root.attr("xml:lang") or "" if root is not None else "")
         or named.get("content-language", ""),
         canonical=_canonical(document),
@@ -80,13 +79,15 @@ def _metas(document: Document) -> tuple[dict[str, str], list[str]]:
 
 def _canonical(document: Document) -> str:
     for link in document.select("link"):
-        rel = link.attr("rel")
-        if rel and "canonical" in rel.lower().split():
+        rel = (link.attr("rel") or "").lower()
+        if "canonical" in rel and "canonical" in rel.split():
             return link.attr("href") or ""
     return ""
 
 
 def _first(named: dict[str, str], names: tuple[str, ...]) -> str:
+    if named.keys().isdisjoint(names):
+        return ""
     return next((named[name] for name in names if named.get(name)), "")
 
 

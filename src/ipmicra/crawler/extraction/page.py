@@ -40,9 +40,19 @@ class Page(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     published_at_s: int | None = None
     modified_at_s: int | None = None
     content_hash: bytes = b""  # 16 bytes over all that a searcher could notice
-    similarity_hash: int = 0  # 64 bits; near-duplicates differ in few of them; 0 where text is too short
     robots: RobotsDirectives = RobotsDirectives()
     media_type: str = "text/html"
     charset: str = ""
     body_bytes: int = 0  # of the response, inflated
     truncated: bool = False  # a cap was reached; the rest of the page was left unread
+
+    @property
+    def similarity_hash(self) -> int:
+        """64 bits of which near-duplicates differ in few; 0 where the text is too short to tell.
+
+        Made when asked for, and not carried: whoever reads the text can make it, and a crawler that never
+        asks does without numpy, which is a sixth of its memory.
+        """
+        from ipmicra.crawler.extraction.similarity import similarity_hash
+
+        return similarity_hash(self.text)
