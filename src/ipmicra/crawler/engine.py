@@ -151,12 +151,9 @@ class Engine:
         self._touched[site.id] = site
         self._batch.robots.append(site)
 
-    def measure(self, site: SiteState, outcome: Outcome) -> None:
+    def measure(self, site: SiteState, outcome: Outcome, address: str) -> None:
         self._touched[site.id] = site
         self.progress.bytes_on_wire += outcome.bytes_on_wire
-        if outcome.address is None:
-            return
-        address = str(outcome.address)
         seen = self._measured.get((site.site, address))
         if seen is None:
             seen = self._measured[site.site, address] = Measured(site.site, address)

@@ -54,7 +54,7 @@ class LaneOwner(Protocol):
     def give_back_page(self) -> None: ...
     def take(self, site: SiteState, harvest: Harvest) -> None: ...
     def learned_robots(self, site: SiteState) -> None: ...
-    def measure(self, site: SiteState, outcome: Outcome) -> None: ...
+    def measure(self, site: SiteState, outcome: Outcome, address: str) -> None: ...
 
 
 class Lane:
@@ -205,7 +205,8 @@ class Lane:
                 answer.headers.get("retry-after") if answer else None,
             )
         self.site.bytes_fetched += outcome.bytes_on_wire
-        owner.measure(self.site, outcome)
+        if outcome.address is not None:
+            owner.measure(self.site, outcome, self._text_of(outcome.address))
         return outcome
 
     def _text_of(self, address: IPAddress) -> str:

@@ -45,6 +45,8 @@ class Hinted(NamedTuple):
 def looks_like_listing(body: bytes) -> bool:
     """Whether the bytes begin as a sitemap or feed does."""
     head = body[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    if head.startswith((b"<!doctype html", b"<html")):
+        return False
     return head.startswith(b"<") and any(
         mark in head for mark in (b"<urlset", b"<sitemapindex", b"<rss", b"<feed", b"<rdf:rdf")
     )
@@ -52,10 +54,12 @@ def looks_like_listing(body: bytes) -> bool:
 
 def feeds_in(html: bytes) -> list[Hinted]:
     """The feeds that a page announces in its head."""
-    if html.find(b"+xml", 0, HEAD_BYTES_MAX) < 0:
+    head_end = html.find(b"</head", 0, HEAD_BYTES_MAX)
+    end = head_end if head_end >= 0 else HEAD_BYTES_MAX
+    if html.find(b"+xml", 0, end) < 0:
         return []
     found = []
-    for tag in _FEED_LINK.findall(html, 0, HEAD_BYTES_MAX):
+    for tag in _FEED_LINK.findall(html, 0, end):
         address = _HREF.search(tag)
         if address is not None:
             text = (address[1] or address[2] or address[3]).decode("utf-8", errors="replace")

@@ -23,7 +23,6 @@ _PAIRS = """
 _SHORT = dict(pair.split(":") for pair in _PAIRS.split())
 
 
-
 def language_of(declared: str, text: str, usual: UsualLanguages | None = None, url: str = "") -> str:
     """The declared language where there is one; else what the text looks like; "" where unsure."""
     subtag = _SUBTAG.match(declared) if declared else None

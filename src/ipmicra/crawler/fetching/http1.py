@@ -7,12 +7,13 @@ connection does. An answer cut short is a failure, not a page.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from time import monotonic
 
 import httptools
 
 from ipmicra.crawler.fetching.connection import Connection, Wire, request_fields
-from ipmicra.crawler.fetching.exchange import FailureKind
+from ipmicra.crawler.fetching.exchange import FailureKind, FetchRequest
 from ipmicra.crawler.fetching.incoming import Incoming
 from ipmicra.crawler.fetching.inflating import ACCEPT_ENCODING
 from ipmicra.crawler.fetching.target import Target
@@ -40,12 +41,12 @@ class Http1Connection(Connection):
 
     def ask(self, incoming: Incoming, target: Target) -> bytes:
         request = incoming.request
-        fields = request_fields(request, self._user_agent, ACCEPT_ENCODING)
-        lines = "".join([f"{name}: {value}\r\n" for name, value in fields])
-        head = (
-            f"{request.method} {target.resource} HTTP/1.1\r\nhost: {target.host_header}\r\n{lines}\r\n"
-        )
-        written = head.encode("latin-1")
+        start = f"{request.method} {target.resource} HTTP/1.1\r\nhost: {target.host_header}\r\n"
+        if request.etag or request.last_modified:
+            lines = _lines(request_fields(request, self._user_agent, ACCEPT_ENCODING))
+        else:
+            lines = _usual_lines(request.accept, self._user_agent)
+        written = f"{start}{lines}\r\n".encode("latin-1")
         self._incoming = incoming
         incoming.connection = self
         incoming.started_at = monotonic()
@@ -127,6 +128,16 @@ class Http1Connection(Connection):
             self._finish(keep_alive=False)
         else:
             super()._lost_while_answering(incoming, error)
+
+
+@lru_cache(16)
+def _usual_lines(accept: str, user_agent: str) -> str:
+    """The fields of a request without validators: the same for every page."""
+    return _lines(request_fields(FetchRequest(url="", accept=accept), user_agent, ACCEPT_ENCODING))
+
+
+def _lines(fields: list[tuple[str, str]]) -> str:
+    return "".join([f"{name}: {value}\r\n" for name, value in fields])
 
 
 def _is_http2(data: bytes) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import zlib
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple, cast
 
 import brotli  # type: ignore[import-untyped]  # ships no types
@@ -45,8 +46,7 @@ class _Layer(NamedTuple):
 
 def inflate(body: bytes, content_encoding: str, bytes_max: int, ratio_max: int) -> Inflated:
     """Undo the codings, last applied first. Raises BadEncoding or InflateBomb."""
-    codings = [name for part in content_encoding.lower().split(",") if (name := part.strip())]
-    codings = [name for name in codings if name != "identity"]
+    codings = _codings(content_encoding)
     if len(codings) > LAYERS_MAX:
         raise BadEncoding(f"{len(codings)} nested encodings")
     cut, ratio = False, 1.0
@@ -64,6 +64,12 @@ def inflate(body: bytes, content_encoding: str, bytes_max: int, ratio_max: int) 
     return Inflated(body, cut)
 
 
+@lru_cache(64)
+def _codings(content_encoding: str) -> tuple[str, ...]:
+    names = [part.strip() for part in content_encoding.lower().split(",")]
+    return tuple(name for name in names if name and name != "identity")
+
+
 def _undone(coding: str, body: bytes, bytes_max: int) -> _Layer:
     undo = _UNDO.get(coding)
     if undo is None:
@@ -77,6 +83,8 @@ def _undone(coding: str, body: bytes, bytes_max: int) -> _Layer:
 def _gunzip(body: bytes, bytes_max: int) -> _Layer:
     """All members of a gzip file, as one; what follows the last member is ignored."""
     made = _inflate(body, bytes_max, wbits=31)
+    if not made[1]:
+        return _Layer(made[0], made[2], len(body))
     parts, length, rest = [made[0]], len(made[0]), made[1]
     while rest.startswith(b"\x1f\x8b") and length < bytes_max:
         made = _inflate(rest, bytes_max - length, wbits=31)

@@ -16,7 +16,6 @@ from ipmicra.crawler.fetching.connecting import Connector, OpeningFailed
 from ipmicra.crawler.fetching.connection import Connection, Wire
 from ipmicra.crawler.fetching.exchange import FailureKind
 from ipmicra.crawler.fetching.http1 import Http1Connection
-from ipmicra.crawler.fetching.http2 import Http2Connection
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.crawler.fetching.target import Target
 from ipmicra.errors import OperatorFault
@@ -31,9 +30,7 @@ class Opener:
         self._settings = settings
         self._connector = connector
         self._user_agent = user_agent
-        self._tls = {
-            version: _tls_context(settings.authorities_file, version) for version in ("http/1.1", "h2")
-        }
+        self._tls = {"http/1.1": _tls_context(settings.authorities_file, "http/1.1")}
 
     async def open(
         self, target: Target, address: IPAddress, patience_ms: int, http2: bool
@@ -43,8 +40,7 @@ class Opener:
         connected = await self._connector.connect(target.name, address, target.port, patience_ms)
         connect_ms = (monotonic() - started_at) * 1000
         wire = Wire(target.origin, target.name, address, connected, connect_ms)
-        kind = Http2Connection if http2 else Http1Connection
-        connection = kind(wire, self._user_agent)
+        connection = _speaker(http2)(wire, self._user_agent)
         try:
             await self._attach(connection, target, "h2" if http2 else "http/1.1")
         except BaseException:
@@ -62,7 +58,7 @@ class Opener:
             transport, _ = await loop.create_connection(
                 lambda: connection,
                 sock=connection.wire.socket,
-                ssl=self._tls[version],
+                ssl=self._tls_for(version),
                 server_hostname=target.name.strip("[]"),
                 ssl_handshake_timeout=self._settings.connect_ms_max / 1000,
             )
@@ -73,6 +69,21 @@ class Opener:
         if version == "h2" and chosen != "h2":
             connection.close()
             raise OpeningFailed(FailureKind.TLS, f"{target.name} does not offer HTTP/2")
+
+    def _tls_for(self, version: str) -> ssl.SSLContext:
+        """HTTP/2's is made when a site insists on that: each holds all authorities, some megabytes."""
+        if version not in self._tls:
+            self._tls[version] = _tls_context(self._settings.authorities_file, version)
+        return self._tls[version]
+
+
+def _speaker(http2: bool) -> type[Connection]:
+    """Who speaks the version; HTTP/2's is loaded when first needed: few sites insist on it."""
+    if not http2:
+        return Http1Connection
+    from ipmicra.crawler.fetching.http2 import Http2Connection
+
+    return Http2Connection
 
 
 def _tls_failure(error: Exception, target: Target) -> OpeningFailed:

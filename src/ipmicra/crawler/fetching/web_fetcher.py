@@ -69,8 +69,9 @@ class WebFetcher:
         self._idle = IdleConnections(settings.idle_connections_max, settings.idle_ms_max)
         self._deadlines = Deadlines(settings, self._idle.close_old)
         self._sites: Turnstile[str] = Turnstile()
-        self._addresses: Turnstile[IPAddress] = Turnstile()
+        self._addresses: Turnstile[int] = Turnstile()  # hashing an IPAddress takes ten times as long
         self._http2_origins: dict[tuple[bool, str, int], None] = {}
+        self._caps = Caps(settings.body_bytes_max, settings.header_bytes_max, settings.header_count_max)
         self._closed = False
 
     async def __aenter__(self) -> Self:
@@ -148,7 +149,7 @@ class WebFetcher:
         outcome: Outcome | None = None
         for position, address in enumerate(candidates):
             hasty = not place.proven and position + 1 < len(candidates)
-            await self._addresses.enter(address, request.connections_max)
+            await self._addresses.enter(int(address), request.connections_max)
             try:
                 outcome = await self._fetch_from(address, target, request, dns_ms, hasty)
             except OpeningFailed as failure:
@@ -163,7 +164,7 @@ class WebFetcher:
                     place.prove(address)
                 return outcome
             finally:
-                self._addresses.leave(address)
+                self._addresses.leave(int(address))
         assert outcome is not None, "a place without a failure has an address"
         return outcome
 
@@ -208,7 +209,7 @@ class WebFetcher:
     async def _open(
         self, target: Target, address: IPAddress, request: FetchRequest, hasty: bool, http2: bool
     ) -> Connection:
-        kept_max = request.connections_max - self._addresses.inside(address)
+        kept_max = request.connections_max - self._addresses.inside(int(address))
         self._idle.make_room(address, kept_max)
         patience_ms = self._settings.connect_ms_max
         if hasty:
@@ -224,8 +225,9 @@ class WebFetcher:
     ) -> tuple[Outcome, Incoming]:
         """Ask, wait for the end of the answer, keep the connection if it is still good."""
         settings = self._settings
-        body_bytes_max = request.body_bytes_max or settings.body_bytes_max
-        caps = Caps(body_bytes_max, settings.header_bytes_max, settings.header_count_max)
+        caps = self._caps
+        if request.body_bytes_max:
+            caps = caps._replace(body_bytes=request.body_bytes_max)
         incoming = Incoming(request, caps, asyncio.get_running_loop().create_future())
         self._deadlines.watch(incoming)
         try:
