@@ -15,11 +15,12 @@ import pytest
 from ipmicra.errors import HostFault
 from ipmicra.overlay.can.messages import Card, PeerId, Release
 from ipmicra.overlay.live.asking import status_of, submit
-from ipmicra.overlay.live.frames import CLOCK_SKEW_S, Seal, Status, length_of
+from ipmicra.overlay.live.frames import CLOCK_SKEW_S, Seal, length_of
+from ipmicra.overlay.live.spoken import Status
 from tests.overlay.network import random_point
 from tests.overlay.peers_process import SECRET, SPACE
 
-PROCESSES, PEERS_EACH, SITES = 3, 4, 24
+PROCESSES, PEERS_EACH, SITES = 5, 5, 40
 SECONDS_TO_HEAL = 30.0
 
 
@@ -103,7 +104,10 @@ def test_a_frame_opens_only_with_the_secret_at_its_address_and_in_time() -> None
     seal, message = Seal(b"one"), Release("s.example", 3, Card(PeerId("nobody"), (0.0,), ()))
     frame = seal.sealed(message, "127.0.0.1:1", now_s=100.0)
     assert length_of(frame[:4]) == len(frame) - 4
-    assert seal.opened(frame[4:], "127.0.0.1:1", now_s=100.5) == message
+    assert seal.opened(frame[4:], "127.0.0.1:1", now_s=100.5).message == message
+    with pytest.raises(HostFault, match="second time"):
+        seal.opened(frame[4:], "127.0.0.1:1", now_s=100.6)
+    frame = seal.sealed(message, "127.0.0.1:1", now_s=100.0)
     for other, me, now_s in [
         (Seal(b"two"), "127.0.0.1:1", 100.0),
         (seal, "127.0.0.1:2", 100.0),

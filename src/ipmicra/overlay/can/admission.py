@@ -32,10 +32,9 @@ class Admission:
         return [Outgoing(via, Routed(self._known.key, Join(self._known.card, scheme="")))]
 
     def welcomed(self, welcome: Welcome, now_s: float) -> list[Outgoing]:
-        if self._known.zones:
-            return []  # a second answer to the same request
-        self._known.set_zones(welcome.zones)
-        self._splits = welcome.splits
+        """Take the zones; also those of a second answer, for nobody else has them any more."""
+        self._known.add_zones(welcome.zones)
+        self._splits = max(self._splits, welcome.splits)
         out = self._assignment.homed(welcome.sites, now_s)
         return out + self._greeting.acquainted(welcome.acquaintances, now_s)
 
@@ -49,6 +48,8 @@ class Admission:
         return msgspec.structs.replace(letter, scheme=scheme)
 
     def admitted(self, join: Join, routed: Routed, now_s: float) -> list[Outgoing]:
+        if join.newcomer.peer == self._known.id:
+            return []  # I have come in by another way meanwhile
         scheme = Scheme.parse(join.scheme)
         splitter = self._known.card if join.passed_on else self._splitter(scheme)
         if splitter.peer == self._known.id:

@@ -18,7 +18,9 @@ from ipmicra.overlay.can.knowledge import Knowledge
 from ipmicra.overlay.can.messages import (
     Announce,
     Card,
+    Confirm,
     Crawl,
+    Homed,
     Measure,
     Measured,
     Measurement,
@@ -53,19 +55,42 @@ class Assignment:
         known, out = self._known, []
         for record in records:
             if not known.owns(record.key):
-                out += self._routing.passed_on(Routed(record.key, Submit(record)))
+                out += self.taken_in(record)
             elif known.book.adopt(record, now_s):
                 out += self._begun(record, now_s, departed)
         return out
 
     def _begun(self, record: SiteRecord, now_s: float, departed: PeerId | None) -> list[Outgoing]:
+        """A delegate that is somebody else is told who the home is now; so one that is dead shows."""
         if record.delegate == self._known.id:
-            self._known.book.take_up(record)
+            self._known.book.take_up(record, now_s)
             return []
+        self._known.book.stop(record)
         alone = self._known.rules.hand_over is None
         if alone or not record.delegate or record.delegate == departed:
             return self._assigned(record.site, now_s, without=departed)
-        return []
+        return [Outgoing(delegate_card(record), Crawl(record, self._known.card))]
+
+    # --- taking in for others -----------------------------------------------------------------
+
+    def taken_in(self, record: SiteRecord) -> list[Outgoing]:
+        """Send a site home; again and again, until its home answers."""
+        self._known.book.on_their_way[record.site] = record
+        return self._sent_home(record)
+
+    def sent_again(self) -> list[Outgoing]:
+        waiting = list(self._known.book.on_their_way.values())
+        return [letter for record in waiting for letter in self._sent_home(record)]
+
+    def _sent_home(self, record: SiteRecord) -> list[Outgoing]:
+        letter = Submit(record, self._known.card)
+        return [Outgoing(self._known.card, Routed(record.key, letter))]
+
+    def submitted(self, submit: Submit, now_s: float) -> list[Outgoing]:
+        """A site has come home."""
+        out = self.homed([submit.record], now_s)
+        taken_in_by = submit.taken_in_by or self._known.card
+        return [*out, Outgoing(taken_in_by, Homed(submit.record.site))]
 
     # --- choosing -----------------------------------------------------------------------------
 
@@ -106,12 +131,11 @@ class Assignment:
         changed = known.book.delegated(site, heir, now_s)
         out: list[Outgoing] = []
         if heir.peer == known.id:
-            known.book.take_up(changed)
+            known.book.take_up(changed, now_s)
         else:
+            known.book.stop(changed)
             out.append(Outgoing(heir, Crawl(changed, known.card)))
-        if record.delegate == known.id:
-            known.book.lay_down(site, changed.epoch)
-        elif former is not None:
+        if former is not None and former.peer != known.id:
             out.append(Outgoing(former, Release(site, changed.epoch, heir)))
         self._reckon(heir, former, changed.pages)
         return out
@@ -158,8 +182,9 @@ class Assignment:
             return self.homed([announce.record], now_s)
         if record.delegate == crawler.peer:
             book.heard_from_delegate(record.site, now_s)
-            stale = announce.record.epoch < record.epoch
-            return [Outgoing(crawler, Crawl(record, self._known.card))] if stale else []
+            if announce.record.epoch < record.epoch:
+                return [Outgoing(crawler, Crawl(record, self._known.card))]
+            return [Outgoing(crawler, Confirm(record.site, record.epoch))]
         if announce.record.epoch >= record.epoch:
             record = book.at_epoch(record.site, announce.record.epoch + 1)
         return [Outgoing(crawler, Release(record.site, record.epoch, delegate_card(record)))]

@@ -65,6 +65,10 @@ class Greeting:
         if neighbour is not None and neighbour.card.version == update.card.version:
             neighbour.neighbours = {card.peer: card for card in update.neighbours}
             out += self._compared(update, now_s)
+        elif neighbour is None and any(card.peer == known.id for card in update.neighbours):
+            out += self.to(
+                [update.card], with_sites=False
+            )  # it has an old card of me: I border it no more
         return out + self._introduced(update.neighbours, now_s)
 
     def _compared(self, update: Update, now_s: float) -> list[Outgoing]:

@@ -58,9 +58,10 @@ class Join(msgspec.Struct, frozen=True, tag=True):
 
 
 class Submit(msgspec.Struct, frozen=True, tag=True):
-    """Routed to the home of the site."""
+    """Routed to the home of the site, which answers `Homed` to the peer that took it in."""
 
     record: SiteRecord
+    taken_in_by: Card | None = None  # None: by the peer that receives this
 
 
 class Announce(msgspec.Struct, frozen=True, tag=True):
@@ -84,7 +85,13 @@ class Locate(msgspec.Struct, frozen=True, tag=True):
     question: str
 
 
-Letter: TypeAlias = Join | Submit | Announce | Resign | Locate
+class Testify(msgspec.Struct, frozen=True, tag=True):
+    """Routed to the far end of the space: the sites I am home to, should all who know of them die."""
+
+    records: tuple[SiteRecord, ...]
+
+
+Letter: TypeAlias = Join | Submit | Announce | Resign | Locate | Testify
 
 
 class Routed(msgspec.Struct, frozen=True, tag=True):
@@ -151,6 +158,19 @@ class Crawl(msgspec.Struct, frozen=True, tag=True):
     home: Card
 
 
+class Homed(msgspec.Struct, frozen=True, tag=True):
+    """Home to the peer that took a site in: I have it."""
+
+    site: str
+
+
+class Confirm(msgspec.Struct, frozen=True, tag=True):
+    """Home to delegate: in this epoch the site is still yours; the lease begins anew."""
+
+    site: str
+    epoch: int
+
+
 class Release(msgspec.Struct, frozen=True, tag=True):
     """Home to former delegate: from this epoch on the site is somebody else's, who may ask for its state."""
 
@@ -189,7 +209,9 @@ Message: TypeAlias = (
     | HandOver
     | Remember
     | Gone
+    | Homed
     | Crawl
+    | Confirm
     | Release
     | Measure
     | Measured

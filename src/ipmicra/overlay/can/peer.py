@@ -15,13 +15,16 @@ from ipmicra.overlay.can.admission import Admission
 from ipmicra.overlay.can.assignment import Assignment
 from ipmicra.overlay.can.box import Box, Point
 from ipmicra.overlay.can.greeting import Greeting
+from ipmicra.overlay.can.holes import Holes
 from ipmicra.overlay.can.knowledge import Knowledge
 from ipmicra.overlay.can.messages import (
     Announce,
     Card,
+    Confirm,
     Crawl,
     Gone,
     HandOver,
+    Homed,
     Join,
     Letter,
     Locate,
@@ -37,6 +40,7 @@ from ipmicra.overlay.can.messages import (
     Rival,
     Routed,
     Submit,
+    Testify,
     Update,
     Welcome,
 )
@@ -45,6 +49,7 @@ from ipmicra.overlay.can.rules import PeerRules
 from ipmicra.overlay.can.sites import SiteBook
 from ipmicra.overlay.can.succession import Succession
 from ipmicra.overlay.can.table import NeighbourTable
+from ipmicra.overlay.can.witness import Witness
 
 
 class Peer:
@@ -57,6 +62,11 @@ class Peer:
         self._assignment = Assignment(self._known, self._routing)
         self._admission = Admission(self._known, self._greeting, self._assignment)
         self._succession = Succession(self._known, self._greeting, self._assignment, self._admission)
+        self._holes = Holes(self._known, self._routing, self._greeting, self._assignment)
+        self._witness = Witness(self._known, self._assignment)
+        self._next_testimony_s = 0.0
+        self.last_heard: Card | None = None  # by whom to come in again, should I lose all my zones
+        self._next_look_s = 0.0
         self._next_hello_s = 0.0
         self._next_announcement_s = 0.0
 
@@ -93,7 +103,8 @@ class Peer:
 
     def sites_known(self) -> set[str]:
         """Sites that would not be forgotten if I alone remained."""
-        return {*self.book.homed, *self.book.crawled, *self._known.copies.sites()}
+        copied = {*self._known.copies.sites(), *self._witness.sites()}
+        return {*self.book.homed, *self.book.crawled, *self.book.on_their_way, *copied}
 
     # --- what the transport calls -------------------------------------------------------------
 
@@ -122,8 +133,9 @@ class Peer:
     def undelivered(self, outgoing: Outgoing, now_s: float) -> list[Outgoing]:
         """The transport could not reach a peer: letters take another way, sites go to somebody else.
 
-        Everything else is said again anyway.
+        Everything else is said again anyway. A neighbour is waited for a shorter time than otherwise.
         """
+        self.table.unreached(outgoing.to.peer, now_s)
         match outgoing.message:
             case Routed():
                 return self._routing.around(outgoing.to.peer, outgoing.message)
@@ -132,17 +144,27 @@ class Peer:
             case _:
                 return []
 
+    def unreached(self, peer: PeerId, now_s: float) -> None:
+        """The transport lost its line to a peer and could not open it again."""
+        self.table.unreached(peer, now_s)
+
     def tick(self, now_s: float) -> list[Outgoing]:
         """Notice silence, claim what the dead left, greet, and review who crawls my sites."""
         known, out = self._known, []
-        for neighbour in known.table.silent(now_s, known.rules.silent_after_s):
+        for neighbour in known.table.dead(now_s, known.rules):
             out += self._succession.mourned(neighbour, now_s)
+        if now_s >= self._next_look_s:
+            self._next_look_s = now_s + known.rules.claim_step_s
+            out += self._holes.looked(now_s)
         if now_s >= self._next_hello_s:
             self._next_hello_s = now_s + known.rules.hello_every_s
             known.copies.expire(now_s - known.rules.copies_kept_s)
             out += self._succession.left(now_s) if known.leaving else self._succession.gave_back(now_s)
             out += self._assignment.reviewed(now_s)
-            out += self._greeting.hello()
+            out += self._greeting.hello() + self._assignment.sent_again()
+        if now_s >= self._next_testimony_s:
+            self._next_testimony_s = now_s + known.rules.testify_every_s
+            out += self._witness.told() + self._witness.spoken(now_s)
         if now_s >= self._next_announcement_s:
             self._next_announcement_s = now_s + known.rules.announce_every_s
             say = self._assignment
@@ -160,38 +182,48 @@ class Peer:
             case HandOver():
                 return self._succession.inherited(message, now_s)
             case Rival():
-                return self._succession.settled(message.card, now_s)
+                return self._succession.challenged(message.card)
             case Remember():
                 return self._assignment.homed(message.sites, now_s)
             case Measured():
                 return self._assignment.was_measured(message, now_s)
-            case Gone() | Crawl() | Release() | Measure() | Located():
-                return self._told(message, now_s)
+            case Located():
+                return self._holes.answered(message, now_s)
+            case Gone() | Homed() | Crawl() | Confirm() | Release() | Measure():
+                self._told(message, now_s)
+                return []
 
     # --- what comes of a message --------------------------------------------------------------
 
-    def _told(self, message: Gone | Crawl | Release | Measure | Located, now_s: float) -> list[Outgoing]:
+    def _told(self, message: Gone | Homed | Crawl | Confirm | Release | Measure, now_s: float) -> None:
         """What needs no answer now."""
         match message:
             case Gone():
                 self.table.bury(message.leaver)
-                self.table.note(message.heir, self.zones, now_s, heard=False)
+                if message.heir.peer != self.id:
+                    self.table.note(message.heir, self.zones, now_s, heard=False)
+            case Homed():
+                self.book.on_their_way.pop(message.site, None)
             case Crawl():
-                self.book.take_up(message.record)
+                self.book.take_up(message.record, now_s)
+            case Confirm():
+                self.book.confirmed(message.site, message.epoch, now_s)
             case Release():
                 self.book.lay_down(message.site, message.epoch)
             case Measure():
                 self._assignment.probes_wanted.append(message)
-            case Located():
-                pass  # an answer to somebody who asked through me; the transport has seen it
-        return []
 
     def _updated(self, update: Update, now_s: float) -> list[Outgoing]:
+        if self.table.is_outdated(update.card):
+            return []
+        self.last_heard = update.card
         out = self._succession.taken_up(update.card, now_s)
         out += self._succession.settled(update.card, now_s)
         return out + self._greeting.heard(update, now_s)
 
     def _routed(self, routed: Routed, now_s: float) -> list[Outgoing]:
+        if isinstance(routed.letter, Submit) and routed.letter.taken_in_by is None:
+            return self._assignment.taken_in(routed.letter.record)
         letter = self._admission.stamped(routed.letter)
         if self.owns(routed.key) or (isinstance(letter, Join) and letter.passed_on):
             return self._delivered(letter, routed, now_s)
@@ -202,10 +234,13 @@ class Peer:
             case Join():
                 return self._admission.admitted(letter, routed, now_s)
             case Submit():
-                return self._assignment.homed([letter.record], now_s)
+                return self._assignment.submitted(letter, now_s)
             case Announce():
                 return self._assignment.announced(letter, now_s)
             case Resign():
                 return self._assignment.resigned(letter, now_s)
+            case Testify():
+                self._witness.heard(letter.records, now_s)
+                return []
             case Locate():
                 return [Outgoing(letter.asker, Located(letter.question, self.card, routed.hops))]

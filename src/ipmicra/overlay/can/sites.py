@@ -21,8 +21,11 @@ class SiteBook:
     def __init__(self) -> None:
         self.homed: dict[str, SiteRecord] = {}
         self.crawled: dict[str, SiteRecord] = {}
+        self.on_their_way: dict[str, SiteRecord] = {}  # taken in for a home that has not answered yet
         self.changes = 0  # rises whenever what I am home to changes
         self._delegate_heard_s: dict[str, float] = {}
+        self._confirmed_s: dict[str, float] = {}
+        self._laid_down: dict[str, int] = {}  # the epochs up to which sites are mine no longer
 
     @property
     def load(self) -> float:
@@ -72,21 +75,44 @@ class SiteBook:
         self.changes += 1
         return record
 
-    def take_up(self, record: SiteRecord) -> bool:
-        """Begin to crawl a site, unless I was told of a later epoch already."""
+    def take_up(self, record: SiteRecord, now_s: float) -> bool:
+        """Begin to crawl a site, or go on, unless I was told of a later epoch already."""
         known = self.crawled.get(record.site)
         if known is not None and known.epoch > record.epoch:
             return False
+        if record.epoch < self._laid_down.get(record.site, record.epoch):
+            return False
         self.crawled[record.site] = record
+        self._confirmed_s[record.site] = now_s
         return True
+
+    def confirmed(self, site: str, epoch: int, now_s: float) -> None:
+        """The home says that the site is still mine."""
+        known = self.crawled.get(site)
+        if known is not None and known.epoch == epoch:
+            self._confirmed_s[site] = now_s
+
+    def leased(self, since_s: float) -> dict[str, SiteRecord]:
+        """What I may crawl: my own sites, and those that their home has confirmed since."""
+        return {
+            site: record
+            for site, record in self.crawled.items()
+            if site in self.homed or self._confirmed_s.get(site, since_s) >= since_s
+        }
 
     def lay_down(self, site: str, epoch: int) -> bool:
         """Stop crawling a site, if what I have is older than `epoch`."""
+        self._laid_down[site] = max(epoch, self._laid_down.get(site, epoch))
         known = self.crawled.get(site)
         if known is None or known.epoch >= epoch:
             return False
         del self.crawled[site]
         return True
+
+    def stop(self, record: SiteRecord) -> None:
+        """As its home I say that somebody else crawls the site, whoever may have told me to."""
+        self.crawled.pop(record.site, None)
+        self.lay_down(record.site, record.epoch)
 
     def given_away(self, zones: Iterable[Box]) -> tuple[SiteRecord, ...]:
         """The records whose keys lie in `zones`; I am their home no longer."""

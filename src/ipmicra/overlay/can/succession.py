@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import dist
+from typing import NamedTuple
 
 import msgspec
 
@@ -22,6 +23,13 @@ from ipmicra.overlay.can.table import Neighbour
 from ipmicra.overlay.can.takeover import zones_to_claim
 
 
+class Promise(NamedTuple):
+    """Zones offered to, or accepted from, somebody who has yet to say so."""
+
+    zones: tuple[Box, ...]
+    given_s: float
+
+
 class Succession:
     """Conducts offers, inheritances and disputes of one peer."""
 
@@ -32,8 +40,8 @@ class Succession:
         self._greeting = greeting
         self._assignment = assignment
         self._admission = admission
-        self._offers: dict[PeerId, tuple[Box, ...]] = {}
-        self._accepted: dict[PeerId, tuple[Box, ...]] = {}
+        self._offers: dict[PeerId, Promise] = {}
+        self._accepted: dict[PeerId, Promise] = {}
 
     # --- giving -------------------------------------------------------------------------------
 
@@ -41,7 +49,7 @@ class Succession:
         """Offer all my zones to the neighbour that can best use them; one that keeps silent is followed
         by another."""
         heir = self._heir(now_s)
-        return [] if heir is None else self._offered(self._known.zones, heir)
+        return [] if heir is None else self._offered(self._known.zones, heir, now_s)
 
     def _heir(self, now_s: float) -> Card | None:
         """A neighbour whose zone makes one box with mine; failing that, the one nearest to my zone."""
@@ -55,7 +63,7 @@ class Succession:
     def gave_back(self, now_s: float) -> list[Outgoing]:
         """A zone that makes one box with a neighbour's goes to that neighbour, if I have more than one."""
         known = self._known
-        self._offers = {peer: zones for peer, zones in self._offers.items() if peer in known.table}
+        self._offers = {peer: offer for peer, offer in self._offers.items() if self._holds(offer, now_s)}
         if len(known.zones) < 2 or self._offers:
             return []
         living = known.table.alive(now_s, 2 * known.rules.hello_every_s)
@@ -63,23 +71,29 @@ class Succession:
             takers = [n.card for n in living if any(zone.joined(z) for z in n.card.zones)]
             takers = [card for card in takers if card.capacity > 0]
             if takers and not zone.holds(known.key):
-                return self._offered((zone,), min(takers, key=lambda card: (card.load, card.peer)))
+                taker = min(takers, key=lambda card: (card.load, card.peer))
+                return self._offered((zone,), taker, now_s)
         return []
 
-    def _offered(self, zones: tuple[Box, ...], to: Card) -> list[Outgoing]:
+    def _holds(self, promise: Promise, now_s: float) -> bool:
+        """An offer that is not taken up in time is void, on either side."""
+        return now_s - promise.given_s <= self._known.rules.silent_after_s
+
+    def _offered(self, zones: tuple[Box, ...], to: Card, now_s: float) -> list[Outgoing]:
         """Offer zones and the sites in them. They stay mine until the taker's greeting shows them."""
         known = self._known
-        self._offers[to.peer] = zones
+        self._offers[to.peer] = Promise(zones, now_s)
         sites = tuple(r for r in known.book.homed.values() if any(z.holds(r.key) for z in zones))
         others = (known.card, *(card for card in known.table.cards() if card.peer != to.peer))
         return [Outgoing(to, HandOver(known.id, zones, sites, others))]
 
     def taken_up(self, taker: Card, now_s: float) -> list[Outgoing]:
         """A greeting that may show that the taker has what I offered: let go of it then."""
-        known, offered = self._known, self._offers.pop(taker.peer, ())
-        taken = [zone for zone in offered if any(zone.overlaps(theirs) for theirs in taker.zones)]
+        known, offer = self._known, self._offers.get(taker.peer)
+        taken = [] if offer is None else _shared(offer.zones, taker.zones)
         if not taken:
             return []
+        del self._offers[taker.peer]
         sites = self._let_go(taken, now_s)
         dropped = known.table.prune(known.zones)
         out = [Outgoing(taker, Remember(sites))] if sites else []
@@ -109,7 +123,7 @@ class Succession:
         departed = None
         if hand_over.zones:
             known.add_zones(hand_over.zones)
-            self._accepted[hand_over.leaver] = hand_over.zones
+            self._accepted[hand_over.leaver] = Promise(hand_over.zones, now_s)
             departed = hand_over.leaver
         out = self._assignment.homed(hand_over.sites, now_s, departed)
         return out + self._greeting.acquainted(hand_over.acquaintances, now_s)
@@ -117,8 +131,9 @@ class Succession:
     def mourned(self, dead: Neighbour, now_s: float) -> list[Outgoing]:
         """Claim what the dead left, when it is my turn."""
         known, rules = self._known, self._known.rules
-        turn = int((now_s - dead.heard_s - rules.silent_after_s) / rules.claim_step_s)
-        claim = zones_to_claim(known.card, dead, turn)
+        turn = int((now_s - dead.dead_since_s(rules)) / rules.claim_step_s)
+        also_dead = {neighbour.card.peer for neighbour in known.table.dead(now_s, rules)}
+        claim = zones_to_claim(known.card, dead, also_dead, turn)
         if not claim.zones:
             return []
         if claim.rest:
@@ -134,6 +149,11 @@ class Succession:
 
     # --- disputes -----------------------------------------------------------------------------
 
+    def challenged(self, theirs: Card) -> list[Outgoing]:
+        """Somebody says that another claims what is mine: ask it, for a card from others may be old."""
+        overlapping = any(a.overlaps(b) for a in theirs.zones for b in self._known.zones)
+        return self._greeting.to([theirs], with_sites=False) if overlapping else []
+
     def settled(self, theirs: Card, now_s: float) -> list[Outgoing]:
         """Two claims on one region, unless they hold it by an offer that is not yet let go of."""
         known = self._known
@@ -141,7 +161,7 @@ class Succession:
         if not disputed or theirs.peer == known.id:
             self._accepted.pop(theirs.peer, None)
             return []
-        accepted = self._accepted.get(theirs.peer, ())
+        accepted = self._accepted_from(theirs.peer, now_s)
         if known.id > theirs.peer or not left_of(_shared(disputed, known.zones), accepted):
             return self._greeting.to([theirs], with_sites=False)
         sites = self._let_go(disputed, now_s)
@@ -150,6 +170,10 @@ class Succession:
         out = [Outgoing(theirs, HandOver(known.id, (), sites, acquaintances))]
         out += self._greeting.to([theirs, *known.table.cards(), *dropped], with_sites=False)
         return out if known.zones else out + self._admission.asked_of(theirs)
+
+    def _accepted_from(self, giver: PeerId, now_s: float) -> tuple[Box, ...]:
+        accepted = self._accepted.get(giver)
+        return accepted.zones if accepted is not None and self._holds(accepted, now_s) else ()
 
 
 def _shared(first: Iterable[Box], second: Iterable[Box]) -> list[Box]:

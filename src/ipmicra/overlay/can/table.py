@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from ipmicra.overlay.can.box import Box, Point
 from ipmicra.overlay.can.messages import Card, PeerId
@@ -20,7 +21,25 @@ class Neighbour:
     card: Card
     heard_s: float  # or since when I wait to hear from it
     met: bool = False  # it has spoken to me itself; otherwise I have its card from others
+    unreached_s: float | None = None  # since when it could not be reached, unless it spoke after that
     neighbours: dict[PeerId, Card] = field(default_factory=dict)
+
+    def dead_since_s(self, patience: Patience) -> float:
+        """When it counts, or will count, as dead, unless it speaks before."""
+        by_silence_s = self.heard_s + patience.silent_after_s
+        if self.unreached_s is None:
+            return by_silence_s
+        return min(by_silence_s, self.unreached_s + patience.unreached_after_s)
+
+
+class Patience(Protocol):
+    """How long a neighbour may keep silent, and how long if it cannot be reached either."""
+
+    @property
+    def silent_after_s(self) -> float: ...
+
+    @property
+    def unreached_after_s(self) -> float: ...
 
 
 class NeighbourTable:
@@ -63,7 +82,19 @@ class NeighbourTable:
         if heard:
             known.heard_s = now_s
             known.met = True
+            known.unreached_s = None
         return known
+
+    def is_outdated(self, card: Card) -> bool:
+        """Whether I have a newer card of that peer."""
+        known = self._known.get(card.peer)
+        return known is not None and card.version < known.card.version
+
+    def unreached(self, peer: PeerId, now_s: float) -> None:
+        """The transport could not reach the neighbour."""
+        known = self._known.get(peer)
+        if known is not None and known.unreached_s is None:
+            known.unreached_s = now_s
 
     def forget(self, peer: PeerId) -> Neighbour | None:
         return self._known.pop(peer, None)
@@ -112,10 +143,11 @@ class NeighbourTable:
 
     def alive(self, now_s: float, after_s: float) -> list[Neighbour]:
         """Those who spoke to me themselves, and lately."""
-        return [n for n in self if n.met and now_s - n.heard_s <= after_s]
+        return [n for n in self if n.met and n.unreached_s is None and now_s - n.heard_s <= after_s]
 
-    def silent(self, now_s: float, after_s: float) -> list[Neighbour]:
-        return [n for n in self if now_s - n.heard_s > after_s]
+    def dead(self, now_s: float, patience: Patience) -> list[Neighbour]:
+        """Those who have been silent for too long."""
+        return [n for n in self if now_s > n.dead_since_s(patience)]
 
 
 def borders(theirs: Iterable[Box], mine: Iterable[Box]) -> bool:

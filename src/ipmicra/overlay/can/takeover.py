@@ -10,13 +10,14 @@ smallest neighbour take over; for the distance between crawlers and sites that i
 from __future__ import annotations
 
 import math
+from collections.abc import Container
 from typing import NamedTuple
 
 from ipmicra.overlay.can.box import Box
-from ipmicra.overlay.can.messages import Card
+from ipmicra.overlay.can.messages import Card, PeerId
 from ipmicra.overlay.can.table import Neighbour, borders
 
-PATIENCE_WITH_STRANGERS = 10  # steps
+PATIENCE_WITH_STRANGERS = 3  # steps
 
 
 class ZonesToClaim(NamedTuple):
@@ -26,17 +27,18 @@ class ZonesToClaim(NamedTuple):
     rest: tuple[Box, ...]
 
 
-def zones_to_claim(me: Card, dead: Neighbour, turn: int) -> ZonesToClaim:
+def zones_to_claim(me: Card, dead: Neighbour, also_dead: Container[PeerId], turn: int) -> ZonesToClaim:
     """`turn`: how many steps have gone by since the neighbour counts as dead."""
     turn -= 0 if dead.met else PATIENCE_WITH_STRANGERS
-    mine = tuple(zone for zone in dead.card.zones if rank_for(zone, me, dead) <= turn)
+    mine = tuple(zone for zone in dead.card.zones if rank_for(zone, me, dead, also_dead) <= turn)
     rest = tuple(zone for zone in dead.card.zones if zone not in mine)
     return ZonesToClaim(mine, rest)
 
 
-def rank_for(zone: Box, me: Card, dead: Neighbour) -> int:
+def rank_for(zone: Box, me: Card, dead: Neighbour, also_dead: Container[PeerId]) -> int:
     """My place among the candidates for a zone; 0 is first. Only who borders the zone is a candidate."""
-    candidates = {**dead.neighbours, me.peer: me}
+    others = {peer: card for peer, card in dead.neighbours.items() if peer not in also_dead}
+    candidates = {**others, me.peer: me}
     candidates.pop(dead.card.peer, None)
     bordering = [c for c in candidates.values() if c.peer == me.peer or borders(c.zones, [zone])]
     ranked = sorted(bordering, key=lambda card: (math.dist(card.point, zone.centre), card.peer))

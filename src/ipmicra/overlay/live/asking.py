@@ -1,4 +1,4 @@
-"""An operator's question or letter -> a running peer, and its answer."""
+"""An operator's question -> a running peer, and its answer."""
 
 from __future__ import annotations
 
@@ -7,42 +7,54 @@ import time
 
 from ipmicra.errors import HostFault
 from ipmicra.overlay.can.box import Box, Point, key_in
-from ipmicra.overlay.can.messages import Message, Routed, SiteRecord, Submit
-from ipmicra.overlay.live.frames import AskStatus, Seal, Spoken, Status, length_of
+from ipmicra.overlay.can.messages import Homed, Located, SiteRecord
+from ipmicra.overlay.live.frames import MAC_BYTES, Seal, length_of
+from ipmicra.overlay.live.lines import opened
+from ipmicra.overlay.live.spoken import AskStatus, AskToSubmit, AskWhoOwns, Question, Spoken, Status
 
 SECONDS_MAX = 5.0
+SUBMITTING_SECONDS_MAX = 30.0
 
 
 async def status_of(address: str, seal: Seal) -> Status:
     """What the peer at this address says of itself."""
-    answer = await _exchanged(address, seal, AskStatus(), answered=True)
+    answer = await asked(address, seal, AskStatus(), SECONDS_MAX)
     if not isinstance(answer, Status):
         raise HostFault(f"{address} answered something else than its status")
     return answer
 
 
 async def submit(site: str, point: Point, space: Box, address: str, seal: Seal) -> None:
-    """Give a site to any peer; it is routed home."""
+    """Give a site to any peer; on return its home has it."""
     record = SiteRecord(site, key_in(space, point), point)
-    message: Message = Routed(record.key, Submit(record))
-    await _exchanged(address, seal, message, answered=False)
+    answer = await asked(address, seal, AskToSubmit(record), SUBMITTING_SECONDS_MAX)
+    if not isinstance(answer, Homed):
+        raise HostFault(f"{address} answered something else than that {site} is home")
 
 
-async def _exchanged(address: str, seal: Seal, message: Spoken, answered: bool) -> Spoken | None:
-    host, _, port = address.rpartition(":")
+async def who_owns(key: Point, address: str, seal: Seal) -> Located:
+    """The owner of a place, found by way of any peer."""
+    answer = await asked(address, seal, AskWhoOwns(key), SECONDS_MAX)
+    if not isinstance(answer, Located):
+        raise HostFault(f"{address} answered something else than who owns {key}")
+    return answer
+
+
+async def asked(address: str, seal: Seal, question: Question, seconds_max: float) -> Spoken:
+    """One question over a connection of its own. Raises HostFault where no answer comes."""
     try:
-        async with asyncio.timeout(SECONDS_MAX):
-            reader, writer = await asyncio.open_connection(host.strip("[]"), int(port))
+        async with asyncio.timeout(seconds_max):
+            reader, writer = await opened(address)
             try:
-                writer.write(seal.sealed(message, address, time.time()))
+                frame = seal.sealed(question, address, time.time())
+                writer.write(frame)
                 await writer.drain()
-                if not answered:
-                    return None
-                frame = await reader.readexactly(length_of(await reader.readexactly(4)))
-                return seal.opened(frame, "", time.time())
+                answer = await reader.readexactly(length_of(await reader.readexactly(4)))
+                mark = frame[4 : 4 + MAC_BYTES].hex()
+                return seal.opened(answer, mark, time.time()).message
             finally:
                 writer.close()
-    except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
+    except (OSError, asyncio.IncompleteReadError) as error:
         raise HostFault(
             f"the peer at {address} did not answer ({error!r}); does it run, with this network's secret?"
         ) from None

@@ -12,10 +12,12 @@ from collections.abc import Awaitable, Callable
 
 from ipmicra.errors import HostFault
 from ipmicra.overlay.can.box import Box
-from ipmicra.overlay.can.messages import Card, Measure, Outgoing, PeerId
+from ipmicra.overlay.can.messages import Card, Measure, Message, Outgoing, PeerId
 from ipmicra.overlay.can.peer import Peer
-from ipmicra.overlay.live.frames import AskStatus, Seal, Spoken, Status, length_of
-from ipmicra.overlay.live.lines import Lines
+from ipmicra.overlay.live.answering import Answering
+from ipmicra.overlay.live.frames import Opened, Seal, length_of
+from ipmicra.overlay.live.lines import Lines, Lost
+from ipmicra.overlay.live.spoken import AskStatus, AskToSubmit, AskWhoOwns, Question, Status
 
 TICK_SECONDS = 0.5
 JOIN_AGAIN_SECONDS = 5.0
@@ -43,11 +45,12 @@ class Node:
     ) -> None:
         self.peer = peer
         self.frames_refused = 0
-        self._space = space
+        self.space = space
         self._seal = seal
         self._probe = probe
         self._on_change = on_change
         self._clock = clock
+        self._answering = Answering(self)
         self._lines: Lines | None = None
         self._tasks: asyncio.TaskGroup | None = None
         self._readers: set[asyncio.Task[None]] = set()
@@ -74,9 +77,10 @@ class Node:
         join_at_s = 0.0
         while not self.peer.has_left:
             now_s = self._clock()
-            if via is not None and not self.peer.zones and now_s >= join_at_s:
+            way_in = self.peer.last_heard or (Card(PeerId(""), (), (), address=via) if via else None)
+            if way_in is not None and not self.peer.zones and now_s >= join_at_s:
                 join_at_s = now_s + JOIN_AGAIN_SECONDS
-                self.send(self.peer.join(Card(PeerId(""), (), (), address=via)))
+                self.send(self.peer.join(way_in))
             if self.peer.zones:
                 self.send(self.peer.tick(now_s))
             await asyncio.sleep(TICK_SECONDS)
@@ -84,21 +88,17 @@ class Node:
     def leave(self) -> None:
         self.send(self.peer.leave(self._clock()))
 
+    # --- what goes out ------------------------------------------------------------------------
+
     def send(self, outgoing: list[Outgoing]) -> None:
         assert self._lines is not None, "the node is not running"
         for letter in outgoing:
             if letter.to.address == self.peer.card.address:
-                self._handle_soon(letter)
+                asyncio.get_running_loop().call_soon(self.take_in, letter.message)
             elif letter.to.address:
                 self._lines.send(letter)
         self._begin_probes()
         self._on_change()
-
-    def _handle_soon(self, letter: Outgoing) -> None:
-        """A message to myself goes round the loop once, like any other."""
-        asyncio.get_running_loop().call_soon(
-            lambda: self.send(self.peer.handle(letter.message, self._clock()))
-        )
 
     def _begin_probes(self) -> None:
         assert self._tasks is not None
@@ -112,10 +112,17 @@ class Node:
     def _sealed(self, outgoing: Outgoing) -> bytes:
         return self._seal.sealed(outgoing.message, outgoing.to.address, self._clock())
 
-    def _lost(self, outgoing: Outgoing) -> None:
-        self.send(self.peer.undelivered(outgoing, self._clock()))
+    def _lost(self, lost: Lost) -> None:
+        self.peer.unreached(lost.to.peer, self._clock())
+        if lost.outgoing is not None:
+            self.send(self.peer.undelivered(lost.outgoing, self._clock()))
 
     # --- what comes in ------------------------------------------------------------------------
+
+    def take_in(self, message: Message) -> None:
+        """A message of another peer's, or of my own to myself."""
+        self._answering.noticed(message)
+        self.send(self.peer.handle(message, self._clock()))
 
     async def _listen(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -124,8 +131,7 @@ class Node:
         try:
             while True:
                 frame = await reader.readexactly(length_of(await reader.readexactly(4)))
-                message = self._seal.opened(frame, self.peer.card.address, self._clock())
-                await self._heard(message, writer)
+                await self._heard(frame, writer)
         except HostFault:
             self.frames_refused += 1
         except (asyncio.IncompleteReadError, asyncio.CancelledError, OSError):
@@ -134,20 +140,17 @@ class Node:
             self._readers.discard(task)
             writer.close()
 
-    async def _heard(self, message: Spoken, writer: asyncio.StreamWriter) -> None:
-        if isinstance(message, AskStatus):
-            writer.write(self._seal.sealed(self.status(), "", self._clock()))
-            await writer.drain()
-        elif not isinstance(message, Status):
-            self.send(self.peer.handle(message, self._clock()))
+    async def _heard(self, frame: bytes, writer: asyncio.StreamWriter) -> None:
+        found = self._seal.opened(frame, self.peer.card.address, self._clock())
+        match found.message:
+            case AskStatus() | AskToSubmit() | AskWhoOwns() as question:
+                await self._replied(question, found, writer)
+            case Status():
+                raise HostFault("a status that nobody asked for")
+            case message:
+                self.take_in(message)
 
-    def status(self) -> Status:
-        peer = self.peer
-        return Status(
-            peer.card,
-            self._space,
-            tuple(peer.table.cards()),
-            tuple(sorted(peer.book.homed)),
-            tuple(sorted(peer.book.crawled)),
-            peer.letters_lost,
-        )
+    async def _replied(self, question: Question, found: Opened, writer: asyncio.StreamWriter) -> None:
+        answer = await self._answering.answer(question)
+        writer.write(self._seal.sealed(answer, found.mark, self._clock()))
+        await writer.drain()

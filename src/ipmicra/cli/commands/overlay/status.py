@@ -10,8 +10,9 @@ from rich.table import Table
 
 from ipmicra.cli import terminal
 from ipmicra.overlay.live.asking import status_of
-from ipmicra.overlay.live.frames import Seal, Status
+from ipmicra.overlay.live.frames import Seal
 from ipmicra.overlay.live.network_file import read
+from ipmicra.overlay.live.spoken import Status
 
 
 @click.command()

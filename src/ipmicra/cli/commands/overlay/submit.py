@@ -29,4 +29,4 @@ def command(network: Path, via: str, site: str, point: str) -> None:
     shared = read(network)
     seal = Seal(shared.secret.encode())
     asyncio.run(asking.submit(site, point_of(point), shared.space, via, seal))
-    terminal.remark(f"{site} is on its way home")
+    terminal.remark(f"{site} is home")

@@ -1,0 +1,105 @@
+"""Many peers die at the same moment, neighbours among them: everything is somebody's again, soon."""
+
+from __future__ import annotations
+
+from math import dist
+from random import Random
+
+import pytest
+
+from ipmicra.overlay.can.box import Box
+from ipmicra.overlay.can.messages import PeerId, SiteRecord
+from ipmicra.overlay.can.nearness import HandOverRule
+from ipmicra.overlay.can.rules import PeerRules
+from ipmicra.overlay.can.sites import SiteBook
+from tests.overlay.network import random_point, site_faults, tiling_faults
+from tests.overlay.timed_network import TimedNetwork
+
+SPACE = Box((-100.0, -100.0, -100.0), (100.0, 100.0, 100.0))
+PEERS, SITES_EACH = 40, 2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_fifth_anywhere_is_healed_in_30_seconds(seed: int) -> None:
+    network = started(seed)
+    network.crash(Random(seed).sample(sorted(network.peers), PEERS // 5))
+    assert healed(network, 30) == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_third_side_by_side_is_healed_with_all_sites_that_anybody_knew(seed: int) -> None:
+    network = started(seed)
+    network.crash(nearest_to_a_point(network, seed, PEERS * 3 // 10))
+    known = {site for peer in network.peers.values() for site in peer.sites_known()}
+    assert healed(network, 40, len(known)) == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_site_outlives_its_home_with_all_neighbours_and_its_crawler(seed: int) -> None:
+    """What only they knew is with the home's witness at the far end of the space."""
+    network = started(seed)
+    site, home = next(
+        (site, peer)
+        for peer in network.peers.values()
+        for site in peer.book.homed
+        if len(peer.table) < PEERS // 2
+    )
+    knew = {home.id, home.book.homed[site].delegate, *(card.peer for card in home.table.cards())}
+    network.crash(sorted(knew))
+    network.run(40)
+    assert [peer.id for peer in network.peers.values() if site in peer.book.homed] != []
+
+
+def test_peers_that_all_join_at_once_come_to_tile_the_space() -> None:
+    network = started(5, seconds=20)
+    assert tiling_faults(network) == []
+    assert site_faults(network, PEERS * SITES_EACH) == []
+
+
+def test_nobody_crawls_on_whose_home_does_not_confirm_it() -> None:
+    book, key = SiteBook(), (0.0, 0.0, 0.0)
+    book.take_up(SiteRecord("s.example", key, key, delegate=PeerId("me"), epoch=3), now_s=10.0)
+    assert "s.example" in book.leased(since_s=9.0)
+    assert "s.example" not in book.leased(since_s=11.0)
+    book.confirmed("s.example", 2, now_s=12.0)
+    assert "s.example" not in book.leased(since_s=11.0), "that was an older epoch's lease"
+    book.confirmed("s.example", 3, now_s=12.0)
+    assert "s.example" in book.leased(since_s=11.0)
+
+
+def test_a_site_that_was_laid_down_is_not_taken_up_again_by_an_old_message() -> None:
+    book, key = SiteBook(), (0.0, 0.0, 0.0)
+    record = SiteRecord("s.example", key, key, delegate=PeerId("me"), epoch=3)
+    assert book.take_up(record, now_s=10.0)
+    assert book.lay_down("s.example", 4)
+    assert not book.take_up(record, now_s=11.0)
+
+
+def healed(network: TimedNetwork, seconds: float, sites: int = PEERS * SITES_EACH) -> list[str]:
+    """What is still amiss after so long; second by second, since one moment may look well by chance."""
+    network.run(seconds - 3)
+    faults: list[str] = []
+    for _ in range(3):
+        network.run(1)
+        faults += site_faults(network, sites) + tiling_faults(network)
+    return faults
+
+
+def started(seed: int, seconds: float = 25) -> TimedNetwork:
+    """A burst of peers and their sites; all is well after a while."""
+    network = TimedNetwork(SPACE, PeerRules(hand_over=HandOverRule(gain_share=0.3)), seed)
+    first, dice = network.add("p00"), Random(seed)
+    for number in range(1, PEERS):
+        network.add(f"p{number:02}", first)
+        network.run(0.02)
+    network.run(5)
+    for number in range(PEERS * SITES_EACH):
+        network.submit(f"s{number}.example", random_point(dice, SPACE))
+    network.run(seconds)
+    assert site_faults(network, PEERS * SITES_EACH) == []
+    return network
+
+
+def nearest_to_a_point(network: TimedNetwork, seed: int, many: int) -> list[PeerId]:
+    middle = random_point(Random(seed + 100), SPACE)
+    return sorted(network.peers, key=lambda name: dist(network.peers[name].card.point, middle))[:many]
