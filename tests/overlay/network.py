@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from random import Random
+from typing import Protocol
 
 from ipmicra.overlay.can.box import Box, Point, key_in
 from ipmicra.overlay.can.messages import (
@@ -101,7 +102,17 @@ class Network:
             del self.peers[name]
 
 
-def tiling_faults(network: Network) -> list[str]:
+class Peers(Protocol):
+    """What can be judged: the space and who lives in it."""
+
+    @property
+    def space(self) -> Box: ...
+
+    @property
+    def peers(self) -> dict[PeerId, Peer]: ...
+
+
+def tiling_faults(network: Peers) -> list[str]:
     """What is wrong with the zones and the neighbour tables; nothing, when all is well."""
     owned = [(peer, zone) for peer in network.peers.values() for zone in peer.zones]
     faults = []
@@ -123,7 +134,7 @@ def tiling_faults(network: Network) -> list[str]:
     return faults
 
 
-def site_faults(network: Network, sites: int) -> list[str]:
+def site_faults(network: Peers, sites: int) -> list[str]:
     """What is wrong with the sites: each must have one home, which owns its key, and one crawler."""
     homes = [record.site for peer in network.peers.values() for record in peer.book.homed.values()]
     crawlers = [site for peer in network.peers.values() for site in peer.book.crawled]
