@@ -18,6 +18,7 @@ from ipmicra.dock.crawling import SPOOL_FOLDER
 from ipmicra.dock.ledger import Ledger
 from ipmicra.dock.meter import Meter
 from ipmicra.dock.settings import in_words
+from ipmicra.dock.tenant import STATE_FOLDER
 from ipmicra.settings import Settings
 
 
@@ -75,7 +76,7 @@ def _status(settings: Settings, place: Path, ledger: Ledger) -> Status:
         sites=int(facts.get("sites", 0)),
         pages=int(facts.get("pages", 0)),
         pending=int(facts.get("pending", 0)),
-        packages_to_send=len(packages_in(place / SPOOL_FOLDER)),
+        packages_to_send=len(packages_in(place / STATE_FOLDER / SPOOL_FOLDER)),
         bytes_today=today,
         bytes_this_month=month,
         disk_bytes=folders.disk_bytes(place),
