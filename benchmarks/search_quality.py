@@ -21,7 +21,7 @@ from benchmarks.extraction import material
 from ipmicra.carrier.package import Header, Package
 from ipmicra.carrier.record import PageSeen
 from ipmicra.crawler.extraction import Page, extract
-from ipmicra.search import asking, ranking
+from ipmicra.search import fields, ranking
 from ipmicra.search.contract import Request
 from ipmicra.search.tantivy_index import TantivyIndex
 
@@ -33,6 +33,14 @@ class Judged(NamedTuple):
     url: str
 
 
+VARIANTS: dict[str, dict[str, float]] = {
+    "as it is": {},
+    "without authority": {"authority": 0.0},
+    "all fields alike": {"title": 1, "headings": 0, "anchors": 1},
+    "without link texts": {"anchors": 0},
+}
+
+
 def main() -> None:
     for name, pages in material().items():
         found = [extract(body, "text/html", address) for address, body in pages]
@@ -40,15 +48,30 @@ def main() -> None:
         dice.shuffle(found)
         held_out, indexed = found[: len(found) // 10], found[len(found) // 10 :]
         sets = {"titles": _from_titles(indexed, dice), "links": _from_links(held_out, indexed, dice)}
-        folder = Path(tempfile.mkdtemp(prefix="ipmicra-quality-"))
-        try:
-            index = _filled(folder, indexed)
-            print(f"{name}: {len(indexed)} pages indexed")
-            for origin, judged in sets.items():
-                _table(origin, judged, index)
-            index.close()
-        finally:
-            shutil.rmtree(folder)
+        print(f"{name}: {len(indexed)} pages indexed")
+        for origin, judged in sets.items():
+            print(f"  {len(judged)} questions from {origin:8} {'MRR':>7} {'nDCG':>7} {'first':>7}")
+            for variant, changes in VARIANTS.items() if judged else ():
+                _row(variant, changes, judged, indexed)
+
+
+def _row(name: str, changes: dict[str, float], judged: list[Judged], pages: list[Page]) -> None:
+    weights, authority = dict(fields.WEIGHTS), ranking.AUTHORITY_WEIGHT
+    ranking.AUTHORITY_WEIGHT = changes.get("authority", authority)
+    fields.WEIGHTS.update({field: int(weight) for field, weight in changes.items() if field in weights})
+    folder = Path(tempfile.mkdtemp(prefix="ipmicra-quality-"))
+    try:
+        index = _filled(folder, pages)
+        ranks = [_rank(one, index) for one in judged]
+        index.close()
+    finally:
+        shutil.rmtree(folder)
+        fields.WEIGHTS.update(weights)
+        ranking.AUTHORITY_WEIGHT = authority
+    reciprocal = sum(1 / rank for rank in ranks if rank) / len(ranks)
+    gain = sum(1 / math.log2(rank + 1) for rank in ranks if rank) / len(ranks)
+    first = sum(rank == 1 for rank in ranks) / len(ranks)
+    print(f"    {name:28} {reciprocal:7.3f} {gain:7.3f} {first:7.1%}", flush=True)
 
 
 def _filled(folder: Path, pages: list[Page]) -> TantivyIndex:
@@ -86,32 +109,6 @@ def _from_links(sources: list[Page], pages: list[Page], dice: random.Random) -> 
 
 def _sample(judged: list[Judged], dice: random.Random) -> list[Judged]:
     return dice.sample(judged, min(len(judged), QUESTIONS_MAX))
-
-
-def _table(origin: str, judged: list[Judged], index: TantivyIndex) -> None:
-    if not judged:
-        print(f"  questions from {origin}: none")
-        return
-    print(f"  {len(judged)} questions from {origin:8} {'MRR':>7} {'nDCG':>7} {'first':>7}")
-    _row("as it is", judged, index)
-    boosts, weight = dict(asking.BOOSTS), ranking.AUTHORITY_WEIGHT
-    ranking.AUTHORITY_WEIGHT = 0.0
-    _row("without authority", judged, index)
-    ranking.AUTHORITY_WEIGHT = weight
-    asking.BOOSTS.update(dict.fromkeys(boosts, 1.0))
-    _row("all fields alike", judged, index)
-    asking.BOOSTS.update(boosts)
-    asking.BOOSTS["anchors"] = 0.01
-    _row("without link texts", judged, index)
-    asking.BOOSTS.update(boosts)
-
-
-def _row(name: str, judged: list[Judged], index: TantivyIndex) -> None:
-    ranks = [_rank(one, index) for one in judged]
-    reciprocal = sum(1 / rank for rank in ranks if rank) / len(ranks)
-    gain = sum(1 / math.log2(rank + 1) for rank in ranks if rank) / len(ranks)
-    first = sum(rank == 1 for rank in ranks) / len(ranks)
-    print(f"    {name:28} {reciprocal:7.3f} {gain:7.3f} {first:7.1%}")
 
 
 def _rank(one: Judged, index: TantivyIndex) -> int:

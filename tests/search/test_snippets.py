@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ipmicra.search.snippets import SNIPPET_CHARACTERS, snippet
+from ipmicra.search.snippets import SNIPPET_CHARACTERS, Marker
 
 FILLER = "nothing of interest here " * 40
 
@@ -25,24 +25,24 @@ FILLER = "nothing of interest here " * 40
     ],
 )
 def test_words_are_marked_and_the_rest_is_escaped(text: str, words: list[str], expected: str) -> None:
-    assert snippet(text, words) == expected
+    assert Marker(words).snippet(text) == expected
 
 
 def test_the_place_with_most_of_the_words_is_shown() -> None:
     text = f"alpha {FILLER} alpha beta gamma {FILLER} gamma"
-    shown = snippet(text, ["alpha", "beta", "gamma"])
+    shown = Marker(["alpha", "beta", "gamma"]).snippet(text)
     assert "<mark>alpha</mark> <mark>beta</mark> <mark>gamma</mark>" in shown
     assert shown.startswith("…")
     assert shown.endswith("…")
 
 
 def test_a_description_stands_in_where_the_text_lacks_the_words() -> None:
-    assert snippet("text", ["needle"], "about a needle") == "about a <mark>needle</mark>"
+    assert Marker(["needle"]).snippet("text", "about a needle") == "about a <mark>needle</mark>"
 
 
 @given(st.text(max_size=500), st.lists(st.text(max_size=20), max_size=5), st.text(max_size=50))
 def test_whatever_the_text_only_marks_are_markup(text: str, words: list[str], description: str) -> None:
-    shown = snippet(text, words, description)
+    shown = Marker(words).snippet(text, description)
     rest = shown.replace("<mark>", "").replace("</mark>", "")
     assert "<" not in rest
     assert ">" not in rest

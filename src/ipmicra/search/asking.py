@@ -1,35 +1,59 @@
 """The tree of a question -> the engine's query.
 
-Law: all words are wanted unless OR stands between them. A word counts more in the title than in links to
-the page, more there than in headings, more there than in the text; the field that fits best speaks, the
-others add a little.
+Law: all words are wanted unless OR stands between them. A page is in the field of its language alone, so a
+question is asked once in each language that occurs, all its words in the one field, which costs the engine
+one pass through short lists; what knows no language (phrases, restrictions, Chinese characters) stands
+beside that once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 import tantivy
 from tantivy import Occur, Query
 
-from ipmicra.search.fields import STEM_FIELDS, STEMMED, cjk_runs
+from ipmicra.search.fields import BODY_FIELDS, NAMES, analyzer_of, cjk_runs
 from ipmicra.search.question import All, Either, Not, Part, Question, Restriction, Words, seconds_at
 
-BOOSTS = {"title": 3.0, "anchors": 2.0, "headings": 1.5, "text": 1.0}
-STEM_BOOST = 0.8
+PHRASE_BOOSTS = {"title": 3.0, "anchors": 2.0, "headings": 1.5, "text": 1.0}
+NAMES_BOOST = 3.0
 _TIE_BREAKER = 0.3
-_DAY_S = 86_400
+
+
+_WORDS_REMEMBERED = 20_000
+
+
+class _Looked(NamedTuple):
+    """What was found out about a text of a question."""
+
+    runs: tuple[str, ...]  # of Chinese, Japanese and Korean characters
+    terms: tuple[str, ...]  # all other words
+    in_bodies: Mapping[str, Query]  # a single word's query in each language that has it
+
+    @property
+    def is_word(self) -> bool:
+        return len(self.terms) == 1
 
 
 class Asking:
-    """Questions for one index: its schema, its analyzers, the languages that occur in it."""
+    """Questions for one state of one index."""
 
-    def __init__(self, schema: tantivy.Schema, analyzers: Mapping[str, tantivy.TextAnalyzer]) -> None:
-        self._schema, self._analyzers = schema, analyzers
+    def __init__(
+        self,
+        schema: tantivy.Schema,
+        analyzers: Mapping[str, tantivy.TextAnalyzer],
+        searcher: tantivy.Searcher,
+    ) -> None:
+        self._schema, self._analyzers, self._searcher = schema, analyzers, searcher
+        self._bodies = [name for name in BODY_FIELDS if searcher.terms_with_prefix(name, "", limit=1)]
+        self._looked = lru_cache(_WORDS_REMEMBERED)(self._look)
         self._restrictions: dict[str, Callable[[str], Query]] = {
-            "site": lambda value: self._exactly("site", value.lower().strip(".")),
-            "lang": lambda value: self._exactly("language", value.lower()),
-            "near": lambda value: self._exactly("crawler", value),
+            "site": lambda value: self._term("site", value.lower().strip(".")),
+            "lang": lambda value: self._term("language", value.lower()),
+            "near": lambda value: self._term("crawler", value),
             "inurl": lambda value: self._together("address", value),
             "intitle": lambda value: self._together("title", value),
             "after": lambda value: self._dated(lower=seconds_at(value)),
@@ -37,69 +61,116 @@ class Asking:
         }
 
     def query(self, question: Question) -> Query:
-        return self._of(question.asked)
+        parts = question.asked.parts
+        clauses = [
+            (Occur.MustNot, self._anywhere(part.part))
+            if isinstance(part, Not)
+            else (Occur.Must, self._of(part, ""))
+            for part in parts
+            if isinstance(part, Not) or self._bodies_of(part) is None
+        ]
+        worded = [
+            part for part in parts if not isinstance(part, Not) and self._bodies_of(part) is not None
+        ]
+        if worded:
+            clauses.append((Occur.Must, self._anywhere(All(tuple(worded)))))
+            clauses += [(Occur.Should, lift) for part in worded for lift in self._lifts(part)]
+        return _combined(clauses)
 
-    def _of(self, part: Part) -> Query:
+    def _lifts(self, part: Part) -> list[Query]:
+        """What makes a page better that is found anyway: that it is called so."""
+        if isinstance(part, All | Either):
+            return [lift for inner in part.parts for lift in self._lifts(inner)]
+        if not isinstance(part, Words):
+            return []
+        return [
+            Query.boost_query(self._term(NAMES, term), NAMES_BOOST)
+            for term in self._looked(part.text).terms
+        ]
+
+    def _anywhere(self, part: Part) -> Query:
+        """The part in whichever language."""
+        bodies = self._bodies_of(part)
+        if bodies is None:
+            return self._of(part, "")
+        return _either([self._of(part, body) for body in self._bodies if body in bodies])
+
+    def _bodies_of(self, part: Part) -> frozenset[str] | None:
+        """The fields in which the part may be found; None where the field does not matter."""
+        match part:
+            case Words(text=text):
+                looked = self._looked(text)
+                return frozenset(looked.in_bodies) if looked.is_word else None
+            case Not():
+                return None
+            case All() | Either():
+                known = [
+                    bodies for inner in part.parts if (bodies := self._bodies_of(inner)) is not None
+                ]
+                if not known:
+                    return None
+                joined = frozenset.intersection if isinstance(part, All) else frozenset.union
+                return joined(*known)
+        return None
+
+    def _of(self, part: Part, body: str) -> Query:
         match part:
             case Words():
-                return self._words(part)
+                return self._words(part, body)
             case Restriction():
                 return Query.const_score_query(self._restrictions[part.field](part.value), 0.0)
             case Not():
-                return Query.boolean_query(
-                    [(Occur.Must, Query.all_query()), (Occur.MustNot, self._of(part.part))]
-                )
+                return _combined([(Occur.MustNot, self._anywhere(part.part))])
             case Either():
-                return Query.boolean_query([(Occur.Should, self._of(inner)) for inner in part.parts])
+                return _either([self._of(inner, body) for inner in part.parts])
             case All():
-                return self._all(part)
+                return _combined(
+                    [
+                        (Occur.MustNot, self._anywhere(inner.part))
+                        if isinstance(inner, Not)
+                        else (Occur.Must, self._of(inner, body))
+                        for inner in part.parts
+                    ]
+                )
 
-    def _all(self, part: All) -> Query:
-        """What must not be stands beside what must: one query, not a set taken from all pages."""
-        if not part.parts:
-            return Query.empty_query()
-        clauses = [
-            (Occur.MustNot, self._of(inner.part))
-            if isinstance(inner, Not)
-            else (Occur.Must, self._of(inner))
-            for inner in part.parts
-        ]
-        if all(isinstance(inner, Not) for inner in part.parts):
-            clauses.append((Occur.Must, Query.const_score_query(Query.all_query(), 0.0)))
-        return Query.boolean_query(clauses)
+    def _words(self, part: Words, body: str) -> Query:
+        looked = self._looked(part.text)
+        if looked.is_word and not looked.runs:
+            return looked.in_bodies.get(body) or Query.empty_query()
+        clauses = [(Occur.Must, self._characters(run)) for run in looked.runs]
+        if looked.is_word:
+            clauses.append((Occur.Must, looked.in_bodies.get(body) or Query.empty_query()))
+        elif looked.terms:
+            clauses.append((Occur.Must, self._phrase(looked.terms)))
+        return _combined(clauses)
 
-    def _words(self, part: Words) -> Query:
-        terms = self._analyzers["words"].analyze(part.text)
-        clauses = [self._characters(run) for run in cjk_runs(part.text)]
-        plain = [term for term in terms if not cjk_runs(term)]
-        if len(plain) == 1:
-            clauses.append(self._word(plain[0], part.text))
-        elif plain:
-            clauses.append(self._phrase(plain))
-        return _every(clauses)
+    def _look(self, text: str) -> _Looked:
+        runs = tuple(cjk_runs(text))
+        terms = tuple(
+            term for term in self._analyzers["words"].analyze(text) if not runs or not cjk_runs(term)
+        )
+        return _Looked(runs, terms, self._in_bodies(text) if len(terms) == 1 else {})
 
-    def _word(self, term: str, written: str) -> Query:
-        fields = [Query.boost_query(self._term(field, term), boost) for field, boost in BOOSTS.items()]
-        for name, field in sorted(
-            {(STEMMED[language], STEM_FIELDS[language]) for language in STEM_FIELDS}
-        ):
-            fields += [
-                Query.boost_query(self._term(field, stem), STEM_BOOST)
-                for stem in self._analyzers[f"stems_{name}"].analyze(written)[:1]
-            ]
-        return Query.disjunction_max_query(fields, _TIE_BREAKER)
+    def _in_bodies(self, word: str) -> dict[str, Query]:
+        found = {}
+        for body in self._bodies:
+            stems = self._analyzers[analyzer_of(body)].analyze(word)
+            stem = next((stem for stem in stems if not cjk_runs(stem)), None)
+            if stem and self._searcher.doc_freq(body, stem):
+                found[body] = self._term(body, stem)
+        return found
 
-    def _phrase(self, terms: list[str]) -> Query:
+    def _phrase(self, terms: Sequence[str]) -> Query:
         """`well-known` and "well known" alike: the words in this order, together."""
         fields = [
             Query.boost_query(Query.phrase_query(self._schema, field, list(terms)), boost)
-            for field, boost in BOOSTS.items()
+            for field, boost in PHRASE_BOOSTS.items()
         ]
         return Query.disjunction_max_query(fields, _TIE_BREAKER)
 
     def _characters(self, run: str) -> Query:
         pairs = [run[at : at + 2] for at in range(len(run) - 1)] or [run]
-        return _every([self._term("cjk", pair) for pair in dict.fromkeys(pairs)])
+        return _combined([(Occur.Must, self._term("cjk", pair)) for pair in dict.fromkeys(pairs)])
 
     def _together(self, field: str, value: str) -> Query:
         terms = self._analyzers["words"].analyze(value)
@@ -121,18 +192,24 @@ class Asking:
             include_upper=upper is None,
         )
 
-    def _exactly(self, field: str, value: str) -> Query:
-        return self._term(field, value)
-
     def _term(self, field: str, value: str) -> Query:
         return Query.term_query(self._schema, field, value)
 
 
-def _every(clauses: list[Query]) -> Query:
+def _combined(clauses: list[tuple[Occur, Query]]) -> Query:
+    """What must not be stands beside what must; alone, it is taken from all pages."""
     if not clauses:
         return Query.empty_query()
-    return (
-        clauses[0]
-        if len(clauses) == 1
-        else Query.boolean_query([(Occur.Must, clause) for clause in clauses])
-    )
+    if all(occur == Occur.MustNot for occur, _ in clauses):
+        clauses = [*clauses, (Occur.Must, Query.const_score_query(Query.all_query(), 0.0))]
+    elif len(clauses) == 1:
+        return clauses[0][1]
+    return Query.boolean_query(clauses)
+
+
+def _either(queries: list[Query]) -> Query:
+    if not queries:
+        return Query.empty_query()
+    if len(queries) == 1:
+        return queries[0]
+    return Query.boolean_query([(Occur.Should, query) for query in queries])

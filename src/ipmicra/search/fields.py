@@ -3,8 +3,11 @@
 Law: analyzers are registered at every opening, for writing and for reading alike; a term in a question is
 cut by the same analyzer as the text it is looked for in.
 
-Each text is there unstemmed (`title`, `headings`, `anchors`, `text`), and all of it once more stemmed by
-the page's language (`stem_en`, ...). Chinese, Japanese and Korean text is there as n-grams of one and two
+All of a page is in the one field of its language (`stem_english`, ...; `plain` where there is no stemmer),
+stemmed, what counts more as often as it counts more: BM25 over that is BM25F (Robertson, Zaragoza and Taylor
+2004), and a word is one look-up. What a page is called is there once more: a page is lifted by the words
+that name it. Phrases and spelling use the same texts unstemmed and apart (`title`,
+`headings`, `anchors`, `text`). Chinese, Japanese and Korean text is there as n-grams of one and two
 characters.
 """
 
@@ -17,6 +20,7 @@ from urllib.parse import unquote
 import tantivy
 
 from ipmicra.crawler.extraction.page import Page
+from ipmicra.search.keys import names_of, site_of
 
 STEMMED = {
     "ar": "arabic", "da": "danish", "nl": "dutch", "en": "english", "fi": "finnish", "fr": "french",
@@ -24,7 +28,14 @@ STEMMED = {
     "pt": "portuguese", "ro": "romanian", "ru": "russian", "es": "spanish", "sv": "swedish", "ta": "tamil",
     "tr": "turkish",
 }  # fmt: skip
-STEM_FIELDS = {language: f"stem_{name}" for language, name in STEMMED.items()}
+PLAIN = "plain"  # the field of pages whose language has no stemmer
+BODY_FIELDS = (PLAIN, *sorted({f"stem_{name}" for name in STEMMED.values()}))
+NAMES = "names"  # what a page is called, by itself (twice) and by those who link to it
+WEIGHTS = {
+    "title": 2,
+    "headings": 1,
+    "anchors": 2,
+}  # how often beside the text, which holds headings once
 WORD_CHARACTERS_MAX = 64
 
 _CJK = re.compile("[\u2e80-\u303f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
@@ -41,18 +52,32 @@ def schema() -> tantivy.Schema:
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
     for name in ("title", "headings", "anchors", "text", "address"):
         builder.add_text_field(name, tokenizer_name="words", index_option="position")
-    for name, field in sorted({(STEMMED[language], field) for language, field in STEM_FIELDS.items()}):
-        builder.add_text_field(field, tokenizer_name=f"stems_{name}", index_option="position")
+    for name in BODY_FIELDS:
+        builder.add_text_field(name, tokenizer_name=analyzer_of(name), index_option="freq")
+    builder.add_text_field(NAMES, tokenizer_name="words", index_option="freq")
     builder.add_text_field("cjk", tokenizer_name="characters", index_option="freq")
     return builder.build()
 
 
 def analyzers() -> dict[str, tantivy.TextAnalyzer]:
     """By the names that the schema uses."""
-    cut = {"words": _words().build(), "characters": _characters()}
-    for name in set(STEMMED.values()):
-        cut[f"stems_{name}"] = _words(fold=False).filter(tantivy.Filter.stemmer(name)).build()
+    cut = {
+        "words": _lower_words().filter(tantivy.Filter.ascii_fold()).build(),
+        "characters": _characters(),
+    }
+    for name in sorted(set(STEMMED.values())):
+        stemming = _lower_words().filter(tantivy.Filter.stemmer(name))
+        cut[f"stem_{name}"] = stemming.filter(tantivy.Filter.ascii_fold()).build()
     return cut
+
+
+def body_field(language: str) -> str:
+    """The field that holds all of a page in this language."""
+    return f"stem_{STEMMED[language]}" if language in STEMMED else PLAIN
+
+
+def analyzer_of(field: str) -> str:
+    return "words" if field == PLAIN else field
 
 
 def register_analyzers(index: tantivy.Index) -> dict[str, tantivy.TextAnalyzer]:
@@ -62,12 +87,11 @@ def register_analyzers(index: tantivy.Index) -> dict[str, tantivy.TextAnalyzer]:
     return cut
 
 
-def _words(fold: bool = True) -> tantivy.TextAnalyzerBuilder:
+def _lower_words() -> tantivy.TextAnalyzerBuilder:
     builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
-    builder = builder.filter(tantivy.Filter.remove_long(WORD_CHARACTERS_MAX)).filter(
+    return builder.filter(tantivy.Filter.remove_long(WORD_CHARACTERS_MAX)).filter(
         tantivy.Filter.lowercase()
     )
-    return builder.filter(tantivy.Filter.ascii_fold()) if fold else builder
 
 
 def _characters() -> tantivy.TextAnalyzer:
@@ -101,32 +125,16 @@ def document(
 
 
 def _add_text(entry: tantivy.Document, page: Page, anchors: Sequence[str]) -> None:
+    headings = "\n".join(page.headings)
+    linked = "\n".join(anchors)
     entry.add_text("title", page.title)
-    entry.add_text("headings", "\n".join(page.headings))
-    entry.add_text("anchors", "\n".join(anchors))
-    entry.add_text("text", page.text)
-    whole = "\n".join((page.title, page.description, page.text, *anchors))
-    if page.language in STEM_FIELDS:
-        entry.add_text(STEM_FIELDS[page.language], whole)
-    else:
-        entry.add_text("text", page.description)
-    characters = cjk_runs(whole)
-    for run in characters:
+    entry.add_text("headings", headings)
+    entry.add_text(NAMES, f"{page.title}\n{page.title}\n{linked}")
+    entry.add_text("anchors", linked)
+    entry.add_text("text", f"{page.text}\n{page.description}")
+    weighted = [page.title] * WEIGHTS["title"] + [headings] * WEIGHTS["headings"]
+    weighted += [linked] * WEIGHTS["anchors"] + [page.description, page.text]
+    whole = "\n".join(weighted)
+    entry.add_text(body_field(page.language), whole)
+    for run in cjk_runs(whole):
         entry.add_text("cjk", run)
-
-
-def site_of(url: str) -> str:
-    """The site's name, without port."""
-    authority = url.partition("//")[2].partition("/")[0].partition("?")[0].rpartition("@")[2]
-    name = (
-        authority.partition("]")[0] + "]" if authority.startswith("[") else authority.partition(":")[0]
-    )
-    return name.lower()
-
-
-def names_of(site: str) -> list[str]:
-    """A site's name and those it lies under: `site:example.org` finds docs.example.org."""
-    if site.startswith("[") or site.replace(".", "").isdigit():
-        return [site]
-    labels = site.split(".")
-    return [".".join(labels[start:]) for start in range(len(labels))]

@@ -7,35 +7,32 @@ later one.
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
-import zstandard
-
 from ipmicra.crawler.extraction.page import Page
-from ipmicra.errors import HostFault
+from ipmicra.errors import HostFault, OperatorFault
+from ipmicra.search import links
+from ipmicra.search.kept_page import KeptPage, facts_of, kept, page_of, texts_of
+from ipmicra.search.keys import key_of
+from ipmicra.search.links import Links
 
-_SCHEMA = """
+VERSION = 2
+_MAPPED_BYTES = 4 << 30  # of the file, read without copying
+_SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS packages (
     crawler TEXT NOT NULL, sequence INTEGER NOT NULL, digest TEXT NOT NULL,
     PRIMARY KEY (crawler, sequence, digest)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS pages (
     id INTEGER PRIMARY KEY, key INTEGER NOT NULL UNIQUE, url TEXT NOT NULL, crawler TEXT NOT NULL,
-    visit INTEGER NOT NULL, fetched_at_ms INTEGER NOT NULL, content BLOB, dirty INTEGER NOT NULL DEFAULT 1);
+    visit INTEGER NOT NULL, fetched_at_ms INTEGER NOT NULL, dirty INTEGER NOT NULL DEFAULT 1,
+    facts BLOB, head BLOB, rest BLOB, links BLOB);
 CREATE INDEX IF NOT EXISTS dirty_pages ON pages (id) WHERE dirty;
-CREATE TABLE IF NOT EXISTS links (
-    target INTEGER NOT NULL, source INTEGER NOT NULL, site INTEGER NOT NULL, text TEXT NOT NULL,
-    PRIMARY KEY (target, source)) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS links_by_source ON links (source);
+{links.SCHEMA}
+PRAGMA user_version = {VERSION};
 """
-LINKS_OF_A_PAGE_MAX = 500  # that lend their text and authority
-ANCHORS_MAX = 30  # different texts of links to one page
-_decode = msgspec.msgpack.Decoder(Page).decode
-_encode = msgspec.msgpack.Encoder().encode
 
 
 class Entry(NamedTuple):
@@ -44,21 +41,48 @@ class Entry(NamedTuple):
     identity: int
     url: str
     crawler: str
-    visit: int
     fetched_at_ms: int
     page: Page | None
+
+
+class Shown(NamedTuple):
+    """What a hit shows. `page` comes without text and links; `head` is the text's beginning."""
+
+    identity: int
+    url: str
+    crawler: str
+    fetched_at_ms: int
+    page: Page
+    head: str
 
 
 class Ledger:
     def __init__(self, path: Path) -> None:
         try:
             self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-            self._database.execute("PRAGMA journal_mode = WAL")
-            self._database.execute("PRAGMA synchronous = NORMAL")
-            self._database.execute("PRAGMA busy_timeout = 10000")
-            self._database.executescript(_SCHEMA)
+            self._prepare(path)
         except sqlite3.Error as error:
             raise HostFault(f"opening the ledger of the index {path}: {error}") from error
+        self.links = Links(self._database)
+
+    def _prepare(self, path: Path) -> None:
+        execute = self._database.execute
+        tables, version = (
+            execute("SELECT count(*) FROM sqlite_schema").fetchone()[0],
+            execute("PRAGMA user_version").fetchone()[0],
+        )
+        if tables and version != VERSION:
+            self._database.close()
+            raise OperatorFault(
+                f"opening the ledger of the index {path}: it has format {version}, this program writes "
+                f"{VERSION}; remove the folder {path.parent}, it is made anew from the packages"
+            )
+        execute("PRAGMA journal_mode = WAL")
+        execute("PRAGMA synchronous = NORMAL")
+        execute("PRAGMA busy_timeout = 10000")
+        execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
+        if not tables:
+            self._database.executescript(_SCHEMA)
 
     def begin(self) -> None:
         self._database.execute("BEGIN IMMEDIATE")
@@ -84,104 +108,67 @@ class Ledger:
 
         A crawler that took a page over without its history counts visits anew: then the clock decides.
         """
-        content = None if page is None else _packed(page)
+        content = (None,) * 4 if page is None else kept(page)
         changed = self._database.execute(
-            "INSERT INTO pages (key, url, crawler, visit, fetched_at_ms, content) VALUES (?, ?, ?, ?, ?, ?) "
-            "ON CONFLICT (key) DO UPDATE SET crawler = excluded.crawler, visit = excluded.visit, "
-            "fetched_at_ms = excluded.fetched_at_ms, content = excluded.content, dirty = 1 "
-            "WHERE CASE WHEN excluded.crawler = pages.crawler THEN excluded.visit > pages.visit "
-            "ELSE excluded.fetched_at_ms > pages.fetched_at_ms END",
-            (key_of(url), url, crawler, visit, fetched_at_ms, content),
+            "INSERT INTO pages (key, url, crawler, visit, fetched_at_ms, facts, head, rest, links)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            " ON CONFLICT (key) DO UPDATE SET crawler = excluded.crawler, visit = excluded.visit,"
+            " fetched_at_ms = excluded.fetched_at_ms, facts = excluded.facts, head = excluded.head,"
+            " rest = excluded.rest, links = excluded.links, dirty = 1"
+            " WHERE CASE WHEN excluded.crawler = pages.crawler THEN excluded.visit > pages.visit"
+            " ELSE excluded.fetched_at_ms > pages.fetched_at_ms END",
+            (key_of(url), url, crawler, visit, fetched_at_ms, *content),
         )
         if not changed.rowcount:
             return False
-        self._replace_links(url, page)
-        return True
-
-    def _replace_links(self, url: str, page: Page | None) -> None:
-        source, site = key_of(url), key_of(_site(url))
-        self._mark_targets(source)
-        self._database.execute("DELETE FROM links WHERE source = ?", (source,))
-        if page is None or page.robots.nofollow:
-            return
-        rows = [
-            (key_of(link.url), source, site, link.text[:120])
-            for link in page.links[:LINKS_OF_A_PAGE_MAX]
-            if "nofollow" not in link.rel and link.url != url
-        ]
-        self._database.executemany("INSERT OR IGNORE INTO links VALUES (?, ?, ?, ?)", rows)
-        self._mark_targets(source)
-
-    def _mark_targets(self, source: int) -> None:
-        self._database.execute(
-            "UPDATE pages SET dirty = 1 WHERE NOT dirty AND content IS NOT NULL AND key IN "
-            "(SELECT target FROM links WHERE source = ?)",
-            (source,),
+        self._database.executemany(
+            "UPDATE pages SET dirty = 1 WHERE key = ? AND NOT dirty AND facts IS NOT NULL",
+            [(target,) for target in self.links.replace(url, page)],
         )
+        return True
 
     def dirty(self) -> Iterable[Entry]:
         """Pages whose entry in the index is not up to date."""
-        rows = self._database.execute(f"{_SELECT} WHERE dirty ORDER BY id")
-        return (_entry(row) for row in rows)
+        rows = self._database.execute(
+            "SELECT id, url, crawler, fetched_at_ms, facts, head, rest, links FROM pages"
+            " WHERE dirty ORDER BY id"
+        )
+        return (
+            Entry(identity, url, crawler, fetched_at_ms, _page(content))
+            for identity, url, crawler, fetched_at_ms, *content in rows
+        )
 
     def clean(self, identities: Sequence[int]) -> None:
         rows = [(identity,) for identity in identities]
         self._database.executemany("UPDATE pages SET dirty = 0 WHERE id = ?", rows)
 
-    def entries(self, identities: Sequence[int]) -> dict[int, Entry]:
+    def shown(self, identities: Sequence[int]) -> dict[int, Shown]:
+        """Those of the pages that are there."""
         marks = ",".join("?" * len(identities))
-        rows = self._database.execute(f"{_SELECT} WHERE id IN ({marks})", identities)
-        return {row[0]: _entry(row) for row in rows}
-
-    def anchors(self, url: str) -> list[str]:
-        """What links to the page call it, what most of them say first."""
         rows = self._database.execute(
-            "SELECT text FROM links WHERE target = ? AND text != '' "
-            "GROUP BY text ORDER BY count(*) DESC, text LIMIT ?",
-            (key_of(url), ANCHORS_MAX),
-        )
-        return [text for (text,) in rows]
+            f"SELECT id, url, crawler, fetched_at_ms, facts, head FROM pages WHERE id IN ({marks})",  # noqa: S608
+            identities,
+        ).fetchall()
+        return {
+            identity: Shown(identity, url, crawler, fetched_at_ms, facts_of(facts), head)
+            for (identity, url, crawler, fetched_at_ms, facts, _), head in zip(
+                rows, texts_of(row[-1] for row in rows), strict=True
+            )
+            if facts is not None
+        }
 
-    def linking(self, url: str) -> tuple[int, int]:
-        """How many other sites, and how many pages of its own site, link to the page."""
-        row = self._database.execute(
-            "SELECT count(DISTINCT nullif(site, :own)), count(*) FILTER (WHERE site = :own) FROM links "
-            "WHERE target = :target",
-            {"own": key_of(_site(url)), "target": key_of(url)},
-        ).fetchone()
-        return row[0], row[1]
+    def rest(self, identity: int) -> str:
+        """The text of a page behind its head."""
+        row = self._database.execute("SELECT rest FROM pages WHERE id = ?", (identity,)).fetchone()
+        return texts_of(row)[0] if row else ""
 
     def page_count(self) -> int:
-        count: int = self._database.execute(
-            "SELECT count(*) FROM pages WHERE content IS NOT NULL"
-        ).fetchone()[0]
-        return count
+        row = self._database.execute("SELECT count(*) FROM pages WHERE facts IS NOT NULL").fetchone()
+        return int(row[0])
 
     def close(self) -> None:
         self._database.close()
 
 
-_SELECT = "SELECT id, url, crawler, visit, fetched_at_ms, content FROM pages"
-
-
-def key_of(text: str) -> int:
-    """63 bits of a URL or a site's name: small keys make small indexes."""
-    return (
-        int.from_bytes(hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "big")
-        >> 1
-    )
-
-
-def _site(url: str) -> str:
-    return url.partition("//")[2].partition("/")[0]
-
-
-def _packed(page: Page) -> bytes:
-    kept = msgspec.structs.replace(page, links=[])
-    return zstandard.ZstdCompressor(level=3).compress(_encode(kept))
-
-
-def _entry(row: tuple[int, str, str, int, int, bytes | None]) -> Entry:
-    identity, url, crawler, visit, fetched_at_ms, content = row
-    page = None if content is None else _decode(zstandard.ZstdDecompressor().decompress(content))
-    return Entry(identity, url, crawler, visit, fetched_at_ms, page)
+def _page(columns: list[bytes]) -> Page | None:
+    return None if not columns[0] else page_of(KeptPage(*columns))

@@ -7,19 +7,23 @@ site shows its best results and says how many more there are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
+
+import numpy as np
 
 ALIKE_BITS_MAX = 3  # of 64, as Manku, Jain and Das Sarma (2007) found for web pages
 AUTHORITY_WEIGHT = 0.1
 
 
-class Candidate(NamedTuple):
-    identity: int
-    score: float
-    similarity: int
-    site: int
-    authority: float
+class Candidates(NamedTuple):
+    """Columns of equal length, a row a page."""
+
+    identity: Sequence[int]
+    score: Sequence[float]
+    similarity: Sequence[int]
+    site: Sequence[int]
+    authority: Sequence[float]
 
 
 class Ranked(NamedTuple):
@@ -29,60 +33,42 @@ class Ranked(NamedTuple):
     more_from_site: int
 
 
-def ranked(candidates: Sequence[Candidate], per_site: int) -> list[Ranked]:
-    lifted = sorted(
-        (
-            Candidate(one.identity, _lifted(one), one.similarity, one.site, one.authority)
-            for one in candidates
-        ),
-        key=lambda candidate: (-candidate.score, candidate.identity),
-    )
-    kept, folded = _without_near_duplicates(lifted)
+def ranked(candidates: Candidates, per_site: int, until: int) -> list[Ranked]:
+    """The best `until` results, or all there are."""
+    lifted = [
+        score * (1 + AUTHORITY_WEIGHT * authority)
+        for score, authority in zip(candidates.score, candidates.authority, strict=True)
+    ]
+    order = sorted(range(len(lifted)), key=lambda at: (-lifted[at], candidates.identity[at]))
+    kept, folded = _without_near_duplicates(order, candidates.similarity)
+    left = Counter([candidates.site[at] for at in kept])
     shown: Counter[int] = Counter()
-    of_site = Counter(candidate.site for candidate in kept)
-    results = []
-    for candidate in kept:
-        shown[candidate.site] += 1
-        if per_site and shown[candidate.site] > per_site:
+    results: list[Ranked] = []
+    for at in kept:
+        site = candidates.site[at]
+        shown[site] += 1
+        if per_site and shown[site] > per_site:
             continue
-        more = (
-            of_site[candidate.site] - per_site if per_site and shown[candidate.site] == per_site else 0
-        )
-        results.append(
-            Ranked(candidate.identity, candidate.score, folded[candidate.identity], max(more, 0))
-        )
+        more = max(left[site] - per_site, 0) if shown[site] == per_site else 0
+        results.append(Ranked(candidates.identity[at], lifted[at], folded[at], more))
+        if len(results) == until:
+            break
     return results
 
 
-def _lifted(candidate: Candidate) -> float:
-    return candidate.score * (1 + AUTHORITY_WEIGHT * candidate.authority)
-
-
-def _without_near_duplicates(candidates: Sequence[Candidate]) -> tuple[list[Candidate], Counter[int]]:
-    """Of four quarters of two hashes at most three bits apart one is equal: only those are compared."""
-    kept: list[Candidate] = []
+def _without_near_duplicates(
+    order: list[int], similarity: Sequence[int]
+) -> tuple[list[int], Counter[int]]:
+    """Who is kept, and how many were folded into each of them. All pairs at once: few are alike."""
+    hashes = np.array([similarity[at] for at in order], dtype=np.uint64)
+    alike = np.bitwise_count(hashes[:, None] ^ hashes) <= ALIKE_BITS_MAX
+    alike[hashes == 0] = False  # too little text to tell
     folded: Counter[int] = Counter()
-    by_quarter: dict[tuple[int, int], list[Candidate]] = {}
-    for candidate in candidates:
-        quarters = [(shift, candidate.similarity >> shift & 0xFFFF) for shift in (0, 16, 32, 48)]
-        like = _like(candidate, quarters, by_quarter) if candidate.similarity else None
-        if like is not None:
-            folded[like.identity] += 1
-            continue
-        kept.append(candidate)
-        if candidate.similarity:
-            for quarter in quarters:
-                by_quarter.setdefault(quarter, []).append(candidate)
-    return kept, folded
-
-
-def _like(
-    candidate: Candidate,
-    quarters: Sequence[tuple[int, int]],
-    by_quarter: Mapping[tuple[int, int], Sequence[Candidate]],
-) -> Candidate | None:
-    for quarter in quarters:
-        for other in by_quarter.get(quarter, ()):
-            if (other.similarity ^ candidate.similarity).bit_count() <= ALIKE_BITS_MAX:
-                return other
-    return None
+    if np.count_nonzero(alike) <= np.count_nonzero(hashes):
+        return order, folded
+    away: set[int] = set()
+    for better, worse in np.argwhere(np.triu(alike, 1)).tolist():
+        if better not in away and worse not in away:
+            away.add(worse)
+            folded[order[better]] += 1
+    return [at for place, at in enumerate(order) if place not in away], folded

@@ -80,11 +80,16 @@ def serve(
     intake = threading.Thread(target=_keep_fresh, args=(data_folder, index, stop, complain, pause_s))
     intake.start()
     try:
-        uvicorn.run(application(index), host=address, port=port, log_level="warning", access_log=False)
+        answering(index, address, port)
     finally:
         stop.set()
         intake.join()
         index.close()
+
+
+def answering(index: TantivyIndex, address: str, port: int) -> None:
+    """Answer from an index as it is, until interrupted."""
+    uvicorn.run(application(index), host=address, port=port, log_level="warning", access_log=False)
 
 
 def _keep_fresh(

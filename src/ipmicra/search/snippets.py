@@ -6,22 +6,91 @@ Law: pure; everything is escaped but the `<mark>` put here. A text of any length
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Sequence
 
 SNIPPET_CHARACTERS = 240
-_PLACES_OF_A_WORD = 40
+_PLACES_OF_A_WORD = 4  # in each way of writing it
+_ENDING_CHARACTERS_MAX = 4  # by which a form of a word may be longer than what was looked for
 _CUT = "…"
+_BEGIN, _END = "\x02", "\x03"  # stand for the marks until everything is escaped
+_FORBIDDEN = str.maketrans(dict.fromkeys(_BEGIN + _END, " "))
 
 
-def snippet(text: str, words: Sequence[str], otherwise: str = "") -> str:
-    """`otherwise` (a description) is shown where no word occurs in the text."""
-    stems = _stems(words)
-    wanted = _pattern(stems)
-    places = _places(text, stems)
-    if not places:
-        return _marked(_shortened(otherwise or text[:SNIPPET_CHARACTERS]), wanted)
-    return _marked(_window(text, _best_start(places)), wanted)
+class Marker:
+    """Marks the words of one question in any number of texts."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._stems = _stems(words)
+        self._ways = [(way, stem) for stem in self._stems for way in _ways(stem)]
+
+    def snippet(self, text: str, otherwise: str = "") -> str:
+        """`otherwise` (a description) is shown where no word occurs in the text."""
+        places = self._places(text)
+        if not places:
+            return self._marked(_shortened(otherwise or text[:SNIPPET_CHARACTERS]))
+        return self._marked(_window(text, _best_start(places)))
+
+    def occurs_in(self, text: str) -> bool:
+        return bool(self._places(text))
+
+    def _places(self, text: str) -> list[tuple[int, str]]:
+        """Where words begin with a stem; searching for plain strings is C's work.
+
+        Lowering a whole text costs more than looking for a word as it is usually written, in each way.
+        """
+        places = _found(text, self._ways) or _found(_lower(text), [(one, one) for one in self._stems])
+        places.sort()
+        return places
+
+    def _marked(self, text: str) -> str:
+        text = text.translate(_FORBIDDEN) if _BEGIN in text or _END in text else text
+        pieces, at = [], 0
+        for begin, end in self._spans(text):
+            if begin >= at:
+                pieces += [text[at:begin], _BEGIN, text[begin:end], _END]
+                at = end
+        escaped = html.escape("".join([*pieces, text[at:]]))
+        return escaped.replace(_BEGIN, "<mark>").replace(_END, "</mark>") if pieces else escaped
+
+    def _spans(self, text: str) -> list[tuple[int, int]]:
+        lower = _lower(text)
+        spans: list[tuple[int, int]] = []
+        for stem in self._stems:
+            at = lower.find(stem)
+            while at >= 0:
+                end = _end_of_word(lower, at, stem)
+                if end:
+                    spans.append((at, end))
+                at = lower.find(stem, at + len(stem))
+        return sorted(spans)
+
+
+def _ways(stem: str) -> tuple[str, ...]:
+    return (stem,) if _is_cjk(stem) else (stem, stem.capitalize(), stem.upper())
+
+
+def _found(text: str, ways: Sequence[tuple[str, str]]) -> list[tuple[int, str]]:
+    places: list[tuple[int, str]] = []
+    for way, stem in ways:
+        at, left = text.find(way), _PLACES_OF_A_WORD
+        while at >= 0 and left:
+            if not at or not text[at - 1].isalnum() or _is_cjk(stem):
+                places.append((at, stem))
+            at, left = text.find(way, at + 1), left - 1
+    return places
+
+
+def _end_of_word(lower: str, at: int, stem: str) -> int:
+    """Where the form of `stem` at `at` ends; 0 where it is another word."""
+    end = at + len(stem)
+    if _is_cjk(stem):
+        return end
+    if at and lower[at - 1].isalnum():
+        return 0
+    last = min(end + _ENDING_CHARACTERS_MAX + 1, len(lower))
+    while end < last and lower[end].isalnum():
+        end += 1
+    return end if end - at - len(stem) <= _ENDING_CHARACTERS_MAX else 0
 
 
 def _stems(words: Sequence[str]) -> list[str]:
@@ -30,46 +99,26 @@ def _stems(words: Sequence[str]) -> list[str]:
     return [word[: max(3, len(word) - 2)] if len(word) > 4 else word for word in cleaned if word]
 
 
-def _pattern(stems: Sequence[str]) -> re.Pattern[str] | None:
-    if not stems:
-        return None
-    choices = [
-        re.escape(stem) if _is_cjk(stem) else rf"(?<!\w){re.escape(stem)}\w{{0,4}}(?!\w)"
-        for stem in sorted(stems, key=len, reverse=True)
-    ]
-    return re.compile("|".join(choices), re.IGNORECASE)
-
-
 def _is_cjk(word: str) -> bool:
     return max(word) > "\u2e7f"
 
 
-def _places(text: str, stems: Sequence[str]) -> list[tuple[int, str]]:
-    """Where words begin with a stem; searching for plain strings is C's work."""
+def _lower(text: str) -> str:
     lower = text.lower()
-    if len(lower) != len(text):  # a few letters grow in lower case
-        lower = text
-    places: list[tuple[int, str]] = []
-    for stem in stems:
-        at = lower.find(stem)
-        for _ in range(_PLACES_OF_A_WORD):
-            if at < 0:
-                break
-            if not at or not lower[at - 1].isalnum() or _is_cjk(stem):
-                places.append((at, stem))
-            at = lower.find(stem, at + 1)
-    return sorted(places)
+    return lower if len(lower) == len(text) else text  # a few letters grow in lower case
 
 
 def _best_start(places: list[tuple[int, str]]) -> int:
-    """Where a window holds the most different words, then the most of them; the first such."""
-    best, best_start = (0, 0), places[0][0]
+    """Where a window holds the most different words; the first such."""
+    words = len({word for _, word in places})
+    best, best_start = 1, places[0][0]
     for number, (start, _) in enumerate(places):
-        within = [
-            word for at, word in places[number : number + 12] if at < start + SNIPPET_CHARACTERS - 40
-        ]
-        if (len(set(within)), len(within)) > best:
-            best, best_start = (len(set(within)), len(within)), start
+        if best == words:
+            break
+        until = start + SNIPPET_CHARACTERS - 40
+        within = len({word for at, word in places[number : number + 12] if at < until})
+        if within > best:
+            best, best_start = within, start
     return best_start
 
 
@@ -90,13 +139,3 @@ def _window(text: str, start: int) -> str:
 def _shortened(text: str) -> str:
     folded = " ".join(text[: SNIPPET_CHARACTERS * 4].split())
     return folded if len(folded) <= SNIPPET_CHARACTERS else folded[:SNIPPET_CHARACTERS] + _CUT
-
-
-def _marked(text: str, wanted: re.Pattern[str] | None) -> str:
-    if wanted is None:
-        return html.escape(text)
-    pieces, at = [], 0
-    for match in wanted.finditer(text):
-        pieces += [html.escape(text[at : match.start()]), "<mark>", html.escape(match[0]), "</mark>"]
-        at = match.end()
-    return "".join([*pieces, html.escape(text[at:])])

@@ -1,51 +1,78 @@
 """A question that finds nothing -> the one that was probably meant.
 
 Law: only words that no page has are doubted, and only words that pages have are proposed. The cost is
-capped: a few words, each compared with a bounded part of the dictionary.
+capped: a few words, each looked up once with a typo or two allowed, and a few pages read for how they
+spell it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 import tantivy
+from tantivy import Query
 
 from ipmicra.search.question import Question
 
 _WORDS_MAX = 4
-_NEIGHBOURS_MAX = 20_000  # words of the dictionary that begin alike
-_ENOUGH_RESULTS = 1
-_FIELDS = ("text", "title")
+_PAGES_READ = 8  # of those that have a word like it
+_FIELDS = ("title", "text")
+
+TextsOf = Callable[[list[int]], Iterable[str]]  # the texts of pages
 
 
-def better_spelling(
-    text: str, question: Question, searcher: tantivy.Searcher, analyzer: tantivy.TextAnalyzer, total: int
-) -> str:
-    """The question with its unknown words replaced, or "" where there is nothing to improve."""
-    if total >= _ENOUGH_RESULTS:
+class Spelling:
+    """The words of one index."""
+
+    def __init__(
+        self,
+        schema: tantivy.Schema,
+        searcher: tantivy.Searcher,
+        words: tantivy.TextAnalyzer,
+        texts_of: TextsOf,
+    ) -> None:
+        self._schema, self._searcher, self._words, self._texts_of = schema, searcher, words, texts_of
+
+    def better(self, text: str, question: Question) -> str:
+        """The question with its unknown words replaced, or "" where there is nothing to improve."""
+        better = text
+        for word in question.words()[:_WORDS_MAX]:
+            terms = self._words.analyze(word)
+            if len(terms) != 1 or len(terms[0]) < 3 or self._pages_with(terms[0]):
+                continue
+            better = better.replace(word, self._nearest(terms[0]) or word)
+        return better if better != text else ""
+
+    def _pages_with(self, term: str) -> int:
+        return max(self._searcher.doc_freq(field, term) for field in _FIELDS)
+
+    def _nearest(self, term: str) -> str:
+        """The known word with the fewest edits; of several the commonest."""
+        for edits_max in (1,) if len(term) < 6 else (1, 2):
+            near = {
+                other
+                for field in _FIELDS
+                for other in self._spelt(field, term, edits_max)
+                if edits(term, other, edits_max) <= edits_max
+            }
+            if near:
+                return max(sorted(near), key=self._pages_with)
         return ""
-    better = text
-    for word in question.words()[:_WORDS_MAX]:
-        terms = analyzer.analyze(word)
-        if len(terms) != 1 or len(terms[0]) < 3 or _known(searcher, terms[0]):
-            continue
-        meant = _nearest(searcher, terms[0])
-        if meant:
-            better = better.replace(word, meant)
-    return better if better != text else ""
 
-
-def _known(searcher: tantivy.Searcher, term: str) -> bool:
-    return any(searcher.doc_freq(field, term) for field in _FIELDS)
-
-
-def _nearest(searcher: tantivy.Searcher, term: str) -> str:
-    """The known word with the fewest edits; of several the commonest. Its first letter is believed."""
-    edits_max = 1 if len(term) < 6 else 2
-    best = (edits_max + 1, 0, "")
-    for other, pages in searcher.terms_with_prefix("text", term[0], limit=_NEIGHBOURS_MAX):
-        if abs(len(other) - len(term)) > edits_max:
-            continue
-        best = min(best, (edits(term, other, edits_max), -pages, other))
-    return best[2] if best[0] <= edits_max else ""
+    def _spelt(self, field: str, term: str, edits_max: int) -> set[str]:
+        """The words of a few pages that have one like it."""
+        alike = Query.fuzzy_term_query(
+            self._schema, field, term, distance=edits_max, transposition_cost_one=True
+        )
+        hits = self._searcher.search(alike, _PAGES_READ, count=False).hits
+        pages = self._searcher.fast_field_values("id", [address for _, address in hits])
+        texts = self._texts_of([int(page or 0) for page in pages])
+        return {
+            word
+            for text in texts
+            for word in self._words.analyze(text)
+            if abs(len(word) - len(term)) <= edits_max
+        }
 
 
 def edits(one: str, other: str, edits_max: int) -> int:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import tantivy
 
@@ -19,13 +21,15 @@ from ipmicra.errors import OperatorFault
 from ipmicra.search import fields
 from ipmicra.search.asking import Asking
 from ipmicra.search.contract import Answer, Hit, Request
-from ipmicra.search.ledger import Entry, Ledger, key_of
+from ipmicra.search.kept_page import HEAD_CHARACTERS
+from ipmicra.search.keys import key_of, site_of
+from ipmicra.search.ledger import Entry, Ledger, Shown
 from ipmicra.search.question import Question, parse_question
-from ipmicra.search.ranking import Candidate, Ranked, ranked
-from ipmicra.search.snippets import snippet
-from ipmicra.search.spelling import better_spelling
+from ipmicra.search.ranking import Candidates, Ranked, ranked
+from ipmicra.search.snippets import Marker
+from ipmicra.search.spelling import Spelling
 
-CANDIDATES_MIN = 100  # looked at for folding and re-ranking
+CANDIDATES_MIN = 60  # looked at for folding and re-ranking
 CANDIDATES_MAX = 1_000
 _CANDIDATES_A_RESULT = 3  # of which one or two may be folded away
 LIMIT_MAX = 100
@@ -41,7 +45,7 @@ class TantivyIndex:
         self._schema = fields.schema()
         self._engine = tantivy.Index(self._schema, path=str(folder / "engine"))
         self._analyzers = fields.register_analyzers(self._engine)
-        self._asking = Asking(self._schema, self._analyzers)
+        self._searcher, self._asking = self._view()
         self._ledger = Ledger(folder / "ledger.sqlite")
         self._writer = self._opened_writer(folder) if writable else None
 
@@ -73,39 +77,42 @@ class TantivyIndex:
         self._ledger.begin()
         self._ledger.clean(renewed)
         self._ledger.commit()
-        self._engine.reload()
+        self.reload()
 
     def search(self, request: Request) -> Answer:
         start = time.perf_counter()
         question = parse_question(request.text)
-        searcher = self._engine.searcher()
+        searcher, asking = self._searcher, self._asking
         limit, offset = min(max(request.limit, 0), LIMIT_MAX), max(request.offset, 0)
         depth = min(max(_CANDIDATES_A_RESULT * (offset + limit), CANDIDATES_MIN), CANDIDATES_MAX)
-        found = searcher.search(self._asking.query(question), depth)
-        candidates = _candidates(searcher, found)
-        order = ranked(candidates, request.per_site)
-        hits = self._hits(order[offset : offset + limit], question)
+        found = searcher.search(asking.query(question), depth)
+        order = ranked(_candidates(searcher, found), request.per_site, offset + limit)
         total = int(found.count or 0)  # type: ignore[attr-defined]  # missing in the stubs
         remarks = list(question.remarks)
         if offset + limit > len(order) and total > depth:
             remarks.append(f"only the best {depth} of {total} pages were looked at")
+        better = "" if total else self._spelling(searcher).better(request.text, question)
         return Answer(
-            hits=hits,
+            hits=self._hits(order[offset:], question),
             total=total,
             took_ms=(time.perf_counter() - start) * 1000,
             partial=bool(remarks),
             remarks=remarks,
-            did_you_mean=better_spelling(
-                request.text, question, searcher, self._analyzers["words"], total
-            ),
+            did_you_mean=better,
         )
 
     def page_count(self) -> int:
-        return int(self._engine.searcher().num_docs)
+        return self._searcher.num_docs
 
     def reload(self) -> None:
-        """See what another process has committed."""
+        """See what has been committed, be it by another process."""
         self._engine.reload()
+        self._searcher, self._asking = self._view()
+
+    def _view(self) -> tuple[tantivy.Searcher, Asking]:
+        """What is committed, and questions to it."""
+        searcher = self._engine.searcher()
+        return searcher, Asking(self._schema, self._analyzers, searcher)
 
     def close(self) -> None:
         if self._writer is not None:
@@ -133,53 +140,56 @@ class TantivyIndex:
 
     def _document(self, entry: Entry) -> tantivy.Document:
         assert entry.page is not None
-        other_sites, own_pages = self._ledger.linking(entry.url)
+        links, key, site_key = self._ledger.links, key_of(entry.url), key_of(site_of(entry.url))
+        other_sites, own_pages = links.linking(key, site_key)
+        authority = math.log1p(_OTHER_SITE_WEIGHT * other_sites + own_pages)
         return fields.document(
-            entry.page,
-            entry.identity,
-            entry.crawler,
-            self._ledger.anchors(entry.url),
-            math.log1p(_OTHER_SITE_WEIGHT * other_sites + own_pages),
-            key_of(fields.site_of(entry.url)),
+            entry.page, entry.identity, entry.crawler, links.anchors(key), authority, site_key
         )
 
+    def _spelling(self, searcher: tantivy.Searcher) -> Spelling:
+        return Spelling(self._schema, searcher, self._analyzers["words"], self._texts)
+
+    def _texts(self, identities: list[int]) -> Iterator[str]:
+        return (f"{one.page.title}\n{one.head}" for one in self._ledger.shown(identities).values())
+
     def _hits(self, order: list[Ranked], question: Question) -> list[Hit]:
-        entries = self._ledger.entries([result.identity for result in order])
-        words = question.words()
+        shown = self._ledger.shown([result.identity for result in order])
+        marker = Marker(question.words())
         return [
-            _hit(entries[result.identity], result, words)
+            self._hit(shown[result.identity], result, marker)
             for result in order
-            if result.identity in entries
+            if result.identity in shown
         ]
 
+    def _hit(self, shown: Shown, result: Ranked, marker: Marker) -> Hit:
+        page = shown.page
+        return Hit(
+            url=shown.url,
+            site=site_of(shown.url),
+            title=page.title or shown.url,
+            snippet="" if page.robots.nosnippet else self._snippet(shown, marker),
+            language=page.language,
+            crawler=shown.crawler,
+            fetched_at_ms=shown.fetched_at_ms,
+            published_at_s=page.published_at_s,
+            score=result.score,
+            alike=result.alike,
+            more_from_site=result.more_from_site,
+        )
 
-def _candidates(searcher: tantivy.Searcher, found: tantivy.SearchResult) -> list[Candidate]:
-    scores = [score for score, _ in found.hits]
+    def _snippet(self, shown: Shown, marker: Marker) -> str:
+        """From the head of the text; from the rest where only that has the words."""
+        text = shown.head
+        if len(text) >= HEAD_CHARACTERS and not marker.occurs_in(text):
+            text = self._ledger.rest(shown.identity)
+        return marker.snippet(text, shown.page.description)
+
+
+def _candidates(searcher: tantivy.Searcher, found: tantivy.SearchResult) -> Candidates:
     addresses = [address for _, address in found.hits]
-    columns = [
-        searcher.fast_field_values(name, addresses)
+    identity, similarity, site, authority = (
+        cast("list[int]", searcher.fast_field_values(name, addresses))  # every page has each of them
         for name in ("id", "similarity", "site_key", "authority")
-    ]
-    return [
-        Candidate(int(identity or 0), score, int(similarity or 0), int(site or 0), float(authority or 0))
-        for score, identity, similarity, site, authority in zip(scores, *columns, strict=True)
-    ]
-
-
-def _hit(entry: Entry, result: Ranked, words: list[str]) -> Hit:
-    page = entry.page
-    assert page is not None
-    shown = "" if page.robots.nosnippet else snippet(page.text, words, page.description)
-    return Hit(
-        url=entry.url,
-        site=fields.site_of(entry.url),
-        title=page.title or entry.url,
-        snippet=shown,
-        language=page.language,
-        crawler=entry.crawler,
-        fetched_at_ms=entry.fetched_at_ms,
-        published_at_s=page.published_at_s,
-        score=result.score,
-        alike=result.alike,
-        more_from_site=result.more_from_site,
     )
+    return Candidates(identity, [score for score, _ in found.hits], similarity, site, authority)

@@ -1,0 +1,115 @@
+"""Questions -> how long each of several clients waited for each answer, over HTTP.
+
+Closed loop: every client has one connection and asks again as soon as it has its answer, without a pause;
+so the server is always busy, and a client waits for all the others' questions before its own. All clients
+are one process, which is kept off the server's core.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+CLIENTS = 8
+PORT = 8099
+_SERVER = """
+import sys
+from pathlib import Path
+from ipmicra.search.serving import answering
+from ipmicra.search.tantivy_index import TantivyIndex
+index = TantivyIndex(Path(sys.argv[1]))
+answering(index, "127.0.0.1", int(sys.argv[2]))
+"""
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A search server on a core of its own, where there are two."""
+    cores = sorted(os.sched_getaffinity(0))
+    server = subprocess.Popen([sys.executable, "-c", _SERVER, str(folder), str(PORT)])
+    os.sched_setaffinity(server.pid, {cores[0]})
+    os.sched_setaffinity(0, {cores[-1]})
+    try:
+        _wait_until_it_listens()
+        yield server
+    finally:
+        os.sched_setaffinity(0, cores)
+        server.terminate()
+        server.wait()
+
+
+def waits_ms(path: str, questions: list[str]) -> list[float]:
+    """What the clients waited for all the questions, each asked once."""
+    asked = iter(questions)
+    waits: list[float] = []
+    with selectors.DefaultSelector() as selector:
+        for _ in range(CLIENTS):
+            client = _Client(path)
+            selector.register(client.socket, selectors.EVENT_READ, client)
+            client.ask(next(asked))
+        busy = CLIENTS
+        while busy:
+            for key, _ in selector.select():
+                client = key.data
+                if not client.has_its_answer():
+                    continue
+                waits.append(client.waited_ms())
+                question = next(asked, None)
+                if question is not None:
+                    client.ask(question)
+                    continue
+                selector.unregister(client.socket)
+                client.socket.close()
+                busy -= 1
+    return waits
+
+
+class _Client:
+    def __init__(self, path: str) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", PORT))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._path = path
+        self._received = b""
+        self._asked_at = 0.0
+
+    def ask(self, question: str) -> None:
+        line = f"GET {self._path}?q={quote(question)} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+        self._received = b""
+        self._asked_at = time.perf_counter()
+        self.socket.sendall(line.encode())
+
+    def has_its_answer(self) -> bool:
+        self._received += self.socket.recv(1 << 18)
+        head, end, body = self._received.partition(b"\r\n\r\n")
+        if not end:
+            return False
+        assert head.startswith(b"HTTP/1.1 200"), head
+        length = head.lower().partition(b"content-length:")[2].split(b"\r\n")[0]
+        return len(body) >= int(length)
+
+    def waited_ms(self) -> float:
+        return (time.perf_counter() - self._asked_at) * 1000
+
+
+def _wait_until_it_listens() -> None:
+    for _ in range(600):
+        try:
+            socket.create_connection(("127.0.0.1", PORT)).close()
+            return
+        except OSError:
+            time.sleep(0.1)
+    raise TimeoutError("the server did not start")
+
+
+def cpu_seconds(pid: int) -> float:
+    """What a process has spent so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
