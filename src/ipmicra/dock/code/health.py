@@ -1,0 +1,55 @@
+"""What was seen of code on trial -> keep waiting, keep it, or give it up.
+
+Healthy is who has answered, has not ended by itself, and has fetched a page since it began, or had nothing
+to fetch for the whole trial. Law: a decision from what was seen; no clock, no process.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+
+import msgspec
+
+
+class TrialRules(msgspec.Struct, frozen=True, kw_only=True):
+    answer_s_max: float = 20.0  # from the start to the first answer, and between two
+    work_s_max: float = 120.0  # to the first page, where there are pages to fetch
+
+
+ORDINARY_RULES = TrialRules()
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """Of one trial, so far. Times are seconds since its start in which it was allowed to work."""
+
+    age_s: float
+    answered_s: float | None = None  # when it last answered
+    has_ended: bool = False
+    ending: str = ""
+    pages_done: int = 0  # since its start
+    pages_waiting: int = 0  # that it could have fetched
+
+
+class Verdict(Enum):
+    WAIT = auto()
+    HEALTHY = auto()
+    FAILED = auto()
+
+
+def verdict(seen: Seen, rules: TrialRules = ORDINARY_RULES) -> tuple[Verdict, str]:
+    """And why, where it failed."""
+    if seen.has_ended:
+        return Verdict.FAILED, f"it ended by itself: {seen.ending or 'without a word'}"
+    silent_s = seen.age_s - (seen.answered_s or 0.0)
+    if silent_s > rules.answer_s_max:
+        return Verdict.FAILED, f"it has not answered for {silent_s:.0f} s"
+    if seen.answered_s is not None and seen.pages_done > 0:
+        return Verdict.HEALTHY, ""
+    if seen.age_s <= rules.work_s_max:
+        return Verdict.WAIT, ""
+    if seen.pages_waiting:
+        return (
+            Verdict.FAILED,
+            f"in {seen.age_s:.0f} s it fetched none of {seen.pages_waiting} waiting pages",
+        )
+    return Verdict.HEALTHY, ""
