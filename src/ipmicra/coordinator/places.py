@@ -21,3 +21,8 @@ def database_address(configured: str, data_folder: Path) -> str:
 def packages_folder(data_folder: Path) -> Path:
     """Packages and hand-overs, by their digest."""
     return data_folder / "packages"
+
+
+def bundles_folder(data_folder: Path) -> Path:
+    """Signed bundles of code, as hosts fetch them."""
+    return data_folder / "bundles"

@@ -49,6 +49,9 @@ class CoordinatorSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
     claim_seconds: Annotated[
         float, described("A package claimed for longer was left by a dead worker.")
     ] = 300.0
+    rollout_soak_seconds: Annotated[
+        float, described("How long a stage of a roll-out must stay healthy before the next begins.")
+    ] = 3_600.0
     calibration_factor: Annotated[
         float, described("A subnet this many times slower than its history is looked at again.")
     ] = 2.0

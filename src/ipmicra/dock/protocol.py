@@ -137,6 +137,16 @@ class Passive(_Record, frozen=True, kw_only=True):
     body_bytes: int
 
 
+class CodeReport(_Record, frozen=True, kw_only=True):
+    """What became of the code that was dispatched to the host."""
+
+    version: str = ""  # that has proved healthy; empty: what the owner installed
+    trial: str = ""  # that is being tried
+    refused: tuple[tuple[str, str], ...] = ()  # versions that were not taken or rolled back, and why
+    ends_today: int = 0  # times that the code ended by itself
+    takes_bundles: bool = False
+
+
 class Heartbeat(_Record, frozen=True, kw_only=True):
     """A host's report: that it lives, what it did, and its rules as they are now."""
 
@@ -153,7 +163,8 @@ class Heartbeat(_Record, frozen=True, kw_only=True):
     position: tuple[float, float] | None = None  # latitude and longitude, where the owner tells them
     own_sites: tuple[str, ...] = ()  # the owner's, to be crawled from here
     rules: dict[str, str] = {}  # in the owner's words, for people
-    version: str = ""
+    version: str = ""  # of the dock
+    code: CodeReport = CodeReport()
 
 
 class Refusal(_Record, frozen=True, kw_only=True):

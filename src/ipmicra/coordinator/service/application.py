@@ -14,6 +14,7 @@ from sqlalchemy.exc import OperationalError
 
 from ipmicra import __version__
 from ipmicra.coordinator.hosts import Refused
+from ipmicra.coordinator.service.bundle_api import bundle_file
 from ipmicra.coordinator.service.hearing import refusal
 from ipmicra.coordinator.service.host_api import host_router
 from ipmicra.coordinator.service.public_api import public_handlers
@@ -33,7 +34,7 @@ def application(rooms: Rooms, beside: Sequence[ControllerRouterHandler] = ()) ->
         return refusal(error, rooms.clock())
 
     return Litestar(
-        [host_router(rooms), *public_handlers(rooms), *beside],
+        [host_router(rooms), *public_handlers(rooms), bundle_file(rooms), *beside],
         openapi_config=OpenAPIConfig(
             title="ipmicra coordinator",
             version=__version__,

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from ipmicra.coordinator.package_stores import PackageStore
@@ -31,6 +32,7 @@ class Rooms:
     tree: Subnets
     settings: CoordinatorSettings
     name: str
+    bundles: Path | None = None  # the folder of signed bundles; None: none are given out
     contact: str = ""  # whom owners of sites can turn to; hosts put it into their User-Agent
     clock: Callable[[], float] = time.time
     bell: Bell = field(default_factory=Bell)

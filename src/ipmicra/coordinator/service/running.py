@@ -25,11 +25,12 @@ import uvicorn
 from litestar.types import ControllerRouterHandler
 
 from ipmicra.coordinator import orders, packages
+from ipmicra.coordinator.bundles import rolling
 from ipmicra.coordinator.delegating.names import NameDesk
 from ipmicra.coordinator.delegating.office import Delegator
 from ipmicra.coordinator.integrating import Integrator
 from ipmicra.coordinator.package_stores import FilePackageStore
-from ipmicra.coordinator.places import database_address, packages_folder
+from ipmicra.coordinator.places import bundles_folder, database_address, packages_folder
 from ipmicra.coordinator.service.application import application
 from ipmicra.coordinator.service.rooms import Rooms
 from ipmicra.coordinator.state.database import Database
@@ -44,6 +45,7 @@ ROUND_SECONDS = 0.25  # between two rounds of the delegator, unless something ha
 RING_SECONDS = 0.25  # between two looks for orders that wait to be fetched
 AFTER_FAILURE_SECONDS = 5.0
 INTEGRATION_SECONDS = 1.0  # between two looks for packages
+ROLLOUT_SECONDS = 2.0  # between two looks at the roll-out of new code
 SHUTDOWN_SECONDS = 20
 
 _log = logging.getLogger(__name__)
@@ -88,6 +90,7 @@ def run(
         tree=subnets(settings.data_folder),
         settings=settings.coordinator,
         name=name,
+        bundles=bundles_folder(settings.data_folder),
         contact=settings.crawler.contact,
     )
     try:
@@ -109,6 +112,7 @@ def _workers(rooms: Rooms, settings: Settings) -> Iterator[None]:
     threads = [
         threading.Thread(target=_delegate, args=(delegator, rooms, stop), name="delegator"),
         threading.Thread(target=_integrate, args=(rooms, index, stop), name="integrator"),
+        threading.Thread(target=_roll_out, args=(rooms, stop), name="roll-out"),
     ]
     for thread in threads:
         thread.start()
@@ -133,6 +137,16 @@ def _delegate(delegator: Delegator, rooms: Rooms, stop: threading.Event) -> None
             stop.wait(AFTER_FAILURE_SECONDS)
     with suppress(Exception):
         delegator.lay_down(rooms.clock())
+
+
+def _roll_out(rooms: Rooms, stop: threading.Event) -> None:
+    while not stop.wait(ROLLOUT_SECONDS):
+        try:
+            if rooms.leads():
+                with rooms.database.begin() as connection:
+                    rolling.look(connection, rooms.clock(), rooms.settings.rollout_soak_seconds)
+        except Exception as error:
+            _log.error("cannot look at the roll-out", extra={"why": str(error)})
 
 
 def _integrate(rooms: Rooms, index_folder: Path, stop: threading.Event) -> None:

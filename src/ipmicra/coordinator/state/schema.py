@@ -20,7 +20,8 @@ from sqlalchemy import (
     Text,
 )
 
-SCHEMA_VERSION = 4  # 2: hand-overs and passive round trips; 3: grants; 4: traffic, who may administer
+# 2: hand-overs and passive round trips; 3: grants; 4: traffic, who may administer; 5: roll-outs
+SCHEMA_VERSION = 5
 
 metadata = MetaData()
 
@@ -215,4 +216,15 @@ admin_passphrase = Table(
     Column("name", String(20), primary_key=True),  # "operator"
     Column("salt", LargeBinary, nullable=False),
     Column("digest", LargeBinary, nullable=False),
+)
+
+rollout = Table(
+    "rollout",
+    metadata,
+    Column("version", String(50), primary_key=True),
+    Column("state", String(20), nullable=False),  # see bundles.rollout.RolloutState
+    Column("stage", Integer, nullable=False),
+    Column("stage_since_s", Float, nullable=False),
+    Column("reason", Text, nullable=False, server_default=""),
+    Column("begun_s", Float, nullable=False),
 )

@@ -1,0 +1,39 @@
+"""A signed repository -> the folder that the coordinator gives out, new files before those that name them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ipmicra.coordinator.bundles.repository import METADATA, TARGETS
+from ipmicra.errors import OperatorFault
+
+LAST = "timestamp.json"
+
+
+def publish(repository: Path, folder: Path) -> int:
+    """Copy what is new. Returns how many files that were."""
+    if not (repository / METADATA / LAST).is_file():
+        raise OperatorFault(
+            f"{repository} is no repository of bundles; make one with: ipmicra bundle init"
+        )
+    copied = 0
+    for kind in (TARGETS, METADATA):
+        found = (path for path in (repository / kind).glob("*") if not path.name.startswith("."))
+        for path in sorted(found, key=lambda path: (path.name == LAST, path.name)):
+            copied += _copied(path, folder / kind / path.name)
+    return copied
+
+
+def _copied(path: Path, target: Path) -> bool:
+    data = path.read_bytes()
+    if target.is_file() and target.read_bytes() == data:
+        return False
+    target.parent.mkdir(parents=True, exist_ok=True)
+    beside = target.with_name(f".{target.name}.new")
+    with beside.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(target)
+    return True
