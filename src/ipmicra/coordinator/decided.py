@@ -21,6 +21,7 @@ class Decisions:
     def __init__(self) -> None:
         self.by_ground: dict[str, Delegated] = {}
         self._read_until_s = 0.0
+        self.version = 0  # rises when anything has changed
 
     def read(self, connection: Connection) -> None:
         """Rows are only added, replaced by later ones, or deleted, which the count shows."""
@@ -28,11 +29,16 @@ class Decisions:
         count = connection.execute(select(func.count()).select_from(delegations)).scalar_one()
         if count != len(self.by_ground):
             self.by_ground, self._read_until_s = {}, 0.0
+            self.version += 1
             self._take(connection)
 
     def _take(self, connection: Connection) -> None:
         fresh = select(delegations).where(delegations.c.decided_s >= self._read_until_s)
         for row in connection.execute(fresh):
+            known = self.by_ground.get(row.ground)
+            if known is not None and (known.decided_s, known.crawler) == (row.decided_s, row.crawler):
+                continue
+            self.version += 1
             self.by_ground[row.ground] = Delegated(
                 ground=row.ground,
                 crawler=row.crawler,

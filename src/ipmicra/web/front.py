@@ -17,14 +17,17 @@ from ipmicra.search.serving import search_handlers
 from ipmicra.search.tantivy_index import TantivyIndex
 from ipmicra.web.admin import admin_handlers
 from ipmicra.web.entering import entering_handlers
+from ipmicra.web.explaining import explain_handlers
 from ipmicra.web.gate import Gate
 from ipmicra.web.hosts import host_handlers
 from ipmicra.web.live import Live
+from ipmicra.web.map import MapPages
 from ipmicra.web.navigation import NAVIGATION
 from ipmicra.web.overview import overview_page
 from ipmicra.web.packages import package_handlers
 from ipmicra.web.refusals import REFUSALS
 from ipmicra.web.sampling import Sampler
+from ipmicra.web.tree_pages import TreePages
 from ipmicra.web.troubles import trouble_handlers
 
 RELOAD_SECONDS = 2.0  # until what was integrated is found
@@ -70,6 +73,9 @@ class Pages:
             *host_handlers(self._rooms, self._gate),
             *package_handlers(self._rooms),
             *trouble_handlers(self._rooms),
+            *explain_handlers(self._rooms),
+            *TreePages(self._rooms, self.sampler).handlers(),
+            *MapPages(self._rooms, self.sampler).handlers(),
         ]
 
     async def _keep_fresh(self) -> None:

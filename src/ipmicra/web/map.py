@@ -1,0 +1,203 @@
+"""Crawlers and what is delegated to them -> a map, and the table behind it.
+
+The drawing is made in the browser (d3-geo) from /map.json; without scripts the table says the same.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+
+import htpy as h
+import msgspec
+from litestar import Response, get
+from litestar.handlers import HTTPRouteHandler
+from sqlalchemy import select
+
+from ipmicra.coordinator.delegating.present import is_awake, is_present, said_by
+from ipmicra.coordinator.hosts import Host, all_hosts
+from ipmicra.coordinator.service.rooms import Rooms
+from ipmicra.coordinator.sites import counts_by_crawler
+from ipmicra.coordinator.state.schema import site as site_rows
+from ipmicra.look.assets import asset_address
+from ipmicra.web import words
+from ipmicra.web.navigation import NO_STORE, page
+from ipmicra.web.parts import Column, behind, table, tag
+from ipmicra.web.placing import Spot, country_name, middle_of, spread, told_position
+from ipmicra.web.sampling import Sampler
+
+SUBNETS_DRAWN = 2_000
+ROWS_SHOWN = 300
+SCRIPTS = ("d3-array.min.js", "d3-geo.min.js", "topojson-client.min.js", "map.js")
+
+
+class CrawlerSpot(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    at: Spot | None
+    awake: bool
+    sites: int
+    by: str  # how the place is known
+
+
+class SubnetSpot(msgspec.Struct, frozen=True, kw_only=True):
+    range: str
+    at: Spot | None
+    country: str
+    crawler: str
+    round_trip_ms: float | None
+    sites: int
+
+
+class Atlas(msgspec.Struct, frozen=True, kw_only=True):
+    crawlers: list[CrawlerSpot]
+    subnets: list[SubnetSpot]
+
+
+class MapPages:
+    def __init__(self, rooms: Rooms, sampler: Sampler) -> None:
+        self._rooms, self._sampler = rooms, sampler
+
+    def handlers(self) -> list[HTTPRouteHandler]:
+        @get("/map", include_in_schema=False)
+        async def drawn() -> Response[str]:
+            return map_page(await self._look())
+
+        @get("/map.json", include_in_schema=False)
+        async def data() -> Response[bytes]:
+            body = msgspec.json.encode(await self._look())
+            return Response(body, media_type="application/json", headers=NO_STORE)
+
+        return [drawn, data]
+
+    async def _look(self) -> Atlas:
+        await self._sampler.now()
+        return await self._rooms.aside(self._atlas)
+
+    def _atlas(self) -> Atlas:
+        now_s = self._rooms.clock()
+        with self._rooms.database.read() as connection:
+            present = [host for host in all_hosts(connection) if is_present(host, now_s)]
+            counts = counts_by_crawler(connection)
+            owned = connection.execute(
+                select(site_rows.c.ground, site_rows.c.crawler, site_rows.c.address).where(
+                    site_rows.c.crawler.is_not(None), site_rows.c.address != ""
+                )
+            ).all()
+        crawlers = [self._crawler(host, counts.get(host.name, 0), now_s) for host in present]
+        grounds: dict[tuple[str, str], list[str]] = {}
+        for ground, crawler, address in owned:
+            grounds.setdefault((ground or address, crawler), []).append(address)
+        return Atlas(crawlers=crawlers, subnets=self._subnets(grounds))
+
+    def _crawler(self, host: Host, sites: int, now_s: float) -> CrawlerSpot:
+        told = told_position(host.report)
+        country = self._country(host.address)
+        return CrawlerSpot(
+            name=host.name,
+            at=told or middle_of(country),
+            awake=is_awake(said_by(host), now_s),
+            sites=sites,
+            by="its owner"
+            if told
+            else f"its address, in {country_name(country)}"
+            if country
+            else "nobody",
+        )
+
+    def _subnets(self, grounds: dict[tuple[str, str], list[str]]) -> list[SubnetSpot]:
+        """Those with most sites, each with a place of its own in its country."""
+        most = sorted(grounds.items(), key=lambda item: (-len(item[1]), item[0]))[:SUBNETS_DRAWN]
+        placed: dict[str, int] = {}
+        found = []
+        for (ground, crawler), addresses in most:
+            country = self._country(addresses[0])
+            middle, number = middle_of(country), placed.get(country, 0)
+            placed[country] = number + 1
+            made = self._sampler.decisions.by_ground.get(ground)
+            found.append(
+                SubnetSpot(
+                    range=ground,
+                    at=None if middle is None else spread(middle, number),
+                    country=country,
+                    crawler=crawler,
+                    round_trip_ms=None if made is None else made.reasons.round_trip_ms,
+                    sites=len(addresses),
+                )
+            )
+        return found
+
+    def _country(self, address: str) -> str:
+        try:
+            tree = self._rooms.tree
+            return tree.country_of(tree.smallest(ipaddress.ip_address(address)))
+        except ValueError:
+            return ""
+
+
+def map_page(atlas: Atlas) -> Response[str]:
+    lost = sum(subnet.at is None for subnet in atlas.subnets)
+    note = f" The country of {lost} is not known: they are in the table only." if lost else ""
+    svg = h.Element("svg")
+    body = [
+        h.h1["Who crawls what from where"],
+        h.p(".lead")[
+            f"{words.plural(len(atlas.crawlers), 'crawler')} and "
+            f"{words.plural(len(atlas.subnets), 'delegated subnet')}, "
+            f"each subnet drawn in its country.{note}"
+        ],
+        h.section(".panel")[
+            svg(
+                "#map.drawing",
+                role="img",
+                aria_label="A world map; the tables below say the same",
+                data_land=asset_address("land-110m.json"),
+            ),
+            h.p(".legend.small")[
+                h.span(".key.crawler-key")["crawler"],
+                h.span(".key.near-key")["under 50 ms"],
+                h.span(".key.middle-key")["50 to 150 ms"],
+                h.span(".key.far-key")["over 150 ms"],
+            ],
+            behind("The same as tables", _tables(atlas)),
+        ],
+    ]
+    return page("Map", body, here="/map", scripts=SCRIPTS)
+
+
+def _tables(atlas: Atlas) -> h.Node:
+    crawlers: list[tuple[h.Node, ...]] = [
+        (
+            h.a(href=f"/hosts/{spot.name}")[spot.name],
+            tag("awake", "good") if spot.awake else tag("asleep", "warn"),
+            words.number(spot.sites),
+            _degrees(spot.at),
+            spot.by,
+        )
+        for spot in atlas.crawlers
+    ]
+    subnets: list[tuple[h.Node, ...]] = [
+        (
+            h.a(".mono", href=f"/tree?at={spot.range}")[spot.range],
+            country_name(spot.country) if spot.country else words.UNKNOWN,
+            spot.crawler,
+            words.milliseconds(spot.round_trip_ms),
+            words.number(spot.sites),
+        )
+        for spot in atlas.subnets[:ROWS_SHOWN]
+    ]
+    more = len(atlas.subnets) - len(subnets)
+    heads = ("subnet", "country", "crawler", Column("round trip", True), Column("sites", True))
+    return [
+        table(
+            ("crawler", "now", Column("sites", True), "place", "told by"), crawlers, caption="Crawlers"
+        ),
+        table(heads, subnets, caption="Delegated subnets"),
+        h.p(".quiet.small")[f"and {more:,} more"] if more else None,
+    ]
+
+
+def _degrees(at: Spot | None) -> str:
+    if at is None:
+        return words.UNKNOWN
+    north = "N" if at.latitude >= 0 else "S"
+    east = "E" if at.longitude >= 0 else "W"
+    return f"{abs(at.latitude):.1f}° {north}, {abs(at.longitude):.1f}° {east}"

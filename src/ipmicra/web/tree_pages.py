@@ -1,0 +1,201 @@
+"""Requests for the tree -> its pages, and the levels that unfold in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import htpy as h
+from litestar import Response, get
+from litestar.handlers import HTTPRouteHandler
+from litestar.params import FromQuery, QueryParameter
+from sqlalchemy import select
+
+from ipmicra.coordinator.delegating.grounds import ground_from
+from ipmicra.coordinator.delegating.memory import Delegated
+from ipmicra.coordinator.service.rooms import Rooms
+from ipmicra.coordinator.state.schema import site as site_rows
+from ipmicra.delegation.delegations import is_subnet
+from ipmicra.errors import OperatorFault
+from ipmicra.hierarchy import Subnet, SubnetTree
+from ipmicra.web import words
+from ipmicra.web.navigation import fragment, page
+from ipmicra.web.parts import Column, facts, notice, panel, table
+from ipmicra.web.placing import country_name
+from ipmicra.web.sampling import Sampler
+from ipmicra.web.tree import Walk, range_in_words
+
+SITES_SHOWN = 50
+GROUNDS_SHOWN = 200
+_First = Annotated[int, QueryParameter(ge=0, le=10_000_000)]
+
+
+class TreePages:
+    """The walk is made anew when a decision has been made."""
+
+    def __init__(self, rooms: Rooms, sampler: Sampler) -> None:
+        self._rooms, self._sampler = rooms, sampler
+        self._walk: Walk | None = None
+        self._made_of = -1
+
+    def handlers(self) -> list[HTTPRouteHandler]:
+        @get("/tree", include_in_schema=False)
+        async def tree(at: FromQuery[str] = "", first: _First = 0) -> Response[str]:
+            await self._sampler.now()
+            return await self._rooms.aside(self._page, at, first)
+
+        @get("/tree/children", include_in_schema=False)
+        async def children(at: FromQuery[str], first: _First = 0) -> Response[str]:
+            return await self._rooms.aside(self._children, at, first)
+
+        return [tree, children]
+
+    def _page(self, at: str, first: int) -> Response[str]:
+        walk = self._current()
+        if walk is None:
+            return flat_page(list(self._sampler.decisions.by_ground.values()), self._rooms.clock())
+        if not at:
+            return _roots_page(walk)
+        subnet = _subnet_at(walk.tree, at)
+        return _subnet_page(walk, subnet, first, self._sites(walk, subnet), self._rooms.clock())
+
+    def _children(self, at: str, first: int) -> Response[str]:
+        walk = self._current()
+        if walk is None:
+            raise OperatorFault("no tree of subnets is loaded")
+        return fragment(walk.branches(_subnet_at(walk.tree, at), first))
+
+    def _current(self) -> Walk | None:
+        """None where there is no tree to walk."""
+        tree, decisions = self._rooms.tree, self._sampler.decisions
+        if not isinstance(tree, SubnetTree):
+            return None
+        if self._walk is None or self._made_of != decisions.version:
+            self._made_of = decisions.version
+            self._walk = Walk(tree, dict(decisions.by_ground))
+        return self._walk
+
+    def _sites(self, walk: Walk, subnet: Subnet) -> list[tuple[str, str | None]]:
+        columns = (site_rows.c.name, site_rows.c.crawler)
+        ground = str(walk.tree.range_of(subnet))
+        query = select(*columns).where(site_rows.c.ground == ground).order_by(site_rows.c.name)
+        with self._rooms.database.read() as connection:
+            return [(row.name, row.crawler) for row in connection.execute(query.limit(SITES_SHOWN))]
+
+
+def _subnet_at(tree: SubnetTree, text: str) -> Subnet:
+    """The subnet of this very range, or the smallest that holds an address."""
+    ground = ground_from(tree, text.strip())
+    if ground is None or isinstance(ground, str):
+        raise OperatorFault(
+            f"the tree has no subnet {text!r}; write a range or an address that is in it"
+        )
+    return ground if is_subnet(ground) else tree.smallest(ground)  # type: ignore[arg-type]
+
+
+def _finder() -> h.Element:
+    return h.form(".row", action="/explain")[
+        h.input(
+            name="url",
+            required=True,
+            maxlength="2000",
+            aria_label="A page or site",
+            placeholder="https://example.org/",
+        ),
+        h.button["Explain"],
+        h.span(".quiet.small")["Whose is this page, and why?"],
+    ]
+
+
+def _roots_page(walk: Walk) -> Response[str]:
+    roots = [walk.tree.root(4), walk.tree.root(6)]
+    body: list[h.Node] = [
+        h.h1["The tree of subnets"],
+        h.p(".lead")[
+            f"{len(walk.tree):,} address ranges as the Internet's registries have them. "
+            "What is delegated stands first."
+        ],
+        h.section(".panel")[_finder()],
+        [panel(range_in_words(walk.tree, root), h.ul(".tree")[walk.branches(root)]) for root in roots],
+    ]
+    return page("Tree", body, here="/tree", scripts=("htmx.min.js",))
+
+
+def _subnet_page(
+    walk: Walk, subnet: Subnet, first: int, sites: Sequence[tuple[str, str | None]], now_s: float
+) -> Response[str]:
+    tree = walk.tree
+    made = walk.decision(subnet)
+    body = [
+        h.h1(".mono")[str(tree.range_of(subnet))],
+        walk.trail(subnet),
+        h.div(".grid")[
+            panel("Registered", _registered(walk.tree, subnet)),
+            panel("Delegated", _decided(made, now_s)),
+        ],
+        panel("Inside", h.ul(".tree")[walk.branches(subnet, first)]),
+        panel("Sites", _sites_table(sites)),
+    ]
+    return page(str(tree.range_of(subnet)), body, here="/tree", scripts=("htmx.min.js",))
+
+
+def _registered(tree: SubnetTree, subnet: Subnet) -> h.Element:
+    number, asn = tree.organisation_of(subnet), tree.asn_of(subnet)
+    country = tree.country_of(subnet)
+    return facts(
+        [
+            ("organisation", tree.organisation_name(number) if number >= 0 else words.UNKNOWN),
+            ("country", country_name(country) if country else words.UNKNOWN),
+            ("registry", tree.registry_of(subnet) or words.UNKNOWN),
+            ("announced by", f"AS{asn}" if asn else words.UNKNOWN),
+            ("addresses", words.short(float(tree.range_of(subnet).size))),
+        ]
+    )
+
+
+def _decided(made: Delegated | None, now_s: float) -> h.Node:
+    if made is None:
+        return h.p["Not by itself: what lies inside may be."]
+    return facts(
+        [
+            ("crawler", h.a(href=f"/hosts/{made.crawler}")[made.crawler]),
+            ("why", made.reasons.words),
+            ("round trip", words.milliseconds(made.reasons.round_trip_ms)),
+            ("probes", words.number(len(made.reasons.probes))),
+            ("decided", words.ago(made.decided_s, now_s)),
+        ]
+    )
+
+
+def _sites_table(sites: Sequence[tuple[str, str | None]]) -> h.Renderable:
+    rows = [(h.a(href=f"/explain?url={name}")[name], crawler or "nobody yet") for name, crawler in sites]
+    return table(("site", "crawler"), rows, empty="No site is known in it.")
+
+
+def flat_page(decisions: Sequence[Delegated], now_s: float) -> Response[str]:
+    """Without a tree: what is delegated, address by address."""
+    rows = [
+        (
+            made.ground,
+            h.a(href=f"/hosts/{made.crawler}")[made.crawler],
+            made.reasons.words,
+            words.milliseconds(made.reasons.round_trip_ms),
+            words.ago(made.decided_s, now_s),
+        )
+        for made in sorted(decisions, key=lambda made: made.ground)[:GROUNDS_SHOWN]
+    ]
+    advice = [
+        "No tree of subnets is loaded, so every address is delegated by itself. Build one with ",
+        h.code["ipmicra registry fetch"],
+        " and ",
+        h.code["ipmicra registry build"],
+        ", then start the coordinator again.",
+    ]
+    heads = ("address", "crawler", "why", Column("round trip", True), "decided")
+    body = [
+        h.h1["The tree of subnets"],
+        notice(advice, "warn"),
+        h.section(".panel")[_finder()],
+        panel("Delegated", table(heads, rows, empty="Nothing is delegated yet.")),
+    ]
+    return page("Tree", body, here="/tree")
