@@ -71,7 +71,7 @@ def _explanation(found: Explanation) -> h.Node:
         ],
         panel("Probes of the decision", _probes(found)),
         panel("Steps", _steps(found)) if found.steps else None,
-        h.div(".grid")[
+        h.div(".grid.wide")[
             panel("Remembered round trips", _remembered(found)),
             panel("Crawlers that are present", _candidates(found.candidates)),
             panel("What other strategies would choose", _opinions(found)),

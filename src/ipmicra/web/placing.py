@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
-SPREAD_DEGREES = 1.1
+SPREAD_DEGREES = 1.5
 _GOLDEN_ANGLE = math.pi * (3 - math.sqrt(5))
 
 

@@ -27,6 +27,7 @@ from ipmicra.web.tree import Walk, range_in_words
 
 SITES_SHOWN = 50
 GROUNDS_SHOWN = 200
+ADDRESSES_IN_DIGITS = 1 << 33
 _First = Annotated[int, QueryParameter(ge=0, le=10_000_000)]
 
 
@@ -148,9 +149,14 @@ def _registered(tree: SubnetTree, subnet: Subnet) -> h.Element:
             ("country", country_name(country) if country else words.UNKNOWN),
             ("registry", tree.registry_of(subnet) or words.UNKNOWN),
             ("announced by", f"AS{asn}" if asn else words.UNKNOWN),
-            ("addresses", words.short(float(tree.range_of(subnet).size))),
+            ("addresses", _amount(tree.range_of(subnet).size)),
         ]
     )
+
+
+def _amount(size: int) -> str:
+    """Of IPv6 as a power of two: nobody reads the digits."""
+    return words.number(size) if size < ADDRESSES_IN_DIGITS else f"2^{size.bit_length() - 1}"
 
 
 def _decided(made: Delegated | None, now_s: float) -> h.Node:

@@ -26,10 +26,11 @@
   function point(spot) { return [spot[1], spot[0]]; }
 
   function draw() {
-    const width = Math.max(300, svg.clientWidth), height = Math.round(width * (width < 600 ? 0.62 : 0.5));
-    svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    const width = Math.max(300, svg.clientWidth);
+    const projection = d3.geoNaturalEarth1().rotate([-11, 0]).fitWidth(width, { type: "Sphere" });
+    const top = projection([11, 82])[1], bottom = projection([11, -57])[1];
+    svg.setAttribute("viewBox", `0 ${top} ${width} ${bottom - top}`);
     svg.replaceChildren();
-    const projection = d3.geoNaturalEarth1().rotate([-11, 0]).fitExtent([[4, 4], [width - 4, height - 4]], { type: "Sphere" });
     const path = d3.geoPath(projection);
     element("path", { class: "grid-lines", d: path(d3.geoGraticule10()) });
     element("path", { class: "land", d: path(outline) });
