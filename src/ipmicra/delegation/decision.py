@@ -5,6 +5,7 @@ Law: a decision names an awake crawler or none. `why` is for machines, `explaine
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 
 import msgspec
@@ -47,11 +48,33 @@ IN_WORDS = {
 }
 
 
-class Step(msgspec.Struct, frozen=True):
-    """One thing that was looked at on the way: `what` names the rule, `found` says what came of it."""
+class Step:
+    """One thing that was looked at on the way: `what` names the rule, `found` says what came of it.
 
-    what: str
-    found: str
+    Most decisions are never explained, so what is dear to put in words may be given as a function of
+    what cannot change any more; it is called when somebody asks.
+    """
+
+    __slots__ = ("_found", "what")
+
+    def __init__(self, what: str, found: str | Callable[[], str]) -> None:
+        self.what = what
+        self._found = found
+
+    @property
+    def found(self) -> str:
+        if not isinstance(self._found, str):
+            self._found = self._found()
+        return self._found
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Step) and (self.what, self.found) == (other.what, other.found)
+
+    def __hash__(self) -> int:
+        return hash((self.what, self.found))
+
+    def __repr__(self) -> str:
+        return f"Step({self.what!r}, {self.found!r})"
 
 
 class Decision(msgspec.Struct, frozen=True):

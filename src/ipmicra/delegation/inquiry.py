@@ -7,7 +7,7 @@ a round trip (negative, zero, not a number) counts as silence. Every answer abou
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 
 from ipmicra.delegation.decision import Decision, Step, Why
 from ipmicra.delegation.light import contradicting
@@ -25,6 +25,7 @@ class Inquiry:
         self.now_s = now_s
         self.answers: dict[CrawlerId, Answer] = {}
         self.recalled_ms: dict[CrawlerId, float] = {}
+        self._known_ms: dict[CrawlerId, float] = {}
         self.steps: list[Step] = []
         self.near: (
             tuple[()] | tuple[CrawlerId, CrawlerId]
@@ -39,6 +40,8 @@ class Inquiry:
                 return None
             answer = _believable((yield Probe(crawler, self.target)))
             self.answers[crawler] = answer
+            if answer.round_trip_ms is not None:
+                self._known_ms[crawler] = answer.round_trip_ms
             self._learn(crawler, answer)
         return self.answers[crawler].round_trip_ms
 
@@ -52,7 +55,7 @@ class Inquiry:
         for crawler, record in self._strategy.measurements.of(place).items():
             known_ms = None if record.silences_in_row else record.smoothed_ms
             if known_ms is not None and record.age_s(self.now_s) <= age_max_s:
-                self.recalled_ms[crawler] = known_ms
+                self.recalled_ms[crawler] = self._known_ms[crawler] = known_ms
         if self.recalled_ms:
             self.note("memory", ", ".join(f"{c} {ms:.1f} ms" for c, ms in self.recalled_ms.items()))
 
@@ -77,13 +80,9 @@ class Inquiry:
         elif len(self.answers) > 1:
             self._strategy.trust.agreed(crawler)
 
-    def round_trips_ms(self) -> dict[CrawlerId, float]:
+    def round_trips_ms(self) -> Mapping[CrawlerId, float]:
         """What is known: the remembered, then the answers in the order they came."""
-        return self.recalled_ms | {
-            crawler: answer.round_trip_ms
-            for crawler, answer in self.answers.items()
-            if answer.round_trip_ms is not None
-        }
+        return self._known_ms
 
     @property
     def silences(self) -> int:

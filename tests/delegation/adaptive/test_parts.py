@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from ipaddress import ip_address
 
 import numpy as np
@@ -12,19 +13,25 @@ from hypothesis import strategies as st
 
 from ipmicra.addresses import AddressRange
 from ipmicra.delegation.adaptive.agreement import Agreement
+from ipmicra.delegation.adaptive.arrays import Singles
 from ipmicra.delegation.adaptive.bounds import least_ms
 from ipmicra.delegation.adaptive.city_points import places_by_country
-from ipmicra.delegation.adaptive.examples import Examples, Kind
+from ipmicra.delegation.adaptive.examples import Examples, Fixed, Kind
 from ipmicra.delegation.adaptive.facts import Facts, country_number, facts_of, neighbourhoods
 from ipmicra.delegation.adaptive.geography import distances_km, fitted, unit_vectors
 from ipmicra.delegation.adaptive.mutual import Mutual, filled, spacing_ms
 from ipmicra.delegation.adaptive.price import price_factor
+from ipmicra.delegation.adaptive.sampling import weighable
 from ipmicra.delegation.adaptive.spreads import FIRST_SHIFT_MS, Spreads
 from ipmicra.delegation.adaptive.worth import expected_savings_ms, nearest_shares, sifted
 from ipmicra.delegation.crawlers import CrawlerProfile
 from ipmicra.delegation.probes import CrawlerId
 from ipmicra.delegation.subnets import NoSubnets
 from tests.delegation.worlds import tree_of
+
+
+def singles(numbers: Sequence[float] | Sequence[Sequence[float]]) -> Singles:
+    return np.array(numbers, dtype=np.float32)
 
 
 def test_every_country_has_places_on_earth() -> None:
@@ -75,40 +82,84 @@ def test_each_shared_bit_doubles_a_neighbourhood() -> None:
     others = [
         facts_of(ip_address(text), NoSubnets()) for text in ("20.1.2.200", "20.1.130.3", "21.1.2.3")
     ]
-    sizes = neighbourhoods(
-        np.array([other.key for other in others], dtype=np.uint64), np.array([4, 4, 4]), facts
-    )
+    keys = np.array([other.key for other in others], dtype=np.uint64)
+    sizes = neighbourhoods(keys, np.full(3, 4, dtype=np.int32), facts)
     assert sizes[0] / sizes[1] == pytest.approx(2**8, rel=0.5)
     assert sizes[2] == 0.0
 
 
 def test_families_are_no_neighbours() -> None:
     facts = facts_of(ip_address("20.1.2.3"), NoSubnets())
-    assert neighbourhoods(np.array([facts.key], dtype=np.uint64), np.array([6]), facts)[0] == 0.0
+    keys, families = np.array([facts.key], dtype=np.uint64), np.array([6], dtype=np.int32)
+    assert neighbourhoods(keys, families, facts)[0] == 0.0
 
 
 def test_the_oldest_example_gives_way() -> None:
-    examples = Examples(2, rows_max=3)
+    examples = Examples(2, sites_max=3)
     for number in range(5):
-        values = np.full(2, float(number))
-        examples.add(Facts(country=number), values, np.zeros(2), Kind.SITE, 1.0)
+        examples.add(Facts(country=number), np.full(2, float(number)), np.zeros(2))
     assert examples.count == 3
-    assert sorted(examples.countries.tolist()) == [2, 3, 4]
+    assert sorted(examples.identities[0].tolist()) == [2, 3, 4]
+
+
+def test_sites_and_towns_keep_their_rows_when_there_come_more_of_the_others() -> None:
+    examples = Examples(1, sites_max=1000)
+    for towns in (2, 2, 5, 1):
+        facts = [Facts(country=900 + town) for town in range(towns)]
+        values = np.arange(towns, dtype=float)[:, None]
+        examples.set_fixed(Fixed(1, facts, [1.0] * towns, values, np.zeros((towns, 1))))
+        for _ in range(50):
+            number = examples.sites
+            examples.add(Facts(country=number), np.full(1, 100.0 + number), np.zeros(1))
+        assert examples.count == towns + examples.sites
+        assert examples.mass == examples.count
+        numbers = [*range(900, 900 + towns), *range(examples.sites)]
+        assert examples.identities[0].tolist() == numbers
+        round_trips = [*range(towns), *range(100, 100 + examples.sites)]
+        assert examples.values_ms[0, : examples.count].tolist() == round_trips
+    assert examples.of_sites()[0][:, 0].tolist() == [100.0 + number for number in range(200)]
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=20))
 def test_columns_follow_joins_and_leaves(joins: list[bool]) -> None:
-    examples, width = Examples(1, rows_max=100), 1
+    examples, width = Examples(1, sites_max=100), 1
     for join in joins:
-        examples.add(Facts(), np.ones(width), np.zeros(width), Kind.SITE, 1.0)
+        examples.add(Facts(), np.ones(width), np.zeros(width))
         if join:
             examples.add_column(np.full(examples.count, 7.0), np.zeros(examples.count))
             width += 1
         elif width > 1:
             examples.drop_column(0)
             width -= 1
-        assert examples.values_ms.shape[1] == examples.doubts_ms.shape[1] == width
+        assert len(examples.values_ms) == len(examples.doubts_ms) == width
         assert np.isfinite(examples.values_ms).all()
+        assert (examples.nearest[: examples.count] < width).all()
+
+
+@given(st.integers(0, 3000), st.integers(64, 1000), st.integers(0, 3))
+def test_no_more_is_weighed_than_there_is_room_for(sites: int, room: int, country: int) -> None:
+    examples = Examples(1, sites_max=4000)
+    for number in range(sites):
+        address = ip_address(f"20.1.{number // 256}.{number % 256}")
+        facts = facts_of(address, NoSubnets())._replace(country=number % 2)
+        examples.add(facts, np.ones(1), np.zeros(1))
+    site = facts_of(ip_address("20.1.0.7"), NoSubnets())._replace(country=country)
+    wanted = np.array([[country], [-2], [-2], [-2]], dtype=np.int32)
+    rows = weighable(site, wanted, None, examples, room)
+    assert len(rows) <= room
+    assert sorted(set(rows.tolist())) == rows.tolist()
+    assert rows.tolist() == weighable(site, wanted, None, examples, room).tolist()
+    if sites > 0:
+        assert len(rows) > 0
+
+
+def test_whoever_shares_a_subnet_is_weighed_among_thousands() -> None:
+    examples = Examples(1, sites_max=4000)
+    for number in range(3000):
+        examples.add(Facts(country=1, subnet=number // 3), np.ones(1), np.zeros(1))
+    wanted = np.array([[1], [-2], [-2], [500]], dtype=np.int32)
+    rows = weighable(Facts(country=1, subnet=500), wanted, None, examples, 200)
+    assert {1500, 1501, 1502} <= set(rows.tolist())
 
 
 def test_a_newcomer_is_believed_where_its_neighbour_is() -> None:
@@ -150,35 +201,33 @@ def test_light_binds_more_than_half_a_triangle() -> None:
 
 def test_savings_agree_with_drawing_lots() -> None:
     dice = np.random.default_rng(1)
-    means, spreads, weights = np.array([[10.0], [30.0]]), np.array([[4.0], [9.0]]), np.array([0.3, 0.7])
+    means, spreads, weights = singles([[10.0, 30.0]]), singles([[4.0, 9.0]]), singles([0.3, 0.7])
     drawn = [
         np.maximum(20.0 - dice.normal(mean, spread, 200_000), 0).mean()
-        for mean, spread in zip(means[:, 0], spreads[:, 0], strict=True)
+        for mean, spread in zip(means[0], spreads[0], strict=True)
     ]
     found = expected_savings_ms(weights, means, spreads, 20.0)[0]
     assert found == pytest.approx(0.3 * drawn[0] + 0.7 * drawn[1], rel=0.02)
 
 
 def test_sifting_keeps_the_promising() -> None:
-    means = np.full((3, 500), 200.0)
-    means[:, 123] = 1.0
-    assert 123 in sifted(np.full(3, 1 / 3), means, np.ones((3, 500)), 50.0)
+    means = np.full((500, 3), 200.0, dtype=np.float32)
+    means[123] = 1.0
+    assert 123 in sifted(singles([1 / 3] * 3), means, np.ones_like(means), 50.0)
 
 
 def test_the_nearest_is_who_the_weightiest_examples_say() -> None:
-    means = np.array([[1.0, 2.0], [5.0, 3.0], [9.0, 1.0]])
-    assert nearest_shares(np.array([0.2, 0.3, 0.5]), means).tolist() == [0.2, 0.8]
+    shares = nearest_shares(singles([0.2, 0.3, 0.5]), np.array([0, 1, 1]), 3)
+    assert shares.tolist() == pytest.approx([0.2, 0.8, 0.0])
 
 
 def test_spreads_shrink_where_answers_are_foretold() -> None:
     spreads, dice = Spreads(), random.Random(1)
-    kinds, weights = np.zeros(1, dtype=np.int64), np.ones(1)
     for _ in range(300):
-        residual = np.array([[dice.gauss(0, 0.5)]])
-        values = np.array([[40.0]])
-        spreads.learn(residual, values, spreads.of(values, np.zeros((1, 1)), kinds), kinds, weights)
-        spreads.learn_shift(np.array([0.1]), np.array([0.01]), kinds, weights)
-    assert 0.2 < spreads.of(values, np.zeros((1, 1)), kinds)[0, 0] < 1.5
+        learn_of_one(spreads, Kind.SITE, dice.gauss(0, 0.5))
+        spreads.learn_shift(singles([0.1]), singles([0.01]), singles([1.0]))
+    width = spreads.widths((0, 0, 1, 0))
+    assert 0.2 < width.own_ms[0] + 40.0 * width.own_share[0] < 1.5
     assert spreads.shift_variance < FIRST_SHIFT_MS**2 / 4
 
 
@@ -196,24 +245,31 @@ def test_agreement_is_doubted_until_enough_sites_say_so() -> None:
 
 
 def test_twins_count_for_more_where_they_explain_more() -> None:
-    spreads, kinds = Spreads(), np.array([Kind.SITE, Kind.TWIN, Kind.PLACE], dtype=np.int64)
-    first = spreads.shares()[Kind.TWIN]
+    spreads = Spreads()
+    first = spreads.share(Kind.TWIN)
     for _ in range(50):
-        spreads.learn_twins(kinds, np.array([0.1, 0.8, 0.1]))
-    shares = spreads.shares()
-    assert shares[Kind.TWIN] > 0.6 > first
-    assert shares[Kind.SITE] + shares[Kind.TWIN] == pytest.approx(1.0)
+        spreads.learn_twins(0.1, 0.8)
+    assert spreads.share(Kind.TWIN) > 0.6 > first
+    assert spreads.share(Kind.SITE) + spreads.share(Kind.TWIN) == pytest.approx(1.0)
+    assert spreads.share(Kind.PLACE) == 1.0
 
 
 def test_a_twins_own_doubt_is_not_held_against_machine_rooms() -> None:
-    kinds, weights, values = np.array([Kind.TWIN], dtype=np.int64), np.ones(1), np.array([[40.0]])
     sure, unsure = Spreads(), Spreads()
-    for spreads, doubt in ((sure, 0.0), (unsure, 20.0)):
+    for spreads, doubt_ms in ((sure, 0.0), (unsure, 20.0)):
         for _ in range(50):
-            width = spreads.of(values, np.array([[doubt]]), kinds)
-            spreads.learn(np.array([[8.0]]), values, width, kinds, weights)
+            learn_of_one(spreads, Kind.TWIN, 8.0, doubt_ms)
     assert sure.factors[Kind.TWIN] > 4.0
     assert unsure.factors[Kind.TWIN] < 1.5
+
+
+def learn_of_one(spreads: Spreads, kind: Kind, residual_ms: float, doubt_ms: float = 0.0) -> None:
+    """One example of that kind says 40 ms, and this is what it misses by."""
+    widths = spreads.widths((0, 0, int(kind is Kind.SITE), int(kind is Kind.TWIN)))
+    own = widths.own_ms + 40.0 * widths.own_share
+    variances = singles([[float(own[0]) ** 2 + doubt_ms**2]])
+    scores = singles([[residual_ms**2 / float(variances[0, 0])]])
+    spreads.learn(scores, singles([[40.0]]), variances, widths, singles([1.0]))
 
 
 @pytest.mark.parametrize(

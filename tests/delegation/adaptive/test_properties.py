@@ -21,7 +21,7 @@ odd_answers = st.one_of(
 
 
 def entries_are_finite(strategy: Adaptive) -> bool:
-    sites = strategy.experience.sites
+    sites = strategy.experience.examples
     return bool(np.isfinite(sites.values_ms).all() and np.isfinite(sites.doubts_ms).all())
 
 
@@ -116,15 +116,15 @@ def test_crawlers_that_join_and_leave_meanwhile_do_not_confuse_it() -> None:
         except StopIteration as end:
             ended = end.value
     assert ended.crawler not in (None, leaver)
-    assert strategy.experience.sites.crawlers == 7
+    assert strategy.experience.examples.crawlers == 7
     assert entries_are_finite(strategy)
 
 
 def test_an_anycast_address_teaches_nothing_about_places() -> None:
     world = MadeWorld(4, crawlers=6)
     strategy = world.strategy(explore=1.0)
-    before = strategy.experience.sites.count
+    before = strategy.experience.examples.sites
     decision = driven(strategy.delegate(world.target(0), 0.0), lambda _: Answer(1.0))
     assert decision.why is Why.ANYCAST
-    assert strategy.experience.sites.count == before
+    assert strategy.experience.examples.sites == before
     assert strategy.agreement.counts == {}

@@ -43,7 +43,7 @@ def test_gone_crawlers_are_dropped_and_new_ones_believed_near_their_neighbours()
     new.crawler_left(name_of(5))
     world.introduce(new, 5)
     new.from_state(state)
-    assert new.experience.sites.count == 40
-    assert new.experience.sites.crawlers == 7
-    assert np.isfinite(new.experience.sites.values_ms).all()
+    assert new.experience.examples.sites == 40
+    assert new.experience.examples.crawlers == 7
+    assert np.isfinite(new.experience.examples.values_ms).all()
     assert all(name_of(1) not in counts for counts in new.agreement.counts.values())

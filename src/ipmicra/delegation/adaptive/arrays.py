@@ -1,5 +1,8 @@
 """The shapes that numbers have in this package.
 
+Round trips and weights are single floats: seven digits are more than a round trip has, and half of the
+memory and of the time. What is summed up over many sites is double.
+
 Law: types only, nothing that computes.
 """
 
@@ -11,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
+Singles: TypeAlias = NDArray[np.float32]
 Whole: TypeAlias = NDArray[np.int64]
-Mask: TypeAlias = NDArray[np.bool_]
+Shorts: TypeAlias = NDArray[np.int32]
 Keys: TypeAlias = NDArray[np.uint64]

@@ -8,7 +8,8 @@ A past site counts twice: as somebody alike, and as a *twin*, which stands in th
 widths tell a cloud's regions, exact to the millisecond, from a town's networks; which of them holds
 more often is learnt.
 
-Law: weights add up to one and no number is NaN, whatever was answered. Asks nobody, decides nothing.
+Law: weights add up to one and no number is NaN, whatever was answered. Asks nobody, decides nothing. The
+examples are copied when the belief is begun, so nothing that is learnt meanwhile changes it.
 """
 
 from __future__ import annotations
@@ -17,131 +18,165 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ipmicra.delegation.adaptive.arrays import Floats, Whole
+from ipmicra.delegation.adaptive.arrays import Singles, Whole
 from ipmicra.delegation.adaptive.bounds import least_ms
 from ipmicra.delegation.adaptive.closeness import Prior
-from ipmicra.delegation.adaptive.examples import Kind
 from ipmicra.delegation.adaptive.experience import Experience
 from ipmicra.delegation.adaptive.spreads import FREEDOM, Spreads
 
-SHIFTS_DOWN, SHIFTS_UP = -2.0, 6.0  # in widths: an access link is seldom faster, at times much slower
 WEIGHT_MIN = 1e-4  # examples lighter than this say nothing worth the time any more
-# An example's doubt is handed on whole, or beliefs would grow sure by being repeated. Of the spread of
-# its kind a share is: a town's spread is want of knowledge about the town, all of it; that of sites and
-# crawlers is how neighbours differ, which is added anew whenever the new example is compared with a site.
-CARRIED = np.array([0.25, 0.25, 1.0, 0.25])  # site, crawler, place, twin
+LONGEST_MS = 1e6  # a quarter of an hour: beyond it round trips are all alike
 
 
 class Foretold(NamedTuple):
-    """By the examples that still count: their rows and weights, and means and spreads by crawler."""
+    """By the examples that still count: which, their weights, and by crawler means and spreads."""
 
-    rows: Whole
-    weights: Floats
-    means_ms: Floats
-    spreads_ms: Floats
+    kept: Whole
+    weights: Singles
+    means_ms: Singles  # crawler by example
+    spreads_ms: Singles  # crawler by example
 
 
 class Belief:
-    """About one site, from its prior on."""
+    """About one site, from its prior on. Tables are crawler by example, twins after the rest."""
 
     def __init__(self, prior: Prior, experience: Experience, spreads: Spreads) -> None:
         self.prior = prior
+        self.version = experience.version
+        self.crawlers = experience.mutual.names
         self._experience = experience
-        self._widths = spreads
-        values, doubts, kinds = experience.gathered(prior.rows)
-        self._examples = np.concatenate(
-            [np.arange(len(kinds)), np.flatnonzero(kinds == Kind.SITE.value)]
-        )
-        self.values_ms, self.doubts_ms = values[self._examples], doubts[self._examples]
-        self.kinds = kinds[self._examples]
-        self.kinds[len(kinds) :] = Kind.TWIN.value
-        self.spreads_ms = spreads.of(self.values_ms, self.doubts_ms, self.kinds)
-        self.weights: Floats = prior.weights[self._examples] * spreads.shares()[self.kinds]
-        self.bounds_ms: Floats = np.zeros(self.values_ms.shape[1])
+        self._spreads = spreads
+        examples, rows = experience.examples, prior.rows
+        doors, fixed = rows.searchsorted((examples.doors, examples.fixed)).tolist()
+        self._fixed, self._alone = fixed, len(rows)  # sites from here on, twins from there on
+        counts = (doors, fixed - doors, len(rows) - fixed, len(rows) - fixed)
+        self._towns = (doors, fixed)
+        self._widths = widths = spreads.widths(counts)
+        rows = np.concatenate((rows, rows[fixed:]))
+        self.nearest: Whole = examples.nearest.take(rows)
+        self.values_ms: Singles = examples.values_ms.take(rows, axis=1)
+        self._unsure: Singles = examples.doubts_ms.take(rows, axis=1)  # squared from here on
+        self._unsure *= self._unsure
+        self._variances: Singles = self.values_ms * widths.own_share
+        self._variances += widths.own_ms
+        self._variances *= self._variances
+        self._variances += self._unsure
+        self.weights: Singles = np.concatenate((prior.weights, prior.weights[fixed:])) * widths.weight
+        self.bounds_ms: Singles = np.zeros(len(self.values_ms), dtype=np.float32)
         self.columns: list[int] = []
         self.answers_ms: list[float] = []
-        count = len(self.weights)
-        self._logs: Floats = np.log(np.maximum(self.weights, 1e-300))
-        self._variances: Floats = spreads.shift_variances()[self.kinds]
-        self._shifts: Floats = np.zeros(count)
-        self._precision: Floats = np.zeros(count)  # sums over the answers so far
-        self._pull: Floats = np.zeros(count)
-        self._stretch: Floats = np.ones(count)
-        self._misses: list[Floats] = []  # an answer less what each example says
-        self._told: list[Floats] = []  # the spreads of what was answered
+        # Sums over the answers so far: -2 log weight but for the misses, precision of the shift, pull.
+        self._against: Singles = np.log(np.maximum(self.weights, np.float32(1e-30)))
+        self._against *= -2.0
+        self._precision: Singles = widths.shift_precision.copy()
+        self._left: Singles = widths.shift_variance  # what is unsure of the shift
+        self._pull: Singles = np.zeros(len(rows), dtype=np.float32)
+        self._shifts = self._pull
+        self._misses: Singles = np.empty((0, len(rows)), dtype=np.float32)  # answer by example
+        self._scores: Singles = self._misses  # squared misses in variances, and FREEDOM
         self._foretold: Foretold | None = None
 
     def hear(self, column: int, round_trip_ms: float) -> None:
         """One crawler's answer."""
         self.columns.append(column)
-        self.answers_ms.append(round_trip_ms)
+        self.answers_ms.append(min(round_trip_ms, LONGEST_MS))
         mutual, light = self._experience.rows_of(column)
-        self.bounds_ms = np.maximum(self.bounds_ms, least_ms(round_trip_ms, mutual, light))
-        self._misses.append(round_trip_ms - self.values_ms[:, column])
-        self._told.append(self.spreads_ms[:, column].copy())
-        self._shift()
+        np.maximum(self.bounds_ms, least_ms(round_trip_ms, mutual, light), out=self.bounds_ms)
+        miss = self.answers_ms[-1] - self.values_ms[column]
+        self._misses = np.concatenate((self._misses, miss[None]))
+        self._shift(miss, self._variances[column])
         self._weigh()
         self._foretold = None
 
-    def _shift(self) -> None:
+    def _shift(self, miss: Singles, variance: Singles) -> None:
         """Each example's shift: the mean of its residuals, held back by how wide shifts are."""
-        precision = self._told[-1] ** -2
+        self._against += np.log(variance + self._left)
+        precision = 1.0 / variance
         self._precision += precision
-        self._pull += precision * self._misses[-1]
-        raw = self._pull / (self._precision + 1 / self._variances)
-        width = np.sqrt(self._variances)
-        self._shifts = np.minimum(np.maximum(raw, SHIFTS_DOWN * width), SHIFTS_UP * width)
+        precision *= miss
+        self._pull = self._pull + precision
+        self._left = 1.0 / self._precision
+        shifts = self._pull * self._left
+        np.maximum(shifts, self._widths.shift_least_ms, out=shifts)
+        self._shifts = np.minimum(shifts, self._widths.shift_most_ms, out=shifts)
 
     def _weigh(self) -> None:
-        self._logs -= np.log(self._told[-1])
-        scores = ((np.array(self._misses) - self._shifts) / np.array(self._told)) ** 2
-        told = np.log1p(scores / FREEDOM).sum(axis=0) * ((FREEDOM + 1) / 2)
-        shifted = self._shifts * self._shifts / self._variances
-        logs = self._logs - told - 0.5 * (shifted + np.log1p(self._variances * self._precision))
-        self._humble(scores.sum(axis=0) + shifted)
-        weights = np.exp(logs - logs.max())
-        self.weights = weights / weights.sum()
-
-    def _humble(self, misfit: Floats) -> None:
-        """Who foretold the answers badly knows the rest no better: its spread is Student's, given the
-        answers. A town's spread is want of knowledge from the start and stays as it is."""
-        self._stretch = np.sqrt((FREEDOM + misfit) / (FREEDOM + len(self.columns)))
-        self._stretch[self.kinds == Kind.PLACE.value] = 1.0
+        """A Student t for every answer, and the price of the shift that was granted."""
+        scores = self._misses - self._shifts
+        scores *= scores
+        scores /= self._variances.take(self.columns, axis=0)
+        scores += FREEDOM
+        self._scores = scores
+        told = np.add.reduce(np.log(scores), axis=0)
+        told *= FREEDOM + 1
+        told += self._against
+        told += self._shifts * self._shifts * self._widths.shift_precision
+        told -= np.minimum.reduce(told)
+        told *= -0.5
+        weights = np.exp(told, out=told)
+        weights /= np.add.reduce(weights)
+        self.weights = weights
 
     def foretold(self) -> Foretold:
         """What is believed now of every crawler's round trip, asked or not."""
         if self._foretold is None:
-            rows = np.flatnonzero(self.weights >= min(WEIGHT_MIN, float(self.weights.max())))
-            means = np.maximum(self.values_ms[rows] + self._shifts[rows, None], self.bounds_ms)
-            spreads = self.spreads_ms[rows] * self._stretch[rows, None]
-            weights = self.weights[rows]
-            self._foretold = Foretold(rows, weights / weights.sum(), means, spreads)
+            enough = min(WEIGHT_MIN, float(np.maximum.reduce(self.weights)))
+            kept = (self.weights >= enough).nonzero()[0]
+            means = self.values_ms.take(kept, axis=1)
+            means += self._shifts.take(kept)
+            np.maximum(means, self.bounds_ms[:, None], out=means)
+            spreads = self._variances.take(kept, axis=1)
+            if self.columns:
+                spreads *= self._stretch(kept)
+            np.sqrt(spreads, out=spreads)
+            weights = self.weights.take(kept)
+            weights /= np.add.reduce(weights)
+            self._foretold = Foretold(kept, weights, means, spreads)
         return self._foretold
 
-    def by_example(self) -> Floats:
+    def _stretch(self, kept: Whole) -> Singles:
+        """Who foretold the answers badly knows the rest no better: its variance is Student's, given the
+        answers. A town's is want of knowledge from the start and stays as it is."""
+        number, shifts = len(self.columns), self._shifts.take(kept)
+        stretch: Singles = np.add.reduce(self._scores.take(kept, axis=1), axis=0)
+        stretch += shifts * shifts * self._widths.shift_precision.take(kept)
+        stretch -= (number - 1) * FREEDOM
+        stretch /= FREEDOM + number
+        towns = kept.searchsorted(self._towns)
+        stretch[towns[0] : towns[1]] = 1.0
+        return stretch
+
+    def by_example(self) -> Singles:
         """The weights of the prior's examples, each with its twin's."""
-        whole = np.bincount(self._examples, self.weights, len(self.prior.rows))
-        return np.asarray(whole, dtype=np.float64)
+        whole = self.weights[: self._alone].copy()
+        whole[self._fixed :] += self.weights[self._alone :]
+        return whole
 
     def teach(self) -> None:
         """Let the widths learn from this site's answers."""
-        if not self.columns:
-            return
-        rows, weights = self.foretold()[:2]
-        cells = np.ix_(rows, np.array(self.columns))
-        residuals = (np.array(self._misses)[:, rows] - self._shifts[rows]).T
-        left = 1.0 / (self._precision[rows] + 1 / self._variances[rows])
-        kinds = self.kinds[rows]
-        self._widths.learn(residuals, self.values_ms[cells], self.spreads_ms[cells], kinds, weights)
-        self._widths.learn_shift(self._shifts[rows], left, kinds, weights)
-        self._widths.learn_twins(kinds, weights)
+        fixed, alone = self._fixed, self._alone
+        weights = np.zeros_like(self.weights)
+        weights[self.foretold().kept] = self.foretold().weights
+        values = self.values_ms.take(self.columns, axis=0)
+        variances = self._variances.take(self.columns, axis=0)
+        self._spreads.learn(self._scores - FREEDOM, values, variances, self._widths, weights)
+        self._spreads.learn_shift(self._shifts[:alone], self._left[:alone], weights[:alone])
+        sites, twins = np.add.reduce(weights[fixed:alone]), np.add.reduce(weights[alone:])
+        self._spreads.learn_twins(float(sites), float(twins))
 
-    def summary(self) -> tuple[Floats, Floats]:
+    def summary(self) -> tuple[Singles, Singles]:
         """The site as an example: believed round trips with their doubts, the measured ones exact."""
-        rows, weights, means, spreads = self.foretold()
-        values: Floats = weights @ means
-        unsure = self.doubts_ms[rows] ** 2
-        unsure += CARRIED[self.kinds[rows]][:, None] * np.maximum(spreads**2 - unsure, 0.0)
-        doubts: Floats = np.sqrt(weights @ ((means - values) ** 2 + unsure))
+        kept, weights, means, spreads = self.foretold()
+        values: Singles = means @ weights
+        unsure = self._unsure.take(kept, axis=1)
+        off = spreads * spreads
+        off -= unsure
+        np.maximum(off, 0.0, out=off)
+        off *= self._widths.carried.take(kept)
+        off += unsure
+        apart = means - values[:, None]
+        apart *= apart
+        off += apart
+        doubts: Singles = np.sqrt(off @ weights)
         values[self.columns], doubts[self.columns] = self.answers_ms, 0.0
         return values, doubts

@@ -6,7 +6,7 @@ that share it. How much each tie is worth is learnt on line: after every site, t
 examples which explained its answers are credited. So a cloud's organisation, which is everywhere, loses
 weight by itself, and a tie of many places spreads over all of them.
 
-Law: a prior adds up to one, and no example that exists is impossible.
+Law: a prior adds up to one, and no example that is weighed is impossible.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ipmicra.delegation.adaptive.arrays import Floats, Whole
-from ipmicra.delegation.adaptive.examples import Examples
+from ipmicra.delegation.adaptive.arrays import Floats, Shorts, Singles, Whole
+from ipmicra.delegation.adaptive.examples import Examples, identities_of
 from ipmicra.delegation.adaptive.facts import SHARED_BITS_MIN, UNKNOWN, Facts, neighbourhoods
+from ipmicra.delegation.adaptive.sampling import Near, weighable
 from ipmicra.delegation.adaptive.settings import AdaptiveSettings
 
 # A subnet and a neighbouring address say the more the smaller the block that is shared, so each is four
@@ -28,6 +29,7 @@ TIES = (
     *("far address", "address", "close address", "next address"),
 )
 SUBNET, ADDRESS, STEPS, STEP_BITS = 5, 9, 4, 4.0
+LAST = SUBNET + 1  # the rows of shares: those before the subnet, the subnet, the address
 # What a tie is worth before anything was learnt. Only the order is meant: country is the best hint that
 # registries have, and a small block says more than a large one.
 FIRST_WORTH = np.array([0.5, 1, 6, 1, 1, 0.5, 1, 2, 4, 0.5, 1, 2, 4])
@@ -39,12 +41,12 @@ NOBODY = -2  # shared with no example
 
 
 class Prior(NamedTuple):
-    """The heaviest examples: their rows (fixed ones first), weights, and what each tie gave each."""
+    """The examples weighed: their rows in order, weights, and what each tie gave each."""
 
     rows: Whole
-    weights: Floats
+    weights: Singles
     ties: Whole  # which of TIES apply
-    by_tie: Floats  # tie by example, already times the tie's worth
+    by_tie: Singles  # tie by example, already times the tie's worth
 
 
 class Ties:
@@ -55,74 +57,75 @@ class Ties:
         self.chances: Floats = np.full(len(TIES), FIRST_SITES)
         self._settings = settings
 
-    def prior(self, facts: Facts, near: Floats | None, blocks: list[Examples]) -> Prior:
-        """`near` spreads over the places around the site's country; None where nothing is known."""
-        shares = np.concatenate([block_shares(facts, each, self._settings) for each in blocks], axis=1)
-        if near is not None:
-            shares[1, : len(near)] = near
-        totals = shares.sum(axis=1)
-        applying = np.flatnonzero(totals > 0)
+    def prior(self, facts: Facts, near: Near | None, examples: Examples) -> Prior:
+        """`near`: the places around the site's country; None where nothing is known."""
+        wanted = _wanted(facts, self._settings)
+        rows = weighable(facts, wanted, near, examples, self._count(examples))
+        shares = self._shares(facts, wanted, near, examples, rows)
+        weighed = np.add.reduce(shares, axis=1)
+        applying = weighed.nonzero()[0]
         ties = _sorted_by_size(applying, facts, shares)
-        worth = self.right[ties] / self.chances[ties]
-        factors = worth / worth.sum() / totals[applying]
-        weights = factors @ shares[applying]
-        heaviest = _heaviest(weights, self._count(blocks))
-        by_tie = shares[applying[:, None], heaviest] * factors[:, None]
-        kept = weights[heaviest]
-        return Prior(heaviest, kept / kept.sum(), ties, by_tie)
+        totals = weighed.copy()
+        totals[0] = examples.mass  # who is not weighed takes its part of these two along
+        totals[1] = max(totals[1], 0.0 if near is None else near.total)
+        factors = self.right.take(ties) / (self.chances.take(ties) * totals.take(applying))
+        factors /= factors @ weighed.take(applying)
+        by_tie = shares.take(applying, axis=0) * factors.astype(np.float32)[:, None]
+        return Prior(rows, np.add.reduce(by_tie, axis=0), ties, by_tie)
 
-    def _count(self, blocks: list[Examples]) -> int:
-        affordable = CELLS_MAX // max(1, blocks[0].crawlers)
+    def _shares(
+        self, facts: Facts, wanted: Shorts, near: Near | None, examples: Examples, rows: Whole
+    ) -> Singles:
+        """Kind of tie by example: the example's mass where the two share it, else 0."""
+        masses = examples.masses.take(rows)
+        shares = np.zeros((LAST + 1, len(rows)), dtype=np.float32)
+        shares[0] = masses
+        if near is not None:
+            fixed = rows.searchsorted(examples.fixed)
+            near.shares.take(rows[:fixed], out=shares[1, :fixed])
+        same = examples.identities.take(rows, axis=1) == wanted
+        np.multiply(same, masses, out=shares[2:LAST])
+        if self._settings.prefix and facts.family:
+            sizes = neighbourhoods(examples.keys.take(rows), examples.families.take(rows), facts)
+            np.multiply(sizes, masses, out=shares[LAST])
+        return shares
+
+    def _count(self, examples: Examples) -> int:
+        affordable = CELLS_MAX // max(1, examples.crawlers)
         return min(self._settings.examples_max, max(EXAMPLES_MIN, affordable))
 
-    def learn(self, prior: Prior, posterior: Floats) -> None:
+    def learn(self, prior: Prior, posterior: Singles) -> None:
         """One site, shared out by what each tie gave to the examples that proved right.
 
         Expectation and maximisation for a mixture of which not all parts apply each time: a tie's
         chances are counted against the worth of all ties that applied with it.
         """
-        credit = prior.by_tie @ (posterior / np.maximum(prior.by_tie.sum(axis=0), 1e-300))
-        worth = self.right[prior.ties] / self.chances[prior.ties]
-        self.right[prior.ties] += credit / max(float(credit.sum()), 1e-300)
+        credit = prior.by_tie @ (posterior / np.maximum(prior.weights, 1e-30))
+        worth = self.right.take(prior.ties) / self.chances.take(prior.ties)
+        self.right[prior.ties] += credit / max(float(credit.sum()), 1e-30)
         self.chances[prior.ties] += 1.0 / worth.sum()
 
 
-def _sorted_by_size(applying: Whole, facts: Facts, shares: Floats) -> Whole:
+def _sorted_by_size(applying: Whole, facts: Facts, shares: Singles) -> Whole:
     """The rows of `shares` that apply -> ties, the subnet and the address by how much is shared."""
-    ties = applying.copy()
-    ties[applying == SUBNET] = SUBNET + _step(facts.subnet_bits)
-    bits = np.log2(max(float(shares[-1].max(initial=0.0)), 1.0)) + SHARED_BITS_MIN
-    ties[applying == len(shares) - 1] = ADDRESS + _step(float(bits))
-    return ties
+    ties = applying.tolist()
+    if ties[-1] == LAST:
+        bits = np.log2(max(float(shares[LAST].max()), 1.0)) + SHARED_BITS_MIN
+        ties[-1] = ADDRESS + _step(float(bits))
+    if SUBNET in ties:
+        ties[ties.index(SUBNET)] = SUBNET + _step(facts.subnet_bits)
+    return np.array(ties, dtype=np.int64)
 
 
 def _step(bits: float) -> int:
     return int(min(max((bits - SHARED_BITS_MIN) // STEP_BITS, 0), STEPS - 1))
 
 
-def block_shares(facts: Facts, block: Examples, settings: AdaptiveSettings) -> Floats:
-    """Kind of tie by example: the example's mass where the two share it, else 0."""
-    masses = block.masses[: block.count]
-    shares = np.zeros((SUBNET + 2, block.count))
-    shares[0] = masses
-    wanted = np.array([_wanted(facts, settings)]).T
-    np.multiply(block.identities == wanted, masses, out=shares[2 : SUBNET + 1])
-    if settings.prefix and facts.family:
-        shares[-1] = masses * neighbourhoods(block.keys, block.families, facts)
-    return shares
-
-
-def _wanted(facts: Facts, settings: AdaptiveSettings) -> tuple[int, ...]:
-    """The four identities to look for, those that may be gone by and are known."""
+def _wanted(facts: Facts, settings: AdaptiveSettings) -> Shorts:
+    """The four identities to look for, those that may be gone by and are known, one a row."""
     allowed = (settings.country, settings.network, settings.network, settings.network)
-    return tuple(
-        number if may and number != UNKNOWN else NOBODY
-        for number, may in zip(facts[:4], allowed, strict=True)
-    )
-
-
-def _heaviest(weights: Floats, count: int) -> Whole:
-    """The rows of the heaviest, in order of rows."""
-    if len(weights) <= count:
-        return np.arange(len(weights))
-    return np.sort(np.argpartition(-weights, count)[:count])
+    wanted = [
+        [number if may and number != UNKNOWN else NOBODY]
+        for number, may in zip(identities_of(facts), allowed, strict=True)
+    ]
+    return np.array(wanted, dtype=np.int32)

@@ -1,22 +1,29 @@
 """Vectors of round trips with the facts they belong to -> a memory of examples, in arrays.
 
 An example says: something of these facts has these round trips to the crawlers. `values_ms` holds them,
-`doubts_ms` how far each may be off for want of a measurement (0 where it was measured).
+`doubts_ms` how far each may be off for want of a measurement (0 where it was measured), `nearest` the
+crawler with the least. Rows stand in order of kind: next door to a crawler, in a town, past sites.
 
-Law: bounded. `Examples` of sites are a ring: when full, the oldest gives its row to the newest. Every
-entry is a finite number, whoever joins or leaves.
+Law: bounded. Sites are a ring: when full, the oldest gives its row to the newest. Every entry is a
+finite number, whoever joins or leaves.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
+from typing import NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ipmicra.delegation.adaptive.arrays import Floats, Keys, Whole
+from ipmicra.delegation.adaptive.arrays import Floats, Keys, Shorts, Singles, Whole
 from ipmicra.delegation.adaptive.facts import Facts
 
-FIRST_ROWS = 64
+Number = TypeVar("Number", np.float32, np.int32, np.int64, np.uint64)
+
+FIRST_SITES = 64
+ASN_MASK = 0x7FFFFFFF  # identities are kept in 31 bits; only reserved systems' numbers have more
 
 
 class Kind(IntEnum):
@@ -28,77 +35,140 @@ class Kind(IntEnum):
     TWIN = 3  # a site again, taken for one of the same machine room: no shift, hardly a spread
 
 
+IN_ORDER = (Kind.CRAWLER, Kind.PLACE, Kind.SITE, Kind.TWIN)  # of rows; twins follow their sites
+
+
+class Fixed(NamedTuple):
+    """The examples that are not sites: `doors` crawlers first, then towns."""
+
+    doors: int
+    facts: Sequence[Facts]
+    masses: Sequence[float]
+    values_ms: Floats
+    doubts_ms: Floats
+
+
 class Examples:
-    """Rows of facts and round trips; columns are crawlers in the order they joined."""
+    """Facts and round trips, crawler by example; crawlers in the order they joined."""
 
-    def __init__(self, crawlers: int, rows_max: int) -> None:
-        self.rows_max = rows_max
-        self.count = 0
+    def __init__(self, crawlers: int, sites_max: int) -> None:
+        self.sites_max = sites_max
+        self.doors = self.fixed = self.sites = 0  # rows next door to crawlers, with the towns, of sites
         self._next = 0
-        rows = min(FIRST_ROWS, rows_max)
-        self.values_ms: Floats = np.zeros((rows, crawlers))
-        self.doubts_ms: Floats = np.zeros((rows, crawlers))
-        self.masses: Floats = np.zeros(rows)
-        self.kinds: Whole = np.zeros(rows, dtype=np.int64)
-        self._facts: Whole = np.zeros((5, rows), dtype=np.int64)
-        self._keys: Keys = np.zeros(rows, dtype=np.uint64)
+        self._fixed_mass = 0.0
+        rows = min(FIRST_SITES, sites_max)
+        self.values_ms: Singles = np.zeros((crawlers, rows), dtype=np.float32)
+        self.doubts_ms: Singles = np.zeros((crawlers, rows), dtype=np.float32)
+        self.masses: Singles = np.ones(rows, dtype=np.float32)
+        self.nearest: Whole = np.zeros(rows, dtype=np.int64)
+        self.families: Shorts = np.zeros(rows, dtype=np.int32)
+        self.keys: Keys = np.zeros(rows, dtype=np.uint64)
+        self._identities: Shorts = np.zeros((4, rows), dtype=np.int32)
 
-    def add(self, facts: Facts, values_ms: Floats, doubts_ms: Floats, kind: Kind, mass: float) -> int:
-        """The row it was written to."""
-        if self._next == len(self.masses) < self.rows_max:
-            self._grow()
-        row = self._next
-        self._next = (row + 1) % self.rows_max
-        self.count = max(self.count, row + 1)
-        self.values_ms[row], self.doubts_ms[row] = values_ms, doubts_ms
-        self.masses[row], self.kinds[row] = mass, kind
-        self._facts[:, row] = facts[:5]
-        self._keys[row] = facts.key
-        return row
+    @property
+    def count(self) -> int:
+        return self.fixed + self.sites
 
-    def age(self, row: int) -> int:
-        """How many rows were written after this one, counting round the ring."""
-        return (self._next - 1 - row) % self.rows_max
-
-    def _grow(self) -> None:
-        more = min(len(self.masses), self.rows_max - len(self.masses))
-        self.values_ms = np.pad(self.values_ms, ((0, more), (0, 0)))
-        self.doubts_ms = np.pad(self.doubts_ms, ((0, more), (0, 0)))
-        self.masses, self.kinds = np.pad(self.masses, (0, more)), np.pad(self.kinds, (0, more))
-        self._facts, self._keys = np.pad(self._facts, ((0, 0), (0, more))), np.pad(self._keys, (0, more))
+    @property
+    def mass(self) -> float:
+        """Of all; a site's is 1."""
+        return self._fixed_mass + self.sites
 
     @property
     def crawlers(self) -> int:
-        return int(self.values_ms.shape[1])
+        return len(self.values_ms)
 
-    # --- columns ------------------------------------------------------------
+    @property
+    def identities(self) -> Shorts:
+        """Country, system, organisation and subnet: four rows, one column an example in use."""
+        return self._identities[:, : self.count]
+
+    # --- rows -----------------------------------------------------------------
+
+    def set_fixed(self, fixed: Fixed) -> None:
+        """The rows that are not sites, anew."""
+        self._move(len(fixed.facts), len(self.masses) - self.fixed)
+        self.doors = fixed.doors
+        self.values_ms[:, : self.fixed] = fixed.values_ms.T
+        self.doubts_ms[:, : self.fixed] = fixed.doubts_ms.T
+        self.masses[: self.fixed], self._fixed_mass = fixed.masses, sum(fixed.masses)
+        for row, facts in enumerate(fixed.facts):
+            self._write_facts(row, facts)
+        self._find_nearest()
+
+    def add(self, facts: Facts, values_ms: Singles | Floats, doubts_ms: Singles | Floats) -> int:
+        """One more site. Returns its place in the ring."""
+        place = self._next
+        if self.fixed + place == len(self.masses):
+            self._move(self.fixed, min(2 * place, self.sites_max))
+        self._next = (place + 1) % self.sites_max
+        self.sites = max(self.sites, place + 1)
+        self._write_facts(self.fixed + place, facts)
+        self.write(place, values_ms, doubts_ms)
+        return place
+
+    def write(self, place: int, values_ms: Singles | Floats, doubts_ms: Singles | Floats) -> None:
+        """A site's round trips."""
+        row = self.fixed + place
+        self.values_ms[:, row], self.doubts_ms[:, row] = values_ms, doubts_ms
+        self.nearest[row] = self.values_ms[:, row].argmin() if self.crawlers else 0
+
+    def correct(self, place: int, column: int, round_trip_ms: float) -> None:
+        """One of a site's round trips was measured."""
+        row = self.fixed + place
+        self.values_ms[column, row], self.doubts_ms[column, row] = round_trip_ms, 0.0
+        self.nearest[row] = self.values_ms[:, row].argmin()
+
+    def age(self, place: int) -> int:
+        """How many sites were written after this one, counting round the ring."""
+        return (self._next - 1 - place) % self.sites_max
+
+    def _write_facts(self, row: int, facts: Facts) -> None:
+        self._identities[:, row] = identities_of(facts)
+        self.families[row], self.keys[row] = facts.family, facts.key
+
+    def _move(self, fixed: int, sites: int) -> None:
+        """Room for so many rows; those in use keep what they have."""
+        here, there = slice(self.fixed, self.count), slice(fixed, fixed + self.sites)
+        rows, first = fixed + sites, slice(min(fixed, self.fixed))
+
+        def moved(old: NDArray[Number]) -> NDArray[Number]:
+            new = np.ones((*old.shape[:-1], rows), dtype=old.dtype)
+            new[..., first] = old[..., first]
+            new[..., there] = old[..., here]
+            return new
+
+        self.values_ms, self.doubts_ms = moved(self.values_ms), moved(self.doubts_ms)
+        self.masses, self.nearest = moved(self.masses), moved(self.nearest)
+        self.families, self.keys = moved(self.families), moved(self.keys)
+        self._identities = moved(self._identities)
+        self.fixed = fixed
+
+    # --- columns --------------------------------------------------------------
 
     def add_column(self, values_ms: Floats, doubts_ms: Floats) -> None:
-        """A crawler joined; this is what each row is believed to be to it."""
-        self.values_ms = np.concatenate([self.values_ms, np.zeros((len(self.masses), 1))], axis=1)
-        self.doubts_ms = np.concatenate([self.doubts_ms, np.zeros((len(self.masses), 1))], axis=1)
-        self.values_ms[: self.count, -1] = values_ms
-        self.doubts_ms[: self.count, -1] = doubts_ms
+        """A crawler joined; this is what each site is believed to be to it. Towns wait to be set."""
+        blank = np.ones((1, len(self.masses)), dtype=np.float32)
+        self.values_ms = np.concatenate([self.values_ms, blank])
+        self.doubts_ms = np.concatenate([self.doubts_ms, blank])
+        self.values_ms[-1, self.fixed : self.count] = values_ms
+        self.doubts_ms[-1, self.fixed : self.count] = doubts_ms
+        self._find_nearest()
 
     def drop_column(self, column: int) -> None:
-        self.values_ms = np.delete(self.values_ms, column, axis=1)
-        self.doubts_ms = np.delete(self.doubts_ms, column, axis=1)
+        self.values_ms = np.delete(self.values_ms, column, axis=0)
+        self.doubts_ms = np.delete(self.doubts_ms, column, axis=0)
+        self._find_nearest()
 
-    # --- facts, the rows in use only ---------------------------------------
+    def of_sites(self) -> tuple[Singles, Singles]:
+        """Values and doubts, site by crawler, by their places in the ring."""
+        sites = slice(self.fixed, self.count)
+        return self.values_ms[:, sites].T, self.doubts_ms[:, sites].T
 
-    @property
-    def identities(self) -> Whole:
-        """Country, system, organisation and subnet: four rows, one column an example."""
-        return self._facts[:4, : self.count]
+    def _find_nearest(self) -> None:
+        if self.crawlers:
+            self.nearest[: self.count] = self.values_ms[:, : self.count].argmin(axis=0)
 
-    @property
-    def countries(self) -> Whole:
-        return self._facts[0, : self.count]
 
-    @property
-    def families(self) -> Whole:
-        return self._facts[4, : self.count]
-
-    @property
-    def keys(self) -> Keys:
-        return self._keys[: self.count]
+def identities_of(facts: Facts) -> tuple[int, int, int, int]:
+    return facts.country, facts.system & ASN_MASK if facts.system > 0 else facts.system, *facts[2:4]

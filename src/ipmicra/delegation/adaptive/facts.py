@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ipmicra.addresses import AddressRange, IPAddress
-from ipmicra.delegation.adaptive.arrays import Floats, Keys, Whole
+from ipmicra.delegation.adaptive.arrays import Keys, Shorts, Singles
 from ipmicra.delegation.subnets import UNKNOWN_ORGANISATION, Subnets, known_subnet
 
 UNKNOWN = -1
@@ -63,15 +63,20 @@ def _prefix_bits(subnet: AddressRange) -> float:
     return 32.0 - free if subnet.family == 4 else (128 - free) / 2
 
 
-def neighbourhoods(keys: Keys, families: Whole, facts: Facts) -> Floats:
+def block_size(family: int) -> float:
+    """Of the widest block that counts, in steps of the key. IPv6 is handed out in blocks of twice as
+    many bits (/48 where IPv4 has /24)."""
+    return float(2.0 ** (64 - SHARED_BITS_MIN * (1 if family == 4 else 2)))
+
+
+def neighbourhoods(keys: Keys, families: Shorts, facts: Facts) -> Singles:
     """How much smaller than the widest that counts is the block that each key shares with the site's.
 
-    1 for a block of SHARED_BITS_MIN bits, twice as much for each further bit, 0 for wider blocks. IPv6
-    is handed out in blocks of twice as many bits (/48 where IPv4 has /24), so its bits count half.
+    1 for a block of SHARED_BITS_MIN bits, twice as much for each further bit, 0 for wider blocks. Bits
+    of IPv6 count half.
     """
-    apart = np.bitwise_xor(keys, np.uint64(facts.key)).astype(np.float64)
-    least, exponent = (2.0**32, 1.0) if facts.family == 4 else (1.0, 0.5)
-    widest = 2.0 ** (64 - SHARED_BITS_MIN / exponent)
-    sizes = widest / (apart + least)
-    sizes[(apart >= widest) | (families != facts.family)] = 0.0
-    return np.asarray(sizes**exponent, dtype=np.float64)
+    apart = np.bitwise_xor(keys, np.uint64(facts.key)).astype(np.float32)
+    widest = block_size(facts.family)
+    beside = (apart < widest) & (families == facts.family)
+    sizes = widest / (apart + (2.0**32 if facts.family == 4 else 1.0))
+    return np.where(beside, sizes if facts.family == 4 else np.sqrt(sizes), np.float32(0.0))

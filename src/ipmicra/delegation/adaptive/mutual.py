@@ -22,6 +22,7 @@ class Mutual:
     def __init__(self) -> None:
         self.profiles: list[CrawlerProfile] = []
         self.column: dict[CrawlerId, int] = {}
+        self.names: tuple[CrawlerId, ...] = ()
         self.round_trips_ms: Floats = np.zeros((0, 0))
         self.known_pairs = 0
 
@@ -34,6 +35,7 @@ class Mutual:
             self.profiles[column] = profile
             return False
         self.column[profile.id] = len(self.profiles)
+        self.names += (profile.id,)
         self.profiles.append(profile)
         wider = np.full((len(self), len(self)), np.nan)
         wider[:-1, :-1] = self.round_trips_ms
@@ -46,7 +48,8 @@ class Mutual:
         column = self.column.pop(crawler, None)
         if column is not None:
             del self.profiles[column]
-            self.column = {profile.id: number for number, profile in enumerate(self.profiles)}
+            self.names = tuple(profile.id for profile in self.profiles)
+            self.column = {name: number for number, name in enumerate(self.names)}
             kept = np.delete(self.round_trips_ms, column, axis=0)
             self.round_trips_ms = np.delete(kept, column, axis=1)
             self.known_pairs = int(np.isfinite(self.round_trips_ms).sum() - len(self)) // 2

@@ -13,7 +13,7 @@ class AdaptiveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     price: float = 1.0
     explore: float = 0.05  # share of sites that get one probe more; higher: more probes, truer examples
     sites_max: int = 4096  # sites remembered as examples, 16 bytes a crawler each; the oldest goes first
-    examples_max: int = 400  # examples weighed for a site; more: slower, hardly better
+    examples_max: int = 1000  # examples weighed for a site; more: slower, hardly better
     remember_s: float = 7 * 86400.0  # how old a remembered result may be; longer: fewer probes, staler
     silent_probes_max: int = 3  # higher: more probes wasted on the dead, fewer given up too early
     retry_after_s: float = 3600.0  # shorter: more probes wasted on the dead

@@ -9,79 +9,119 @@ Law: a width is never zero, and one wild answer moves it little (Student's weigh
 
 from __future__ import annotations
 
+from math import sqrt
+from typing import NamedTuple
+
 import numpy as np
 
-from ipmicra.delegation.adaptive.arrays import Floats, Whole
-from ipmicra.delegation.adaptive.examples import Kind
+from ipmicra.delegation.adaptive.arrays import Floats, Singles, Whole
+from ipmicra.delegation.adaptive.examples import IN_ORDER, Kind
 
 # Before anything is learnt, in ms and as a share of the round trip: two sites of one machine room differ
 # by next to nothing, of one town by little, and a town's distance tells less.
-FIRST_MS = np.array([3.0, 4.0, 6.0, 0.5])  # by kind: site, crawler, place, twin
-FIRST_SHARE = np.array([0.05, 0.08, 0.15, 0.01])
+FIRST_MS = (3.0, 4.0, 6.0, 0.5)  # by kind: site, crawler, place, twin
+FIRST_SHARE = (0.05, 0.08, 0.15, 0.01)
 FIRST_SHIFT_MS = 3.0
 FIRST_TWINS = 0.1  # the share of past sites in the same machine room as the next
 FIRST_SITES = 20.0  # what the start is worth
 SITES_MAX = 200.0  # what all that was seen is worth at most, so that the widths can follow
 FACTOR_MIN, SHIFT_MS_MIN = 0.1, 0.2
 FREEDOM = 4.0  # degrees of freedom of Student's t: one odd answer ruins nothing
+# An example's doubt is handed on whole, or beliefs would grow sure by being repeated. Of the spread of
+# its kind a share is: a town's spread is want of knowledge about the town, all of it; that of sites and
+# crawlers is how neighbours differ, which is added anew whenever the new example is compared with a site.
+CARRIED = (0.25, 0.25, 1.0, 0.25)  # by kind
+ROWS = [int(kind) for kind in IN_ORDER]
+KINDS = np.array(ROWS)
+SHIFTS_DOWN, SHIFTS_UP = -2.0, 6.0  # in widths: an access link is seldom faster, at times much slower
+
+
+class Widths(NamedTuple):
+    """For every example weighed, by its kind."""
+
+    kinds: Whole
+    twins: int  # they begin here
+    own_ms: Singles  # of the spread: this, and a share of the round trip
+    own_share: Singles
+    first_ms: Singles  # the same before anything was learnt
+    first_share: Singles
+    shift_variance: Singles
+    shift_precision: Singles
+    shift_least_ms: Singles
+    shift_most_ms: Singles
+    weight: Singles  # what part of an example's weight its kind gets
+    carried: Singles  # what part of its variance is handed on to examples built from it
 
 
 class Spreads:
     """The learnt widths."""
 
     def __init__(self) -> None:
-        self.factors: Floats = np.ones(len(FIRST_MS))  # squared, of each kind
-        self.seen: Floats = np.full(len(FIRST_MS), FIRST_SITES)
+        self.factors: Floats = np.ones(len(Kind))  # squared, of each kind
+        self.seen: Floats = np.full(len(Kind), FIRST_SITES)
         self.shift_variance = FIRST_SHIFT_MS**2
         self.shifts_seen = FIRST_SITES
         self.twins = FIRST_TWINS * FIRST_SITES  # so many past sites were twins, of those that count
         self.twins_seen = FIRST_SITES
 
-    def shares(self) -> Floats:
-        """By kind: what part of an example's weight that kind gets."""
+    def share(self, kind: int) -> float:
+        """What part of an example's weight that kind gets."""
+        if kind not in (Kind.SITE, Kind.TWIN):
+            return 1.0
         twins = self.twins / self.twins_seen
-        return np.array([1.0 - twins, 1.0, 1.0, twins])
+        return twins if kind == Kind.TWIN else 1.0 - twins
 
-    def shift_variances(self) -> Floats:
-        """By kind. Twins share the access link."""
-        return np.array([*[self.shift_variance] * 3, SHIFT_MS_MIN**2])
+    def widths(self, counts: tuple[int, int, int, int]) -> Widths:
+        """Of so many examples of each kind, in the order of rows."""
+        factors = self.factors.tolist()
+        table = np.array([self._of_kind(kind, factors[kind]) for kind in ROWS], dtype=np.float32)
+        return Widths(KINDS.repeat(counts), sum(counts[:-1]), *table.T.repeat(counts, axis=1))
 
-    def of(self, values_ms: Floats, doubts_ms: Floats, kinds: Whole) -> Floats:
-        """The spread of every entry: what its kind has, and its own doubt."""
-        own = FIRST_MS[kinds][:, None] + FIRST_SHARE[kinds][:, None] * values_ms
-        return np.sqrt(self.factors[kinds][:, None] * own * own + doubts_ms * doubts_ms)
+    def _of_kind(self, kind: int, factor: float) -> tuple[float, ...]:
+        """Twins share the access link."""
+        width, first_ms, first_share = sqrt(factor), FIRST_MS[kind], FIRST_SHARE[kind]
+        variance = SHIFT_MS_MIN**2 if kind == Kind.TWIN else self.shift_variance
+        shift = sqrt(variance)
+        return (
+            *(width * first_ms, width * first_share, first_ms, first_share),
+            *(variance, 1 / variance, SHIFTS_DOWN * shift, SHIFTS_UP * shift),
+            *(self.share(kind), CARRIED[kind]),
+        )
 
     def learn(
-        self, residuals_ms: Floats, values_ms: Floats, spreads_ms: Floats, kinds: Whole, weights: Floats
+        self, scores: Singles, values_ms: Singles, variances: Singles, widths: Widths, weights: Singles
     ) -> None:
-        """Example by answer: what was left unexplained. One step of expectation and maximisation.
+        """Answer by example: squared residuals, in variances. A step of expectation and maximisation.
 
         Of a twin's residual, what its own doubt accounts for is not held against machine rooms. The
         other kinds' widths take it in: beliefs err more than they say.
         """
-        scores = (residuals_ms / spreads_ms) ** 2
-        believed = (FREEDOM + 1) / (FREEDOM + scores)
-        own = FIRST_MS[kinds][:, None] + FIRST_SHARE[kinds][:, None] * values_ms
-        of_kind = self.factors[kinds][:, None]
-        share = np.where((kinds == Kind.TWIN.value)[:, None], of_kind * (own / spreads_ms) ** 2, 1.0)
-        squares = believed * (share * residuals_ms / own) ** 2 + of_kind * (1.0 - share)
-        squares = weights * squares.sum(axis=1)
-        counts = np.bincount(kinds, weights, len(self.seen)) * residuals_ms.shape[1]
-        sums = np.bincount(kinds, squares, len(self.seen))
+        own = values_ms * widths.first_share
+        own += widths.first_ms
+        own *= own
+        own /= variances
+        squares = scores / (scores + FREEDOM)
+        squares *= FREEDOM + 1
+        squares /= own
+        twins = slice(widths.twins, None)
+        of_twins = float(self.factors[Kind.TWIN])
+        share = of_twins * own[:, twins]
+        squares[:, twins] *= share * share
+        squares[:, twins] += of_twins * (1.0 - share)
+        counts = np.bincount(widths.kinds, weights, len(Kind)) * len(scores)
+        sums = np.bincount(widths.kinds, weights * np.add.reduce(squares, axis=0), len(Kind))
         self.factors = (self.seen * self.factors + sums) / (self.seen + counts)
         self.factors = np.maximum(self.factors, FACTOR_MIN**2)
         self.seen = np.minimum(self.seen + counts, SITES_MAX)
 
-    def learn_shift(self, shifts_ms: Floats, variances: Floats, kinds: Whole, weights: Floats) -> None:
+    def learn_shift(self, shifts_ms: Singles, variances: Singles, weights: Singles) -> None:
         """Shifts of one site by its examples, and what is unsure of each. Twins say nothing of shifts."""
-        weights = np.where(kinds == Kind.TWIN.value, 0.0, weights)
         square, count = float(weights @ (shifts_ms * shifts_ms + variances)), float(weights.sum())
         total = self.shifts_seen * self.shift_variance + square
         self.shift_variance = max(total / (self.shifts_seen + count), SHIFT_MS_MIN**2)
         self.shifts_seen = min(self.shifts_seen + count, SITES_MAX)
 
-    def learn_twins(self, kinds: Whole, weights: Floats) -> None:
-        """One site: how much of what past sites explained was explained by twins."""
-        alike, _, _, twins = np.bincount(kinds, weights, len(self.seen)).tolist()
+    def learn_twins(self, sites: float, twins: float) -> None:
+        """One site: how much of it past sites explained as somebody alike, and how much as twins."""
         self.twins += twins
-        self.twins_seen += alike + twins
+        self.twins_seen += sites + twins

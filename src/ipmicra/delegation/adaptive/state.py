@@ -59,7 +59,7 @@ def state_of(strategy: Adaptive) -> AdaptiveState:
     """The oldest example first."""
     experience, spreads = strategy.experience, strategy.spreads
     rows = experience.remembered()
-    values, doubts = experience.sites.values_ms, experience.sites.doubts_ms
+    values, doubts = experience.examples.of_sites()
     return AdaptiveState(
         crawlers=[profile.id for profile in experience.mutual.profiles],
         sites=[SiteExample(str(a), values[row].tolist(), doubts[row].tolist()) for a, row in rows],

@@ -14,8 +14,10 @@ import random
 from collections.abc import Generator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ipmicra.delegation.adaptive.agreement import Agreement
+from ipmicra.delegation.adaptive.arrays import Whole
 from ipmicra.delegation.adaptive.belief import Belief
 from ipmicra.delegation.adaptive.closeness import Ties
 from ipmicra.delegation.adaptive.experience import Experience
@@ -46,6 +48,8 @@ class Adaptive(LearningStrategy):
         self.ties = Ties(settings)
         self.spreads = Spreads()
         self.agreement = Agreement()
+        self._awake: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
+        self._awake_at: tuple[object, ...] = ()
 
     def to_state(self) -> AdaptiveState:
         """What was learnt, as plain records."""
@@ -112,14 +116,14 @@ class Adaptive(LearningStrategy):
     def _asked(self, inquiry: Inquiry, facts: Facts) -> Generator[Probe, Answer, Belief]:
         """Ask until nothing is worth asking. The belief is begun anew when crawlers come or go."""
         curious = self.rng.random() < self._settings.explore
-        belief, version = self._begun(inquiry, facts), self.experience.version
+        belief = self._begun(inquiry, facts)
         while not self.no_use(inquiry):
-            if version != self.experience.version:
-                belief, version = self._begun(inquiry, facts), self.experience.version
+            if belief.version != self.experience.version:
+                belief = self._begun(inquiry, facts)
             column, saving_ms = choice(belief, self._askable(inquiry), _best_ms(inquiry))
             if column is None:
                 break
-            crawler = self.experience.mutual.profiles[column].id
+            crawler = self.experience.mutual.names[column]
             if saving_ms < (price_ms := self._price_ms):
                 if not curious:
                     inquiry.steps.append(stop_step(crawler, saving_ms, price_ms))
@@ -127,7 +131,7 @@ class Adaptive(LearningStrategy):
                 curious = False
                 inquiry.note("curious", "one probe more, so that beliefs do not confirm themselves")
             round_trip_ms = yield from inquiry.ask(crawler)
-            if round_trip_ms is not None and version == self.experience.version:
+            if round_trip_ms is not None and belief.version == self.experience.version:
                 belief.hear(column, round_trip_ms)
         return belief
 
@@ -135,21 +139,30 @@ class Adaptive(LearningStrategy):
         """The belief from the prior, and from what is known already."""
         self.experience.ready()
         near = self.experience.near(facts.country) if self._settings.country else None
-        prior = self.ties.prior(facts, near, self.experience.blocks())
+        prior = self.ties.prior(facts, near, self.experience.examples)
         belief = Belief(prior, self.experience, self.spreads)
         for crawler, round_trip_ms in inquiry.round_trips_ms().items():
             if (column := self.experience.mutual.column.get(crawler)) is not None:
                 belief.hear(column, round_trip_ms)
         return belief
 
-    def _askable(self, inquiry: Inquiry) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+    def _askable(self, inquiry: Inquiry) -> Whole:
         """Columns of crawlers awake, believed, and neither asked nor remembered."""
-        column = self.experience.mutual.column
-        known = inquiry.answers.keys() | inquiry.recalled_ms.keys()
-        return np.array(
-            [column[c] for c in self.crawlers.awake if c not in known and self.trust.believes(c)],
-            dtype=np.int64,
-        )
+        askable = self._believed_awake().copy()
+        for crawler in (*inquiry.answers, *inquiry.recalled_ms):
+            if (column := self.experience.mutual.column.get(crawler)) is not None:
+                askable[column] = False
+        return askable.nonzero()[0]
+
+    def _believed_awake(self) -> NDArray[np.bool_]:
+        """By column; found anew when somebody came, went, slept, woke or was found out."""
+        stand = (self.crawlers.awake, self.trust.distrusted, self.experience.version)
+        if self._awake_at != stand:
+            column, believes = self.experience.mutual.column, self.trust.believes
+            self._awake = np.zeros(len(column), dtype=np.bool_)
+            self._awake[[column[c] for c in self.crawlers.awake if believes(c)]] = True
+            self._awake_at = stand
+        return self._awake
 
     # --- concluding -----------------------------------------------------------
 
@@ -157,8 +170,8 @@ class Adaptive(LearningStrategy):
         chosen = inquiry.fastest()
         if belief.columns:
             inquiry.steps += [
-                ties_step(belief),
-                candidates_step(belief, self.experience.mutual.profiles),
+                ties_step(belief.prior),
+                candidates_step(belief, belief.crawlers),
             ]
         grounds: tuple[Ground, ...] = (inquiry.target.address,)
         if chosen is not None and not inquiry.near:
@@ -167,8 +180,7 @@ class Adaptive(LearningStrategy):
         return self.concluded(inquiry, chosen, Why.BELIEVED, grounds)
 
     def _become_wiser(self, inquiry: Inquiry, facts: Facts, belief: Belief) -> None:
-        same = belief.values_ms.shape[1] == len(self.experience.mutual)
-        if same and belief.columns:
+        if belief.columns and belief.version == self.experience.version:
             self.ties.learn(belief.prior, belief.by_example())
             belief.teach()
             if self._settings.sites:

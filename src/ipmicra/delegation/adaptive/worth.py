@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from ipmicra.delegation.adaptive.arrays import Floats, Whole
+from ipmicra.delegation.adaptive.arrays import Floats, Singles, Whole
 from ipmicra.delegation.adaptive.belief import Belief
 
 COLUMNS_EXACT = 64  # more crawlers than this are sifted by a cheap upper bound first
@@ -28,29 +28,33 @@ def _improvement(score: float) -> float:
 
 # Looked up, not computed: beyond five spreads it is 0 on one side and the score on the other.
 STEPS, REACH = 256, 5  # of the table: steps for a spread, spreads to either side
-IMPROVEMENTS: Floats = np.array(
-    [_improvement((n + 0.5) / STEPS - REACH) for n in range(2 * REACH * STEPS)]
+IMPROVEMENTS: Singles = np.array(
+    [_improvement((n + 0.5) / STEPS - REACH) for n in range(2 * REACH * STEPS)], dtype=np.float32
 )
 
 
-def expected_savings_ms(weights: Floats, means: Floats, spreads: Floats, best_ms: float) -> Floats:
-    """For each column, the expectation of how far a probe falls below the best answer."""
-    scores = (best_ms - means) / spreads
-    entries = (scores * STEPS + REACH * STEPS).astype(np.int64)
-    improvements = np.maximum(IMPROVEMENTS.take(entries, mode="clip"), scores)
-    return np.asarray(weights @ (spreads * improvements), dtype=np.float64)
+def expected_savings_ms(weights: Singles, means: Singles, spreads: Singles, best_ms: float) -> Singles:
+    """For each crawler, the expectation of how far a probe falls below the best answer."""
+    scores = best_ms - means
+    scores /= spreads
+    steps = scores * STEPS
+    steps += REACH * STEPS
+    improvements = IMPROVEMENTS.take(steps.astype(np.int32), mode="clip")
+    np.maximum(improvements, scores, out=improvements)
+    improvements *= spreads
+    savings: Singles = improvements @ weights
+    return savings
 
 
-def sifted(weights: Floats, means: Floats, spreads: Floats, best_ms: float) -> Whole:
+def sifted(weights: Singles, means: Singles, spreads: Singles, best_ms: float) -> Whole:
     """Of many columns those that promise most at their luckiest."""
-    promise = weights @ np.maximum(best_ms - means + spreads, 0.0)
+    promise = np.maximum(best_ms - means + spreads, 0.0) @ weights
     return np.sort(np.argpartition(-promise, COLUMNS_EXACT)[:COLUMNS_EXACT])
 
 
-def nearest_shares(weights: Floats, means: Floats) -> Floats:
+def nearest_shares(weights: Singles, nearest: Whole, crawlers: int) -> Floats:
     """For each column, the probability that it is the nearest: the weight of examples that say so."""
-    nearest = np.argmin(means, axis=1)
-    return np.bincount(nearest, weights, means.shape[1]).astype(np.float64)
+    return np.bincount(nearest, weights, crawlers).astype(np.float64)
 
 
 def choice(belief: Belief, askable: Whole, best_ms: float | None) -> tuple[int | None, float]:
@@ -60,13 +64,26 @@ def choice(belief: Belief, askable: Whole, best_ms: float | None) -> tuple[int |
     """
     if not len(askable):
         return None, 0.0
-    _, weights, means, spreads = belief.foretold()
     if best_ms is None:
-        shares = nearest_shares(weights, means[:, askable])
-        return int(askable[np.argmax(shares)]), np.inf
-    many = means.shape[1] > COLUMNS_EXACT
-    sieve = sifted(weights, means, spreads, best_ms) if many else slice(None)
-    savings: Floats = np.zeros(means.shape[1])
-    savings[sieve] = expected_savings_ms(weights, means[:, sieve], spreads[:, sieve], best_ms)
-    winner = int(askable[np.argmax(savings[askable])])
-    return winner, float(savings[winner])
+        return _likeliest(belief, askable), math.inf
+    _, weights, means, spreads = belief.foretold()
+    if len(means) <= COLUMNS_EXACT:
+        savings = expected_savings_ms(weights, means, spreads, best_ms)
+    else:
+        sieve = sifted(weights, means, spreads, best_ms)
+        savings = np.zeros(len(means), dtype=np.float32)
+        savings[sieve] = expected_savings_ms(
+            weights, means.take(sieve, axis=0), spreads.take(sieve, axis=0), best_ms
+        )
+    hopes = savings.take(askable)
+    winner = int(hopes.argmax())
+    return int(askable[winner]), float(hopes[winner])
+
+
+def _likeliest(belief: Belief, askable: Whole) -> int:
+    """Of those who can be asked the likeliest to be the nearest."""
+    if not belief.columns and len(askable) == len(belief.values_ms):
+        return int(nearest_shares(belief.weights, belief.nearest, len(askable)).argmax())
+    _, weights, means, _ = belief.foretold()
+    nearest = means.take(askable, axis=0).argmin(axis=0)
+    return int(askable[nearest_shares(weights, nearest, len(askable)).argmax()])
