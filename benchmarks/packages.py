@@ -15,8 +15,9 @@ import msgspec
 import zstandard
 
 from benchmarks.extraction import material
+from ipmicra.carrier.changes import change_of, sketch_of
 from ipmicra.carrier.package import LEVEL_AT_LEISURE, LEVEL_IN_A_HURRY, pack
-from ipmicra.carrier.record import PageSeen
+from ipmicra.carrier.record import PageSeen, Record
 from ipmicra.crawler.extraction import extract
 
 BATCH = 2_000
@@ -47,6 +48,36 @@ def main() -> None:
         for rival, pieces in rivals.items():
             for level in (3, 9):
                 _row(f"{rival}, zstd {level}", html_bytes, len(pages), partial(_plain, pieces, level))
+        _changes(records, html_bytes)
+
+
+def _changes(records: Sequence[PageSeen], html_bytes: int) -> None:
+    """Every page visited again, with one line of its text replaced: whole, and as what changed."""
+    again = [_with_a_new_line(record) for record in records]
+    told = [
+        change_of(new, old.page.content_hash, sketch_of(old.page)) or new
+        for old, new in zip(records, again, strict=True)
+    ]
+    for name, sent in (("whole", again), ("as what changed", told)):
+        _row(
+            f"a line of each changed, {name}",
+            html_bytes,
+            len(sent),
+            partial(_packed, sent, LEVEL_AT_LEISURE),
+        )
+    _row(
+        "  (sketches kept by the crawler)", html_bytes, len(records),
+        lambda: sum(len(sketch_of(record.page)) for record in records),
+    )  # fmt: skip
+
+
+def _with_a_new_line(record: PageSeen) -> PageSeen:
+    lines = record.page.text.split("\n")
+    lines[len(lines) // 2] = f"a line that was not there at visit {record.visit}"
+    page = msgspec.structs.replace(
+        record.page, text="\n".join(lines), content_hash=record.page.content_hash[::-1]
+    )
+    return msgspec.structs.replace(record, visit=record.visit + 1, page=page)
 
 
 def _row(name: str, html_bytes: int, pages: int, run: Callable[[], int]) -> None:
@@ -56,7 +87,7 @@ def _row(name: str, html_bytes: int, pages: int, run: Callable[[], int]) -> None
     print(f"  {name:34} {home_bytes:12,}   1/{html_bytes / home_bytes:5.1f}   {spent_us:7.0f}")
 
 
-def _packed(records: Sequence[PageSeen], level: int) -> int:
+def _packed(records: Sequence[Record], level: int) -> int:
     batches = (records[at : at + BATCH] for at in range(0, len(records), BATCH))
     return sum(len(pack(batch, "crawler", number, level)) for number, batch in enumerate(batches, 1))
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import msgspec
 
 from ipmicra.carrier.package import packages_in, unpack
-from ipmicra.carrier.record import Measurement, PageGone, PageMoved, PageSeen, VisitFailed
+from ipmicra.carrier.record import Measurement, PageChanged, PageGone, PageMoved, PageSeen, VisitFailed
 from ipmicra.crawler.frontier import Counts
 from ipmicra.crawler.progress import Progress
 from ipmicra.crawler.running import Crawl, CrawlWish
 from ipmicra.crawler.settings import CrawlerSettings, GrantSettings
 from ipmicra.settings import GeneralSettings, Settings, load_settings
 
-Visit = PageSeen | PageGone | PageMoved | VisitFailed
+Visit = PageSeen | PageChanged | PageGone | PageMoved | VisitFailed
 
 
 def settings_for(folder: Path, **crawler: object) -> Settings:

@@ -7,7 +7,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from ipmicra.carrier.record import PageGone, PageSeen
+from ipmicra.carrier.changes import restored
+from ipmicra.carrier.record import PageChanged, PageGone, PageSeen
+from ipmicra.carrier.spool import spools_in
+from ipmicra.carrier.wishes import leave_wishes, wishes_in
 from ipmicra.crawler.engine import Engine
 from ipmicra.crawler.running import Crawl, CrawlWish
 from tests.crawler.crawling import Visit, records_in, settings_for
@@ -77,6 +80,44 @@ def test_a_changed_page_is_sent_and_a_deleted_one_reported(tmp_path: Path) -> No
         kinds = {record.visit: type(record) for record in records}
         assert len(kinds) == len(records)
         assert sorted(kinds.items()) == [(1, PageSeen), (2, PageSeen), (3, PageGone), (4, PageSeen)]
+
+    asyncio.run(story())
+
+
+LINES = "".join(f"<p>Line {number} of a page that stays.</p>" for number in range(60))
+
+
+def test_a_changed_page_sends_only_what_changed_and_the_index_has_all_of_it(tmp_path: Path) -> None:
+    async def story() -> None:
+        states = [html(text=f"{LINES}<p>{word}</p>") for word in ("apples", "oranges")]
+
+        def pages(asked: Asked) -> Answer:
+            if asked.path == "/robots.txt":
+                return Answer(status=404)
+            return states.pop(0) if len(states) > 1 else states[0]
+
+        async with LocalSite(pages).serving() as site:
+            records = await watch(tmp_path, site, lambda: len(site.asked) >= 5)
+        first, second = sorted(records, key=lambda record: record.visit)
+        assert isinstance(first, PageSeen)
+        assert isinstance(second, PageChanged)
+        assert second.new == ["oranges"]
+        assert "oranges" in restored(second, first.page).page.text
+
+    asyncio.run(story())
+
+
+def test_a_page_that_somebody_lacks_is_sent_whole_again(tmp_path: Path) -> None:
+    async def story() -> None:
+        page = html(text=f"{LINES}<p>apples</p>")
+        async with LocalSite({"/": page}).serving() as site:
+            settings = {"revisit_seconds_first": 3600.0, "revisit_seconds_min": 3600.0}
+            await watch(tmp_path, site, lambda: len(site.asked) >= 2, **settings)
+            (spool,) = spools_in(tmp_path)
+            leave_wishes(spool, [f"{site.address}/"])
+            records = await watch(tmp_path, site, lambda: len(site.asked) >= 3, **settings)
+        assert [type(record) for record in records] == [PageSeen, PageSeen]
+        assert wishes_in(spool) == []
 
     asyncio.run(story())
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ipmicra.carrier.changes import change_of, sketch_of
 from ipmicra.carrier.package import Package, digest_of, pack, unpack
-from ipmicra.carrier.record import PageGone, PageSeen, Record
+from ipmicra.carrier.record import PageChanged, PageGone, PageSeen, Record
 from ipmicra.crawler.extraction import extract
 
 DAY_MS = 86_400_000
@@ -27,6 +28,13 @@ def seen(
 
 def gone(url: str, visit: int) -> PageGone:
     return PageGone(url=url, visit=visit, fetched_at_ms=visit * DAY_MS, status=410)
+
+
+def changed(before: PageSeen, after: PageSeen) -> PageChanged:
+    """What a crawler that watches the page would send."""
+    change = change_of(after, before.page.content_hash, sketch_of(before.page))
+    assert change is not None
+    return change
 
 
 def package(

@@ -21,7 +21,8 @@ from ipmicra.carrier.reading import records_of
 from ipmicra.carrier.record import Record
 from ipmicra.errors import HostFault
 
-MAGIC = b"ipmicra\x01"  # the last byte is the version of the format
+MAGIC = b"ipmicra\x02"  # the last byte is the version of the format
+_READ = frozenset({1, 2})  # version 1 had no changes, only whole pages
 _HEADER_LENGTH = struct.Struct("<I")
 _HEADER_BYTES_MAX = 4096
 LEVEL_IN_A_HURRY = 1  # an eighth more bytes than level 3, at half of its time
@@ -136,13 +137,13 @@ def read_header(data: bytes, caps: UnpackCaps = UnpackCaps()) -> tuple[Header, i
         )
     if data[: len(MAGIC) - 1] != MAGIC[:-1]:
         raise PackageRefused("not a package: it does not begin like one")
-    if data[: len(MAGIC)] != MAGIC:
-        raise PackageRefused(
-            f"a package of format {data[len(MAGIC) - 1]}; this program reads {MAGIC[-1]}"
-        )
     start = len(MAGIC) + _HEADER_LENGTH.size
     if len(data) < start:
         raise PackageRefused("a package that ends within its header")
+    if data[len(MAGIC) - 1] not in _READ:
+        raise PackageRefused(
+            f"a package of format {data[len(MAGIC) - 1]}; this program reads {MAGIC[-1]} and older"
+        )
     (length,) = _HEADER_LENGTH.unpack_from(data, len(MAGIC))
     if length > _HEADER_BYTES_MAX or start + length > len(data):
         raise PackageRefused("a package whose header has an impossible length")

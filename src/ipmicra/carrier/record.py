@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from ipmicra.crawler.extraction.page import Page
+from ipmicra.crawler.extraction.page import Page, RobotsDirectives
 
 
 class _Visit(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
@@ -24,6 +24,28 @@ class PageSeen(_Visit, frozen=True, kw_only=True, array_like=True, tag="page"):
     """A new page, or one whose content hash has changed. `page.url` is `url`."""
 
     page: Page
+    status: int = 200
+
+
+class PageChanged(_Visit, frozen=True, kw_only=True, array_like=True, tag="changed"):
+    """A page whose content hash has changed, told by what differs from the page last sent of this URL.
+
+    `ipmicra.carrier.changes` makes it, and makes the page of it again. Whoever lacks the base asks for the
+    page as a whole.
+    """
+
+    base: bytes  # content hash of the page that it is told against
+    whole: bytes  # digest of all strings of the page
+    taken: list[tuple[int, int]]  # runs of strings of the base; from -1 on, of `new`
+    new: list[str]
+    headings: int  # how many of the strings are headings
+    lines: int  # and lines of text
+    published_at_s: int | None
+    modified_at_s: int | None
+    content_hash: bytes
+    robots: RobotsDirectives
+    body_bytes: int
+    truncated: bool
     status: int = 200
 
 
@@ -61,4 +83,4 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, array_like=True, ta
     unchanged: int = 0  # visits among them that found a page unchanged
 
 
-Record: TypeAlias = PageSeen | PageGone | PageMoved | VisitFailed | Measurement
+Record: TypeAlias = PageSeen | PageChanged | PageGone | PageMoved | VisitFailed | Measurement

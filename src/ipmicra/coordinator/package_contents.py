@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
+from ipmicra.carrier.changes import new_links
 from ipmicra.carrier.package import Package
-from ipmicra.carrier.record import Measurement, PageMoved, PageSeen, Record
+from ipmicra.carrier.record import Measurement, PageChanged, PageMoved, PageSeen, Record
 from ipmicra.coordinator import grants
 from ipmicra.coordinator.packages import Claimed
 from ipmicra.crawler.decisions.urls import Normaliser, Site, Url, site_of
@@ -67,6 +68,8 @@ class Contents:
 def _targets(record: Record) -> list[str]:
     if isinstance(record, PageSeen) and not record.page.robots.nofollow:
         return [link.url for link in record.page.links if "nofollow" not in link.rel]
+    if isinstance(record, PageChanged) and not record.robots.nofollow:
+        return [url for url, rel in new_links(record) if "nofollow" not in rel]
     return [record.target] if isinstance(record, PageMoved) else []
 
 

@@ -48,7 +48,7 @@ class Engine:
     ) -> None:
         self.plan, self.fetcher = plan, fetcher
         self.courtesy = Courtesy(frontier.address_clock)
-        self.harvester = Harvester(plan)
+        self.harvester = Harvester(plan, frontier.sketch)
         self.progress = Progress()
         self._frontier, self._spool, self._on_commit = frontier, spool, on_commit
         self._lanes: dict[int, Lane] = {}

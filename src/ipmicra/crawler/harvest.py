@@ -8,11 +8,21 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TypedDict
 
-from ipmicra.carrier.record import PageGone, PageMoved, PageSeen, Record, VisitFailed
+import msgspec
+
+from ipmicra.carrier.changes import change_of, sketch_of
+from ipmicra.carrier.record import (
+    PageChanged,
+    PageGone,
+    PageMoved,
+    PageSeen,
+    Record,
+    VisitFailed,
+)
 from ipmicra.crawler.decisions.revisit import History, revisit_seconds
 from ipmicra.crawler.decisions.sitemaps import Hinted, feeds_in, listed, looks_like_listing
 from ipmicra.crawler.decisions.urls import Url
@@ -28,6 +38,7 @@ GONE = frozenset({404, 410})
 UNCHANGED = 304
 RETRIED_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 LISTING_BYTES_MAX = 50 << 20  # sitemaps.org's own limit
+WHOLE_EVERY = 16  # visits: whoever lost a page has it again after so many, even if nobody asks
 YEAR_MS = 31_556_952_000
 
 
@@ -46,8 +57,9 @@ class Harvest:
 class Harvester:
     """Turns answers into harvests by one crawl's plan."""
 
-    def __init__(self, plan: CrawlPlan) -> None:
-        self._plan = plan
+    def __init__(self, plan: CrawlPlan, sketch_kept: Callable[[Leased], bytes] = lambda _: b"") -> None:
+        """`sketch_kept` is that of the page as it was last sent; empty where none is kept."""
+        self._plan, self._sketch_kept = plan, sketch_kept
         self._recent = RecentTexts(plan.settings.recent_urls_max)
         self._languages = UsualLanguages()
         self.price = 0.0  # of a byte of revisits; 0: no budget
@@ -133,10 +145,20 @@ class Harvester:
         if page.robots.noindex:
             record = PageGone(**_names(leased, now_ms), status=fetched.status)
         else:
-            record = PageSeen(**_names(leased, now_ms), page=page, status=fetched.status)
+            seen = PageSeen(**_names(leased, now_ms), page=page, status=fetched.status)
+            record = self._changed(leased, seen) or seen
         harvest = self._done(leased, fetched, now_ms, "seen", [record], page.content_hash)
+        if self._plan.watch and harvest.visited is not None and not page.robots.noindex:
+            harvest.visited = msgspec.structs.replace(harvest.visited, sketch=sketch_of(page))
         harvest.discoveries = found
         return harvest
+
+    def _changed(self, leased: Leased, seen: PageSeen) -> PageChanged | None:
+        """Only what changed, where the page before is remembered; now and then the whole all the same."""
+        if not leased.content_hash or seen.visit % WHOLE_EVERY == 0:
+            return None
+        sketch = self._sketch_kept(leased)
+        return change_of(seen, leased.content_hash, sketch) if sketch else None
 
     def _links(self, page: Page, depth: int, now_ms: int) -> list[Discovery]:
         if depth > self._plan.budget.depth:

@@ -22,6 +22,7 @@ from ipmicra.addresses import BITS, AddressRange, gaps_between
 from ipmicra.carrier.spool import FOLDER as SPOOL_FOLDER
 from ipmicra.carrier.spool import Position, SealRules, Spool
 from ipmicra.carrier.warc import WarcWriter
+from ipmicra.carrier.wishes import forget_wishes, wishes_in
 from ipmicra.crawler.archiving import ArchivingFetcher
 from ipmicra.crawler.decisions.scope import ScopeKind, scope_around
 from ipmicra.crawler.decisions.urls import Normaliser, Url, site_of
@@ -104,9 +105,18 @@ class Crawl:
                     fetcher,
                     lambda progress: on_commit(progress, frontier.counts()),
                 )
+                self._hear_wishes(frontier)
                 on_start(engine)
                 progress = await engine.run([Discovery(seed, 0, 0) for seed in self.seeds])
             return progress, frontier.counts()
+
+    def _hear_wishes(self, frontier: Frontier) -> None:
+        """Pages that whoever reads the packages lacks are visited now, and sent whole."""
+        wished = wishes_in(self.spool_folder)
+        urls = [url for url in map(self.plan.normaliser.url, wished) if url is not None]
+        if wished:
+            frontier.send_whole(urls, int(time.time() * 1000))
+            forget_wishes(self.spool_folder)
 
     def _check_same_scope(self, frontier: Frontier) -> None:
         scope = f"{self.wish.scope} {self.wish.pattern or ''}".strip()

@@ -1,8 +1,9 @@
 """What an index is: packages go in, questions get answers. Any engine that passes the tests in
 tests/search/conformance can stand behind this.
 
-Law: integrating a package twice, or an older visit after a newer one, changes nothing. An answer is made
-of plain data; `snippet` is HTML in which everything but `<mark>` is escaped.
+Law: a changed page is found as if it had been sent whole. Integrating a package twice, or an older visit
+after a newer one, changes nothing. An answer is made of plain data; `snippet` is HTML in which everything
+but `<mark>` is escaped.
 """
 
 from __future__ import annotations
@@ -55,6 +56,9 @@ class Index(Protocol):
 
     def integrate(self, package: Package, digest: str) -> int:
         """Take in a package's records; how many changed something. They are found after `commit`."""
+
+    def wanted(self, crawler: str) -> list[str]:
+        """URLs of which that crawler told a change to a page that is not here: it must send them whole."""
 
     def commit(self) -> None:
         """Make what was integrated findable and durable."""

@@ -1,6 +1,7 @@
 """Packages in the spools of a data folder -> the index in the same folder.
 
-Law: a package that cannot be unpacked is kept aside with its reason and stops nobody else.
+Law: where a package tells a change to a page that is not here, its crawler finds the wish for the whole in
+its spool. A package that cannot be unpacked is kept aside with its reason and stops nobody else.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import NamedTuple
 
 from ipmicra.carrier.package import PackageFile, PackageRefused, digest_of, packages_in, unpack
 from ipmicra.carrier.spool import spools_in
+from ipmicra.carrier.wishes import leave_wishes
 from ipmicra.search.contract import Index
 
 FOLDER = "index"  # under the data folder
@@ -43,6 +45,8 @@ def integrate_all(
             put_aside(package, data_folder, str(reason))
         advance()
     index.commit()
+    for spool in {package.path.parent for package in packages}:
+        leave_wishes(spool, index.wanted(spool.name))
     return Intake(len(packages), records, refused)
 
 

@@ -29,9 +29,10 @@ CREATE TABLE IF NOT EXISTS pages (
     id INTEGER PRIMARY KEY, key INTEGER NOT NULL UNIQUE, url TEXT NOT NULL, crawler TEXT NOT NULL,
     visit INTEGER NOT NULL, fetched_at_ms INTEGER NOT NULL, dirty INTEGER NOT NULL DEFAULT 1,
     facts BLOB, head BLOB, rest BLOB, links BLOB);
+CREATE TABLE IF NOT EXISTS wanted (
+    url TEXT NOT NULL, crawler TEXT NOT NULL, PRIMARY KEY (url, crawler)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS dirty_pages ON pages (id) WHERE dirty;
 {links.SCHEMA}
-PRAGMA user_version = {VERSION};
 """
 
 
@@ -81,8 +82,9 @@ class Ledger:
         execute("PRAGMA synchronous = NORMAL")
         execute("PRAGMA busy_timeout = 10000")
         execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
+        self._database.executescript(_SCHEMA)
         if not tables:
-            self._database.executescript(_SCHEMA)
+            execute(f"PRAGMA user_version = {VERSION}")
 
     def begin(self) -> None:
         self._database.execute("BEGIN IMMEDIATE")
@@ -121,11 +123,38 @@ class Ledger:
         )
         if not changed.rowcount:
             return False
+        self._database.execute("DELETE FROM wanted WHERE url = ?", (url,))
         self._database.executemany(
             "UPDATE pages SET dirty = 1 WHERE key = ? AND NOT dirty AND facts IS NOT NULL",
             [(target,) for target in self.links.replace(url, page)],
         )
         return True
+
+    def page(self, url: str) -> Page | None:
+        """The page as it is known; None where it is gone or unknown."""
+        row = self._database.execute(
+            "SELECT facts, head, rest, links FROM pages WHERE key = ?", (key_of(url),)
+        ).fetchone()
+        return None if row is None else _page(list(row))
+
+    def is_outdated(self, url: str, crawler: str, visit: int, fetched_at_ms: int) -> bool:
+        """Whether a visit as new as this one, or newer, is known."""
+        row = self._database.execute(
+            "SELECT 1 FROM pages WHERE key = ? AND CASE WHEN crawler = ?"
+            " THEN visit >= ? ELSE fetched_at_ms >= ? END",
+            (key_of(url), crawler, visit, fetched_at_ms),
+        ).fetchone()
+        return row is not None
+
+    def want(self, crawler: str, url: str) -> None:
+        """Ask the crawler for a page as a whole."""
+        self._database.execute("INSERT OR IGNORE INTO wanted VALUES (?, ?)", (url, crawler))
+
+    def wanted(self, crawler: str) -> list[str]:
+        rows = self._database.execute(
+            "SELECT url FROM wanted WHERE crawler = ? ORDER BY url", (crawler,)
+        )
+        return [url for (url,) in rows]
 
     def dirty(self) -> Iterable[Entry]:
         """Pages whose entry in the index is not up to date."""

@@ -15,8 +15,9 @@ from typing import cast
 
 import tantivy
 
+from ipmicra.carrier.changes import BaseMissing, restored
 from ipmicra.carrier.package import Package
-from ipmicra.carrier.record import PageGone, PageMoved, PageSeen, Record
+from ipmicra.carrier.record import PageChanged, PageGone, PageMoved, PageSeen, Record
 from ipmicra.errors import OperatorFault
 from ipmicra.search import fields
 from ipmicra.search.asking import Asking
@@ -128,8 +129,13 @@ class TantivyIndex:
                 f"opening the index {folder} for writing: {error}; let the other ipmicra process finish"
             ) from error
 
+    def wanted(self, crawler: str) -> list[str]:
+        return self._ledger.wanted(crawler)
+
     def _take(self, record: Record, crawler: str) -> bool:
         match record:
+            case PageChanged():
+                return self._take_change(record, crawler)
             case PageSeen():
                 page = None if record.page.robots.noindex else record.page
             case PageGone() | PageMoved():
@@ -137,6 +143,18 @@ class TantivyIndex:
             case _:
                 return False
         return self._ledger.put(record.url, crawler, record.visit, record.fetched_at_ms, page)
+
+    def _take_change(self, change: PageChanged, crawler: str) -> bool:
+        """Make the page whole and take that; where its base is not here, ask for the whole."""
+        visit = (change.url, crawler, change.visit, change.fetched_at_ms)
+        if self._ledger.is_outdated(*visit):
+            return False
+        try:
+            seen = restored(change, self._ledger.page(change.url))
+        except BaseMissing:
+            self._ledger.want(crawler, change.url)
+            return False
+        return self._take(seen, crawler)
 
     def _document(self, entry: Entry) -> tantivy.Document:
         assert entry.page is not None

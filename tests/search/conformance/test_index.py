@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ipmicra.carrier.record import Record
 from ipmicra.search.contract import Index, Request
 from ipmicra.search.tantivy_index import TantivyIndex
-from tests.search.worlds import gone, package, seen
+from tests.search.worlds import changed, gone, package, seen
 
 ENGINES: dict[str, Callable[[Path], Index]] = {
     "tantivy": lambda folder: TantivyIndex(folder, writable=True),
@@ -130,6 +130,33 @@ def test_a_changed_page_is_found_changed_and_a_deleted_one_is_gone(index: Index)
     assert (found(index, "apples"), found(index, "oranges")) == ([], [A])
     fill(index, gone(A, visit=3), sequence=3)
     assert (found(index, "oranges"), index.page_count()) == ([], 0)
+
+
+LONG = "<p>a line that stays as it is</p>" * 20
+
+
+def test_of_a_changed_page_what_changed_is_enough(index: Index) -> None:
+    before = seen(A, "news", f"{LONG}<p>apples <a href={B}>pears</a>")
+    after = seen(A, "news", f"{LONG}<p>oranges <a href={B}>pears</a>", visit=2)
+    fill(index, before)
+    assert fill(index, changed(before, after), sequence=2) == 1
+    assert (found(index, "apples"), found(index, "oranges pears")) == ([], [A])
+    assert fill(index, changed(before, after), sequence=3) == 0  # again
+    third = seen(A, "news", f"{LONG}<p>cherries", visit=3)
+    assert fill(index, changed(after, third), sequence=4) == 1
+    assert (found(index, "oranges"), found(index, "cherries")) == ([], [A])
+    assert index.wanted("athens") == []
+
+
+def test_a_change_to_a_page_that_is_not_here_is_asked_for_whole(index: Index) -> None:
+    before, after = seen(A, "news", f"{LONG}apples"), seen(A, "news", f"{LONG}oranges", visit=2)
+    assert fill(index, changed(before, after), sequence=2) == 0
+    assert (found(index, "oranges"), index.wanted("athens"), index.wanted("lima")) == ([], [A], [])
+    whole = seen(A, "news", f"{LONG}oranges", visit=3)
+    assert fill(index, whole, sequence=3) == 1
+    assert (found(index, "oranges"), index.wanted("athens")) == ([A], [])
+    assert fill(index, changed(before, after), sequence=2) == 0
+    assert index.wanted("athens") == []  # late: nobody needs it any more
 
 
 def test_what_arrives_twice_or_late_changes_nothing(index: Index) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from ipmicra.carrier.changes import made_whole, urls_changed
 from ipmicra.carrier.export import write_json_lines, write_parquet
 from ipmicra.carrier.package import Package, PackageFile, PackageRefused, unpack
 from ipmicra.cli import terminal
@@ -38,7 +39,8 @@ def command(context: click.Context, form: str, output: Path | None) -> None:
     packages = waiting_packages(terminal.settings_of(context).data_folder)
     with terminal.progress() as progress:
         task = progress.add_task("exporting packages", total=len(packages))
-        opened = _unpacked(packages, lambda: progress.advance(task))
+        urls = urls_changed(_unpacked(packages, lambda: None))
+        opened = made_whole(_unpacked(packages, lambda: progress.advance(task)), urls)
         count = _written(opened, form, output)
     terminal.remark(f"{count} records of {len(packages)} packages")
 

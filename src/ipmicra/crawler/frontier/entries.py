@@ -58,6 +58,7 @@ class Visited(msgspec.Struct, frozen=True):
     content_hash: bytes = b""
     history: History = History()
     page_bytes: int = 0  # on the wire
+    sketch: bytes = b""  # of the page that is sent; empty: none is kept
 
 
 class PutOff(msgspec.Struct, frozen=True):

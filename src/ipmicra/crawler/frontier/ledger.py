@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal, TypeAlias
 
-Counter: TypeAlias = Literal["known", "pending", "done", "pages", "sites"]
+Counter: TypeAlias = Literal["known", "pending", "done", "pages", "sites", "sketch_bytes"]
 
 
 class Ledger:

@@ -61,6 +61,12 @@ CREATE TABLE measured (
 ) WITHOUT ROWID;
 """
 
+SKETCHES = """
+CREATE TABLE IF NOT EXISTS sketches (  -- of pages as they were last sent, to tell what changed
+    key INTEGER PRIMARY KEY, content_hash BLOB NOT NULL, sketch BLOB NOT NULL
+)
+"""
+
 
 def connect(path: Path, cache_bytes: int) -> sqlite3.Connection:
     """Open or create the database, for one process alone.
@@ -98,6 +104,7 @@ def _prepare(database: sqlite3.Connection, cache_bytes: int) -> None:
         for statement in TABLES.split(";\n"):
             database.execute(statement)
         database.execute(f"PRAGMA user_version = {VERSION}")
+    database.execute(SKETCHES)
     database.execute("COMMIT")
     if version not in {0, VERSION}:
         raise HostFault(f"the frontier has format {version}; this program reads {VERSION}")

@@ -21,8 +21,8 @@ from ipmicra.crawler.decisions.politeness import Clock
 from ipmicra.crawler.decisions.revisit import History, Watched, changes_per_second
 from ipmicra.crawler.decisions.scope import SiteBudget
 from ipmicra.crawler.decisions.traps import DEFAULT_RULES, TrapRules
-from ipmicra.crawler.decisions.urls import Site, path_of, url_at
-from ipmicra.crawler.frontier import transfer
+from ipmicra.crawler.decisions.urls import Site, Url, path_of, url_at
+from ipmicra.crawler.frontier import sketches, transfer
 from ipmicra.crawler.frontier.discovering import Discovering
 from ipmicra.crawler.frontier.entries import (
     Batch,
@@ -41,6 +41,7 @@ from ipmicra.crawler.measuring import Measured
 DAY_MS = 86_400_000
 WITHOUT_LIMIT = SiteBudget(pages=1 << 62, bytes=1 << 62, depth=1 << 30)
 CACHE_BYTES = 16 << 20  # SQLite's own page cache
+SKETCH_BYTES_MAX = 256 << 20  # some 300,000 pages
 
 
 class Frontier:
@@ -52,12 +53,13 @@ class Frontier:
         budget: SiteBudget = WITHOUT_LIMIT,
         rules: TrapRules = DEFAULT_RULES,
         cache_bytes: int = CACHE_BYTES,
+        sketch_bytes_max: int = SKETCH_BYTES_MAX,
     ) -> None:
         self._database = connect(path, cache_bytes)
         self._ledger = Ledger(self._database)
         self._sites = Sites(self._ledger)
         self._discovering = Discovering(self._ledger, self._sites, rules)
-        self._budget = budget
+        self._budget, self._sketch_bytes_max = budget, sketch_bytes_max
         with self._transaction():
             self._epoch = int(self._ledger.fact("epoch") or 0) + 1
             self._ledger.keep_fact("epoch", self._epoch)
@@ -144,6 +146,7 @@ class Frontier:
         with self._transaction(durable=True):
             found = self._discovering.add(batch.discoveries)
             finished = self._finish(batch.visited)
+            sketches.keep_sketches(self._ledger, batch.visited, self._sketch_bytes_max)
             self._put_off(batch.put_off)
             self._sites.keep(batch.sites)
             self._sites.keep_address_clocks(batch.addresses)
@@ -223,6 +226,15 @@ class Frontier:
             Watched(pages, changes_per_second(History(seen, changes, seconds), prior_seconds), cost)
             for seen, changes, pages, seconds, cost in rows
         ]
+
+    def sketch(self, leased: Leased) -> bytes:
+        """Of the page as it was last sent; empty where none is kept."""
+        return sketches.sketch_kept(self._ledger, leased.key, leased.content_hash)
+
+    def send_whole(self, urls: Iterable[Url], now_ms: int) -> int:
+        """Somebody lacks these pages: the next visit, due now, finds them new. How many are known."""
+        with self._transaction(durable=True):
+            return sketches.send_whole(self._ledger, urls, now_ms)
 
     # --- hand-over ---------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from ipmicra.crawler.decisions.urls import Site
 from ipmicra.crawler.frontier.entries import SiteState
 from ipmicra.crawler.frontier.ledger import Ledger
 from ipmicra.crawler.frontier.sites import Sites
+from ipmicra.crawler.frontier.sketches import forget_sketches
 from ipmicra.crawler.measuring import Measured
 from ipmicra.errors import OurFault
 
@@ -102,6 +103,7 @@ def forget_site(ledger: Ledger, sites: Sites, site: Site) -> None:
     (pending,) = database.execute("SELECT pending FROM sites WHERE id = ?", (state.id,)).fetchone()
     keys = "SELECT key FROM queue WHERE site_id = ?1 UNION SELECT key FROM visits WHERE site_id = ?1"
     known = database.execute(f"DELETE FROM known WHERE key IN ({keys})", (state.id,)).rowcount  # noqa: S608 - our names
+    forget_sketches(ledger, "SELECT key FROM visits WHERE site_id = ?", (state.id,))
     for table in ("queue", "visits", "revisits"):
         database.execute(f"DELETE FROM {table} WHERE site_id = ?", (state.id,))  # noqa: S608 - our names
     database.execute("DELETE FROM robots WHERE id = ?", (state.id,))
