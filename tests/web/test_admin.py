@@ -23,11 +23,11 @@ def test_registering_shows_the_command_to_run_and_its_token_works(signed_in: Sce
     assert token not in signed_in.get("/hosts/lima").text
 
 
-@pytest.mark.parametrize("name", ["", "-lima", "li ma", "<b>", "a" * 64, "lima/../oslo"])
-def test_a_name_that_is_none_is_refused_with_the_reason(signed_in: Scene, name: str) -> None:
-    answer = signed_in.tell("/admin/hosts", name=name)
-    assert answer.status_code == 400
-    assert "a host&#39;s name has letters" in answer.text
+def test_a_name_that_is_none_is_refused_with_the_reason(signed_in: Scene) -> None:
+    for name in ("", "-lima", "li ma", "<b>", "a" * 64, "lima/../oslo"):
+        answer = signed_in.tell("/admin/hosts", name=name)
+        assert answer.status_code == 400, name
+        assert "a host&#39;s name has letters" in answer.text
 
 
 def test_a_name_is_taken_once(signed_in: Scene) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from itertools import product
 
 import pytest
 
@@ -99,41 +100,42 @@ def test_a_passphrase_lets_in_again_and_ends_other_sessions(scene: Scene) -> Non
     assert scene.strange().sign_in(WORDS).status_code == 303
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"origin": "https://evil.example"},
-        {"origin": "http://crawl.example.evil.example"},
-        {"origin": "null"},
-        {"origin": ""},
-        {"sec_fetch_site": "cross-site"},
-        {"sec_fetch_site": "same-site"},
-    ],
-    ids=str,
-)
-def test_a_form_from_elsewhere_is_refused(scene: Scene, headers: dict[str, str]) -> None:
+FROM_ELSEWHERE: list[dict[str, str]] = [
+    {"origin": "https://evil.example"},
+    {"origin": "http://crawl.example.evil.example"},
+    {"origin": "http://crawl.example:8080"},
+    {"origin": "null"},
+    {"origin": ""},
+    {"sec_fetch_site": "cross-site"},
+    {"sec_fetch_site": "same-site"},
+]
+
+
+def test_a_form_from_elsewhere_is_refused(scene: Scene) -> None:
     scene.sign_in()
     form = {"form_token": scene.form_token("/admin"), "name": "lima"}
-    assert scene.post("/admin/hosts", form, **headers).status_code == 403
+    for headers in FROM_ELSEWHERE:
+        assert scene.post("/admin/hosts", form, **headers).status_code == 403, headers
     assert scene.post("/admin/hosts", form).status_code == 200, "and the same from here is taken"
 
 
 PATHS = ["/admin/hosts", "/admin/hosts/lima/revoke", "/admin/pages", "/admin/passphrase", "/sign-out"]
 
 
-@pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("token", ["", "0" * 64])
-def test_a_form_without_our_token_is_refused(scene: Scene, path: str, token: str) -> None:
+def test_a_form_without_our_token_is_refused(scene: Scene) -> None:
     scene.join("lima")
     scene.sign_in()
-    assert scene.post(path, {"form_token": token, "urls": "https://a.example/"}).status_code == 403
+    for path, token in product(PATHS, ["", "0" * 64]):
+        answer = scene.post(path, {"form_token": token, "urls": "https://a.example/"})
+        assert answer.status_code == 403, path
+    assert scene.get("/admin").status_code == 200, "not even the sign-out was heard"
 
 
-@pytest.mark.parametrize("path", PATHS)
-def test_a_form_without_a_session_does_nothing(scene: Scene, path: str) -> None:
+def test_a_form_without_a_session_does_nothing(scene: Scene) -> None:
     token = scene.form_token("/enter")
-    answer = scene.post(path, {"form_token": token, "name": "lima"})
-    assert (answer.status_code, answer.headers["location"]) == (303, "/enter")
+    for path in PATHS:
+        answer = scene.post(path, {"form_token": token, "name": "lima"})
+        assert (answer.status_code, answer.headers["location"]) == (303, "/enter"), path
     with scene.database.read() as connection:
         assert connection.exec_driver_sql("SELECT count(*) FROM host").scalar() == 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -20,9 +21,16 @@ TREE = tree_of(
 )
 
 
-@pytest.fixture
-def walked(tmp_path: Path) -> Iterator[Scene]:
-    with Scene(tmp_path, TREE) as scene:
+@pytest.fixture(scope="module")
+def walked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    """Read by all, changed by none."""
+    with crawled(tmp_path_factory.mktemp("walked")) as scene:
+        yield scene
+
+
+@contextmanager
+def crawled(folder: Path) -> Iterator[Scene]:
+    with Scene(folder, TREE) as scene:
         scene.join("oslo", position=[59.9, 10.8])
         scene.join("lima")
         scene.site(NEAR, "192.0.2.1", oslo=10.0, lima=200.0)
@@ -80,14 +88,14 @@ def test_names_from_registries_are_no_markup(walked: Scene) -> None:
         assert "<b>Net" not in text
 
 
-def test_a_new_decision_is_seen(walked: Scene) -> None:
-    before = walked.get("/tree?at=10.1.0.0/16").text
-    assert "Not by itself" in before
-    walked.site("https://new.example", "10.1.0.1", oslo=5.0, lima=300.0)
-    walked.submit("https://new.example/")
-    walked.play()
-    walked.look()
-    assert '<a href="/hosts/oslo">oslo</a>' in walked.get("/tree?at=10.1.0.0/16").text
+def test_a_new_decision_is_seen(tmp_path: Path) -> None:
+    with crawled(tmp_path) as scene:
+        assert "Not by itself" in scene.get("/tree?at=10.1.0.0/16").text
+        scene.site("https://new.example", "10.1.0.1", oslo=5.0, lima=300.0)
+        scene.submit("https://new.example/")
+        scene.play()
+        scene.look()
+        assert '<a href="/hosts/oslo">oslo</a>' in scene.get("/tree?at=10.1.0.0/16").text
 
 
 def test_explain_shows_path_probes_and_what_others_would_choose(walked: Scene) -> None:

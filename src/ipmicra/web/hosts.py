@@ -30,6 +30,7 @@ from ipmicra.web.packages import parcels_table
 from ipmicra.web.parts import Column, facts, panel, table, tag
 
 SITES_SHOWN = 100
+FRESH_SECONDS = 3
 
 
 class HostSeen(NamedTuple):
@@ -119,14 +120,26 @@ def hosts_page(standing: Sequence[HostStanding], now_s: float) -> Response[str]:
 def host_page(seen: HostSeen, visit: Visit, now_s: float) -> Response[str]:
     host = seen.standing
     body = [
-        h.h1[host.name, " ", state_tag(host)],
-        h.p(".lead")[_in_words(host, now_s)],
+        h.h1[host.name],
+        _live_state(host, now_s),
         _actions(host, visit) if visit.signed_in else None,
         h.div(".grid")[_about(seen, visit, now_s), _hours_panel(host), _limits(host)],
         panel(f"Sites ({words.number(host.sites)})", _sites(seen)),
         panel("Packages", parcels_table(seen.parcels, now_s)),
     ]
     return page(host.name, body, here="/hosts", scripts=("htmx.min.js",))
+
+
+def _live_state(host: HostStanding, now_s: float) -> h.Element:
+    """How it is; with scripts it keeps itself fresh, and the panel `now` with it."""
+    return h.p(
+        "#state.lead",
+        hx_get=f"/hosts/{host.name}",
+        hx_trigger=f"every {FRESH_SECONDS}s",
+        hx_select="#state",
+        hx_select_oob="#now",
+        hx_swap="outerHTML",
+    )[state_tag(host), " ", _in_words(host, now_s)]
 
 
 def state_tag(host: HostStanding) -> h.Element:
@@ -161,7 +174,7 @@ def _about(seen: HostSeen, visit: Visit, now_s: float) -> h.Element:
     ]
     if visit.signed_in:
         pairs += [("address", host.address or words.UNKNOWN), ("contact", seen.contact or words.UNKNOWN)]
-    return panel("Now", facts(pairs))
+    return h.section("#now.panel")[h.h2["Now"], facts(pairs)]
 
 
 def _hours_panel(host: HostStanding) -> h.Element:
