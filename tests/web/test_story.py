@@ -44,7 +44,8 @@ def world(tmp_path: Path) -> Iterator[World]:
         harbour.pages["/"] = MadePage("/", linked)
         registry = tmp_path / "registry.txt"
         registry.write_text(registry_text(Layout(dict(made.web.sites))))
-        subprocess.run(made.coordinator.command("registry", "build", str(registry)), check=True)
+        building = made.coordinator.command("registry", "build", str(registry))
+        subprocess.run(building, check=True, capture_output=True)
         made.coordinator.start()
         yield made
 
