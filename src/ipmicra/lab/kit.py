@@ -15,6 +15,7 @@ from ipmicra.lab.draws import Draw
 from ipmicra.lab.findings import Findings
 from ipmicra.lab.measures import Judged, Summary, summary
 from ipmicra.lab.noise import Jitter, made_up_jitter
+from ipmicra.lab.pages import Question
 from ipmicra.lab.simulator import Outcome
 from ipmicra.lab.trials import Trial, judgements, outcomes
 from ipmicra.lab.world import World
@@ -100,10 +101,7 @@ class Kit:
         )
 
 
-class Experiment(Protocol):
+class Experiment(Question, Protocol):
     """A module of `experiments`: TITLE, PAPER (what the paper reports) and `run`."""
-
-    TITLE: str
-    PAPER: str
 
     def run(self, kit: Kit) -> Findings: ...

@@ -6,19 +6,26 @@ Law: no number in a page is typed by hand: ours come from the findings, the pape
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from ipmicra.lab.findings import Findings, Tabulated
-from ipmicra.lab.kit import Experiment
 
 
-def page(experiment: Experiment, findings: Findings, command: str, images: Sequence[str]) -> str:
+class Question(Protocol):
+    """What an experiment asks, and what the papers report on it."""
+
+    TITLE: str
+    PAPER: str
+
+
+def page(experiment: Question, findings: Findings, command: str, images: Sequence[str]) -> str:
     """The whole page; `images` are addresses of the plots, relative to it."""
     parts = [
         f"# {experiment.TITLE}",
         "## What the paper reports",
         experiment.PAPER.strip(),
         "## What we find",
-        f"{findings.draws} draws of `{findings.world}`, seed {findings.seed}. Made by",
+        f"{_drawn(findings)} of `{findings.world}`, seed {findings.seed}. Made by",
         f"    {command}",
         *(markdown_table(table) for table in findings.tables),
         *(f"![{plot.title}]({image})" for plot, image in zip(findings.plots, images, strict=True)),
@@ -26,6 +33,10 @@ def page(experiment: Experiment, findings: Findings, command: str, images: Seque
         *findings.verdict,
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _drawn(findings: Findings) -> str:
+    return "One draw" if findings.draws == 1 else f"{findings.draws} draws"
 
 
 def markdown_table(table: Tabulated) -> str:

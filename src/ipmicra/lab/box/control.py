@@ -11,8 +11,8 @@ import msgspec
 from ipmicra.lab.box.network.lateness import Lateness
 from ipmicra.lab.box.network.plan import Fault
 
-ROUTER_PRIORITY = 20  # SCHED_FIFO; above the processes that measure
-MEASURER_PRIORITY = 10
+# Of SCHED_FIFO: who waits for whom on a busy machine.
+ROUTER_PRIORITY, MEASURER_PRIORITY, SERVER_PRIORITY = 20, 10, 9
 
 _LENGTH = struct.Struct(">I")
 Message = TypeVar("Message")

@@ -61,7 +61,7 @@ class Namespace:
 
     def start(
         self,
-        line: Sequence[str],
+        line: Sequence[str | Path],
         *,
         stdin: int | None = subprocess.DEVNULL,
         stdout: int | IO[bytes] | None = None,

@@ -93,15 +93,18 @@ def _from_table(path: Path, places: tuple[BoxPlace, ...]) -> Milliseconds:
 
 
 def _toml(table: Mapping[str, object]) -> str:
-    """Scalars and plain tables first, then each list of tables as [[name]]."""
+    """Scalars and plain tables first, then each list of tables as [[name]]; what is None is left out."""
     lines, lists = [], []
     for key, value in table.items():
         if isinstance(value, list | tuple) and value and isinstance(value[0], dict):
-            lists += [f"\n[[{key}]]\n" + "".join(f"{k} = {_value(v)}\n" for k, v in row.items())
-                      for row in value]  # fmt: skip
+            lists += [f"\n[[{key}]]\n{_keys(row)}" for row in value]
         else:
-            lines.append(f"{key} = {_value(value)}\n")
+            lines.append(_keys({key: value}))
     return "".join(lines + lists)
+
+
+def _keys(table: Mapping[str, object]) -> str:
+    return "".join(f"{key} = {_value(value)}\n" for key, value in table.items() if value is not None)
 
 
 def _value(value: object) -> str:

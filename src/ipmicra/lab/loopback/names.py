@@ -1,39 +1,43 @@
-"""Site names -> loopback addresses: a small DNS server for one made-up Internet.
+"""Site names -> addresses: a small DNS server for one made-up Internet.
 
-It answers A questions from a table over UDP, says NXDOMAIN to other names, and "no such record" to other
-types. Law: whatever arrives, it answers or stays silent; it never raises.
+It answers A and AAAA questions over UDP by who asks, says NXDOMAIN to unknown names, and "no such record"
+to other types. Law: whatever arrives, it answers or stays silent; it never raises.
 """
 
 from __future__ import annotations
 
 import asyncio
 import struct
-from collections.abc import Mapping
-from ipaddress import IPv4Address
-from typing import cast
+from collections.abc import Callable, Sequence
+from typing import TypeAlias, cast
+
+from ipmicra.addresses import IPAddress
 
 _HEADER = struct.Struct(">HHHHHH")
-_A, _IN = 1, 1
+_A, _AAAA, _IN = 1, 28, 1
+_VERSION = {_A: 4, _AAAA: 6}
 TTL_SECONDS = 60
+
+Addresses: TypeAlias = Callable[[str], Sequence[IPAddress] | None]  # of a name; None: no such name
 
 
 class NameServer(asyncio.DatagramProtocol):
-    """Answers for the names in its table."""
+    """Answers with the addresses that `seen_from` an asker's address a name has."""
 
-    def __init__(self, table: Mapping[str, IPv4Address]) -> None:
-        self._table = table
+    def __init__(self, seen_from: Callable[[str], Addresses]) -> None:
+        self._seen_from = seen_from
         self._transport: asyncio.DatagramTransport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.DatagramTransport", transport)
 
     def datagram_received(self, data: bytes, address: tuple[str, int]) -> None:
-        reply = answer_to(data, self._table)
+        reply = answer_to(data, self._seen_from(address[0]))
         if reply is not None and self._transport is not None:
             self._transport.sendto(reply, address)
 
 
-def answer_to(question: bytes, table: Mapping[str, IPv4Address]) -> bytes | None:
+def answer_to(question: bytes, addresses_of: Addresses) -> bytes | None:
     """The reply to one DNS question; None to what is no question."""
     try:
         number, flags, questions, *_ = _HEADER.unpack_from(question)
@@ -43,12 +47,13 @@ def answer_to(question: bytes, table: Mapping[str, IPv4Address]) -> bytes | None
         kind, family = struct.unpack_from(">HH", question, end)
     except (struct.error, IndexError, UnicodeDecodeError):
         return None
-    found = table.get(name) if family == _IN else None
-    known = name in table
-    answers = b""
-    if found is not None and kind == _A:
-        answers = struct.pack(">HHHLH", 0xC00C, _A, _IN, TTL_SECONDS, 4) + found.packed
-    head = _HEADER.pack(number, 0x8580 | (0 if known else 3), 1, 1 if answers else 0, 0, 0)
+    found = addresses_of(name) if family == _IN else None
+    wanted = [address for address in found or () if address.version == _VERSION.get(kind)]
+    answers = b"".join(
+        struct.pack(">HHHLH", 0xC00C, kind, _IN, TTL_SECONDS, len(address.packed)) + address.packed
+        for address in wanted
+    )
+    head = _HEADER.pack(number, 0x8580 | (3 if found is None else 0), 1, len(wanted), 0, 0)
     return head + question[_HEADER.size : end + 4] + answers
 
 

@@ -90,6 +90,8 @@ CITIES = (
     "Lima", "Nairobi", "Oslo", "Osaka", "Auckland", "Toronto", "Nicosia", "Mumbai", "Lisbon", "Austin",
     "Accra", "Krakow",
 )  # fmt: skip
+PARAGRAPHS = 4
+PARAGRAPH_BYTES = 400  # about
 GLUE = ("the", "a", "of", "near", "with", "under", "after", "and", "before", "beside", "every", "no")
 
 
@@ -120,11 +122,24 @@ def made_sites(seed: int, sites: int, pages: int, port: int = 80) -> list[MadeSi
         for i in range(sites)
     ]  # fmt: skip
     for number, site in enumerate(made):
-        dice = Random(f"{seed}/{number}")  # noqa: S311 - pages are no secret
-        friends = dice.sample(made, min(3, len(made)))
-        for page in range(pages):
-            site.pages[_path(page)] = _page(site, page, pages, friends, port, dice)
+        fill(site, number, made, seed, pages, port)
     return made
+
+
+def fill(
+    site: MadeSite,
+    number: int,
+    all_sites: list[MadeSite],
+    seed: int,
+    pages: int,
+    port: int = 80,
+    paragraphs: int = PARAGRAPHS,
+) -> None:
+    """Give a site its pages; a paragraph has some 400 bytes."""
+    dice = Random(f"{seed}/{number}")  # noqa: S311 - pages are no secret
+    friends = dice.sample(all_sites, min(3, len(all_sites)))
+    for page in range(pages):
+        site.pages[_path(page)] = _page(site, page, pages, friends, port, dice, paragraphs)
 
 
 def _path(page: int) -> str:
@@ -132,7 +147,13 @@ def _path(page: int) -> str:
 
 
 def _page(
-    site: MadeSite, page: int, pages: int, friends: list[MadeSite], port: int, dice: Random
+    site: MadeSite,
+    page: int,
+    pages: int,
+    friends: list[MadeSite],
+    port: int,
+    dice: Random,
+    paragraph_count: int,
 ) -> MadePage:
     words = TOPICS[site.topic]
     title = f"{site.topic.capitalize()} of {site.city}: {words[page % len(words)]} {page}"
@@ -145,7 +166,7 @@ def _page(
             for friend in friends
             if friend is not site
         ]
-    paragraphs = "".join(f"<p>{_sentences(words, dice)}</p>" for _ in range(4))
+    paragraphs = "".join(f"<p>{_sentences(words, dice)}</p>" for _ in range(paragraph_count))
     menu = "".join(f"<li>{link}</li>" for link in links)
     html = (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'

@@ -9,21 +9,18 @@ for what, when.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from email.utils import formatdate
 from ipaddress import IPv4Address
 from types import TracebackType
 from typing import NamedTuple, Self
 
 from ipmicra.errors import HostFault
+from ipmicra.lab.loopback.answers import answer_to
 from ipmicra.lab.loopback.names import NameServer
 from ipmicra.lab.loopback.pages import MadeSite
 
 RoundTrip = Callable[[IPv4Address, str], float]  # address that asks, site's name -> ms
-REQUEST_BYTES_MAX = 16_384
-ROBOTS = "User-agent: *\nDisallow: /private/\n"
 
 
 class Asked(NamedTuple):
@@ -68,10 +65,10 @@ class LoopbackWeb:
         await self._close()
 
     async def _serve_names(self, port: int) -> None:
-        table = {site.name: address for address, site in self.sites.items()}
+        table = {site.name: (address,) for address, site in self.sites.items()}
         loop = asyncio.get_running_loop()
         self._names, _ = await loop.create_datagram_endpoint(
-            lambda: NameServer(table), local_addr=("127.0.0.1", port)
+            lambda: NameServer(lambda _asker: table.get), local_addr=("127.0.0.1", port)
         )
 
     async def _close(self) -> None:
@@ -102,30 +99,7 @@ class LoopbackWeb:
             writer.close()
 
     def _answer(self, site: MadeSite, asker: str, head: bytes) -> bytes:
-        request, *fields = head.decode("latin-1").split("\r\n")
-        method, _, rest = request.partition(" ")
-        path = rest.partition(" ")[0]
-        status, kind, body = _content(site, path)
-        etag = f'"{hashlib.sha256(body).hexdigest()[:16]}"'
-        if any(line.lower() == f"if-none-match: {etag}" for line in fields):
-            status, body = 304, b""
-        self.log.append(Asked(asyncio.get_running_loop().time(), asker, site.name, method, path, status))
-        lines = [
-            f"HTTP/1.1 {status} {'OK' if status == 200 else 'Other'}",
-            f"Date: {formatdate(usegmt=True)}",
-            f"Content-Type: {kind}",
-            f"Content-Length: {len(body)}",
-            f"ETag: {etag}",
-            "Connection: keep-alive",
-        ]
-        sent = b"" if method == "HEAD" else body
-        return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + sent
-
-
-def _content(site: MadeSite, path: str) -> tuple[int, str, bytes]:
-    page = site.pages.get(path)
-    if page is not None:
-        return 200, "text/html; charset=utf-8", page.html.encode()
-    if path == "/robots.txt":
-        return 200, "text/plain", ROBOTS.encode()
-    return 404, "text/plain", b"no such page\n"
+        answer = answer_to(site, head)
+        now_s = asyncio.get_running_loop().time()
+        self.log.append(Asked(now_s, asker, site.name, answer.method, answer.path, answer.status))
+        return answer.data

@@ -1,0 +1,76 @@
+"""`ipmicra lab box claim NAME`: one claim, or all of them: to the terminal, to files, to their pages."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import click
+from rich.console import Group
+
+from ipmicra.cli import terminal
+from ipmicra.cli.findings_output import rendered, write_page, write_results
+from ipmicra.cli.trial_options import ground_of
+from ipmicra.lab.box import claims
+from ipmicra.lab.box.kit import BoxKit
+from ipmicra.lab.findings import Findings
+
+ALL = "all"
+PAGE_PREFIX = "box-"  # of the pages in docs/experiments
+
+
+@click.command()
+@click.argument("name")
+@click.option("--data", type=click.Path(path_type=Path), help="Latency data; without: a made-up world.")
+@click.option("--registry", type=click.Path(path_type=Path), help="Registry data, with --data.")
+@click.option("--seed", type=int, default=1, show_default=True, help="The same seed, the same worlds.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for NAME.json and the plots.")
+@click.option(
+    "--pages", type=click.Path(path_type=Path), help="Folder for the Markdown pages, SVGs beside them."
+)
+@click.option(
+    "--quick", is_flag=True, help="The smallest world that shows anything; seconds, not minutes."
+)
+@terminal.json_option
+@click.pass_context
+def command(
+    context: click.Context,
+    name: str,
+    data: Path | None,
+    registry: Path | None,
+    seed: int,
+    out: Path | None,
+    pages: Path | None,
+    quick: bool,
+    as_json: bool,
+) -> None:
+    """Show one claim in the box, or all of them; `ipmicra lab box claims` names them.
+
+    A claim fails where the box's router was late: on a busy machine, run it again.
+
+    \b
+    Examples:
+      ipmicra lab box claim crawl-time
+      ipmicra lab box claim all --out results --pages docs/experiments
+      ipmicra lab box claim crawl-time --data anchors-world --registry registries
+    """
+    ground = ground_of(context, data, registry, seed)
+    wanted = claims.names() if name == ALL else [name]
+    chosen = {each: claims.claim(each) for each in wanted}
+    found: dict[str, Findings] = {}
+    for each, claim in chosen.items():
+        with tempfile.TemporaryDirectory(prefix="ipmicra-box-") as folder:
+            findings = claim.run(BoxKit(ground, seed, Path(folder), quick, terminal.remark))
+        found[each] = findings
+        if out is not None:
+            write_results(findings, each, out)
+        if pages is not None:
+            write_page(claim, findings, _typed(context, each), pages / f"{PAGE_PREFIX}{each}.md")
+    terminal.show(found, as_json, lambda: Group(*map(rendered, found.values())))
+
+
+def _typed(context: click.Context, name: str) -> str:
+    """The command that shows it again; data folders by their last name."""
+    folders = {option: context.params[option] for option in ("data", "registry")}
+    given = [f"--{option} {Path(folder).name}" for option, folder in folders.items() if folder is not None]
+    return " ".join([f"ipmicra lab box claim {name} --seed {context.params['seed']}", *given])

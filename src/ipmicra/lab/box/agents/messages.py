@@ -1,0 +1,64 @@
+"""What an agent is asked and what it answers; each wish has a number, and its answer the same."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ipmicra.probing.settings import Way
+
+
+class ProbeWish(msgspec.Struct, frozen=True, kw_only=True, tag="probe"):
+    """One round trip, by one way."""
+
+    address: str
+    site: str
+    way: Way = "connect"
+
+
+class DownloadWish(msgspec.Struct, frozen=True, kw_only=True, tag="download"):
+    """One page over a new connection."""
+
+    url: str
+
+
+class CrawlWished(msgspec.Struct, frozen=True, kw_only=True, tag="crawl"):
+    """Whole sites, by the crawl engine, so many of them open at once."""
+
+    sites: tuple[str, ...]
+    at_once: int
+    folder: str
+
+
+class Probed(msgspec.Struct, frozen=True, kw_only=True, tag="probed"):
+    round_trip_ms: float | None
+    silence: str | None = None
+
+
+class Downloaded(msgspec.Struct, frozen=True, kw_only=True, tag="downloaded"):
+    """How long it took from the first packet to the last byte; None: it failed."""
+
+    download_ms: float | None
+    round_trip_ms: float | None = None  # the kernel's, from TCP_INFO
+    detail: str = ""
+
+
+class Crawled(msgspec.Struct, frozen=True, kw_only=True, tag="crawled"):
+    seconds: float
+    pages: int
+    failures: dict[str, int]
+    bytes_on_wire: int
+    package_bytes: int  # compressed, as they would be sent home
+
+
+Wish = ProbeWish | DownloadWish | CrawlWished
+Found = Probed | Downloaded | Crawled
+
+
+class Numbered(msgspec.Struct, frozen=True):
+    number: int
+    wish: Wish
+
+
+class Fulfilled(msgspec.Struct, frozen=True):
+    number: int
+    found: Found

@@ -1,0 +1,130 @@
+"""The agent's process in a crawler's namespace: wishes in, findings out, many at a time.
+
+    python -m ipmicra.lab.box.agents.process SOCKET NAMES_ADDRESS
+
+SOCKET is an inherited descriptor; messages are MessagePack with their length before them. It ends when the
+socket is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+import sys
+import time
+
+import msgspec
+import uvloop
+
+from ipmicra.crawler.engine import Engine
+from ipmicra.crawler.fetching.exchange import Fetched, FetchRequest
+from ipmicra.crawler.fetching.guard import Guard
+from ipmicra.crawler.frontier import Discovery
+from ipmicra.crawler.running import Crawl, CrawlWish, fetcher_for, tune_process
+from ipmicra.lab.box.agents.framing import READY, read_frame, write_frame
+from ipmicra.lab.box.agents.messages import (
+    Crawled,
+    CrawlWished,
+    Downloaded,
+    DownloadWish,
+    Found,
+    Fulfilled,
+    Numbered,
+    Probed,
+    ProbeWish,
+    Wish,
+)
+from ipmicra.lab.box.priority import before_others
+from ipmicra.probing.prober import Prober
+from ipmicra.settings import Settings, load_settings
+
+# Nobody is harmed in the box, and pauses between requests would be measured instead of round trips.
+MANNERS = (
+    "crawler.contact=box@example.org",
+    "crawler.delay_seconds_min=0.0",
+    "crawler.response_time_factor=0.0",
+    "crawler.retry_seconds=0.5",
+    "crawler.patience_seconds=5.0",
+    "fetching.dns_failure_seconds=1",
+)
+HTTP = 80
+
+
+class Agent:
+    """Fulfils wishes from where it stands. `fetcher` keeps no connection: each fetch makes a new one."""
+
+    def __init__(self, names_address: str) -> None:
+        self._names = f'fetching.dns_servers=["{names_address}:53"]'
+        self._settings = self._with("fetching.idle_connections_max=0")
+        self.fetcher = fetcher_for(self._settings)
+        self._prober = Prober(self._settings.probing, Guard(), fetcher=self.fetcher)
+
+    def _with(self, *more: str) -> Settings:
+        return load_settings(None, {}, [*MANNERS, self._names, *more])[0]
+
+    async def fulfil(self, wish: Wish) -> Found:
+        if isinstance(wish, ProbeWish):
+            return await self._probe(wish)
+        return await (self._download(wish) if isinstance(wish, DownloadWish) else self._crawl(wish))
+
+    async def _probe(self, wish: ProbeWish) -> Probed:
+        address = ipaddress.ip_address(wish.address)
+        found = await self._prober.probe_by(wish.way, address, HTTP, wish.site)
+        return Probed(round_trip_ms=found.round_trip_ms, silence=found.silence)
+
+    async def _download(self, wish: DownloadWish) -> Downloaded:
+        began = time.monotonic()
+        outcome = await self.fetcher.fetch(FetchRequest(url=wish.url))
+        took_ms = (time.monotonic() - began) * 1e3
+        if not isinstance(outcome, Fetched):
+            return Downloaded(download_ms=None, detail=outcome.detail)
+        took_ms -= outcome.timings.dns_ms or 0.0
+        return Downloaded(download_ms=took_ms, round_trip_ms=outcome.timings.round_trip_ms)
+
+    async def _crawl(self, wish: CrawlWished) -> Crawled:
+        """Timed from the first request's making to the last page's commit."""
+        settings = self._with(
+            f"general.data_folder={wish.folder}", f"crawler.sites_open_max={wish.at_once}"
+        )
+        crawl = Crawl(settings, CrawlWish(seeds=tuple(f"http://{site}/" for site in wish.sites)))
+        with crawl.opened() as (frontier, spool):
+            async with fetcher_for(settings) as fetcher:
+                engine = Engine(crawl.plan, frontier, spool, fetcher)
+                began = time.monotonic()
+                progress = await engine.run([Discovery(seed, 0, 0) for seed in crawl.seeds])
+                seconds = time.monotonic() - began
+        packages = crawl.spool_folder.rglob("*")
+        return Crawled(
+            seconds=seconds,
+            pages=progress.pages,
+            failures=dict(progress.failures),
+            bytes_on_wire=progress.bytes_on_wire,
+            package_bytes=sum(path.stat().st_size for path in packages if path.is_file()),
+        )
+
+
+async def run(plug: socket.socket, names_address: str) -> None:
+    reader, writer = await asyncio.open_connection(sock=plug)
+    agent = Agent(names_address)
+    write_frame(writer, READY)
+
+    async def answer(asked: Numbered) -> None:
+        write_frame(
+            writer, msgspec.msgpack.encode(Fulfilled(asked.number, await agent.fulfil(asked.wish)))
+        )
+        await writer.drain()
+
+    async with agent.fetcher, asyncio.TaskGroup() as tasks:
+        while (frame := await read_frame(reader)) is not None:
+            tasks.create_task(answer(msgspec.msgpack.decode(frame, type=Numbered)))
+
+
+def main(arguments: list[str]) -> None:
+    tune_process()
+    before_others()
+    uvloop.run(run(socket.socket(fileno=int(arguments[0])), arguments[1]))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,25 @@
+"""One file a claim. The file's name is the claim's: `crawl_time.py` is `ipmicra lab box claim crawl-time`.
+
+A file has TITLE (the question), PAPER (what the papers report on it) and `run(kit) -> Findings`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from typing import cast
+
+from ipmicra.errors import OperatorFault
+from ipmicra.lab.box.kit import Claim
+
+
+def names() -> list[str]:
+    """What there is to run."""
+    return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__))
+
+
+def claim(name: str) -> Claim:
+    if name not in names():
+        raise OperatorFault(f"there is no claim {name!r}; there are: {', '.join(names())}")
+    module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
+    return cast("Claim", module)
