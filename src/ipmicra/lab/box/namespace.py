@@ -10,11 +10,13 @@ import os
 import socket
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import IO
 
 from ipmicra.errors import HostFault
 from ipmicra.lab.box import kernel
+from ipmicra.lab.box.priority import before_others
 
 DEVICE = "wan"
 MTU_BYTES = 1500
@@ -54,6 +56,10 @@ class Namespace:
                 if path.exists():
                     path.write_text(value)
 
+    def inside(self) -> AbstractContextManager[None]:
+        """This thread in here for a while."""
+        return kernel.inside(self._network)
+
     def socket(self, family: socket.AddressFamily, kind: socket.SocketKind) -> socket.socket:
         """A socket that lives in here, whoever uses it."""
         with kernel.inside(self._network):
@@ -67,9 +73,19 @@ class Namespace:
         stdout: int | IO[bytes] | None = None,
         stderr: int | IO[bytes] | None = None,
         pass_fds: Sequence[int] = (),
+        own_session: bool = True,
     ) -> subprocess.Popen[bytes]:
-        """A process in here, which dies with this one."""
+        """A process in here, which dies with this one.
+
+        It has a session of its own, as on a machine of its own, unless a person is to type into it.
+        """
         parent = os.getpid()
+
+        def prepare() -> None:
+            kernel.die_with(parent)
+            if own_session:
+                before_others()
+
         with kernel.inside(self._network):
             return subprocess.Popen(  # noqa: S603 - our own commands
                 line,
@@ -77,7 +93,8 @@ class Namespace:
                 stdout=stdout,
                 stderr=stderr,
                 pass_fds=pass_fds,
-                preexec_fn=lambda: kernel.die_with(parent),
+                start_new_session=own_session,
+                preexec_fn=prepare,
             )
 
     def close(self) -> None:

@@ -19,7 +19,7 @@ from typing import IO, cast
 import uvloop
 
 from ipmicra.lab.box.control import SERVER_PRIORITY
-from ipmicra.lab.box.priority import before_others, in_real_time
+from ipmicra.lab.box.priority import in_real_time
 from ipmicra.lab.box.web import Names, made_web
 from ipmicra.lab.box.world import BoxWorld
 from ipmicra.lab.box.worldfile import read_world
@@ -105,8 +105,7 @@ async def serve(world: BoxWorld, log: IO[str]) -> None:
 
 def main(arguments: list[str]) -> None:
     world_file, log_file = map(Path, arguments)
-    if not in_real_time(SERVER_PRIORITY):
-        before_others()
+    in_real_time(SERVER_PRIORITY)
     with log_file.open("a", encoding="utf-8") as log:
         uvloop.run(serve(read_world(world_file), log))
 

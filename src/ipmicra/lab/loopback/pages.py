@@ -91,7 +91,7 @@ CITIES = (
     "Accra", "Krakow",
 )  # fmt: skip
 PARAGRAPHS = 4
-PARAGRAPH_BYTES = 400  # about
+PARAGRAPH_BYTES = 345  # about
 GLUE = ("the", "a", "of", "near", "with", "under", "after", "and", "before", "beside", "every", "no")
 
 
@@ -135,7 +135,7 @@ def fill(
     port: int = 80,
     paragraphs: int = PARAGRAPHS,
 ) -> None:
-    """Give a site its pages; a paragraph has some 400 bytes."""
+    """Give a site its pages; a paragraph has some 345 bytes."""
     dice = Random(f"{seed}/{number}")  # noqa: S311 - pages are no secret
     friends = dice.sample(all_sites, min(3, len(all_sites)))
     for page in range(pages):

@@ -35,7 +35,6 @@ from ipmicra.lab.box.agents.messages import (
     ProbeWish,
     Wish,
 )
-from ipmicra.lab.box.priority import before_others
 from ipmicra.probing.prober import Prober
 from ipmicra.settings import Settings, load_settings
 
@@ -122,7 +121,6 @@ async def run(plug: socket.socket, names_address: str) -> None:
 
 def main(arguments: list[str]) -> None:
     tune_process()
-    before_others()
     uvloop.run(run(socket.socket(fileno=int(arguments[0])), arguments[1]))
 
 

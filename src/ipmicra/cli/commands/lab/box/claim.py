@@ -72,5 +72,7 @@ def command(
 def _typed(context: click.Context, name: str) -> str:
     """The command that shows it again; data folders by their last name."""
     folders = {option: context.params[option] for option in ("data", "registry")}
-    given = [f"--{option} {Path(folder).name}" for option, folder in folders.items() if folder is not None]
+    given = [
+        f"--{option} {Path(folder).name}" for option, folder in folders.items() if folder is not None
+    ]
     return " ".join([f"ipmicra lab box claim {name} --seed {context.params['seed']}", *given])

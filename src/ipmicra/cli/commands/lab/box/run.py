@@ -71,7 +71,7 @@ def _where(box: Box, name: str) -> Namespace:
 
 def _run(where: Namespace, line: tuple[str, ...], seconds: float | None) -> int:
     if line:
-        return where.start(line, stdin=None).wait()
+        return where.start(line, stdin=None, own_session=False).wait()
     terminal.remark("Ctrl-C closes it")
     time.sleep(FOREVER_S if seconds is None else seconds)
     return 0
