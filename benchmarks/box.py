@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +21,7 @@ from ipmicra.lab.box.box import Box
 from ipmicra.lab.box.control import MEASURER_PRIORITY, Report
 from ipmicra.lab.box.measuring.rate import carried
 from ipmicra.lab.box.measuring.round_trips import RoundTrips, measure, ruler
-from ipmicra.lab.box.priority import in_real_time
+from ipmicra.lab.box.priority import measuring
 from ipmicra.lab.box.stage import staged
 
 ASKED_MS = [1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0, 250.0, 350.0]
@@ -48,11 +47,8 @@ def main() -> None:
 def round_trips(connections: int, pause_s: float) -> tuple[list[RoundTrips], Report]:
     """All connections are open together: each pauses between its requests."""
     with boxed(ASKED_MS) as box:
-        in_real_time(MEASURER_PRIORITY)
-        try:
+        with measuring(MEASURER_PRIORITY):
             rows = asyncio.run(measure(box, connections // len(ASKED_MS), pause_s=pause_s))
-        finally:
-            os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
         return rows, box.check_on_time()
 
 

@@ -13,7 +13,9 @@ import numpy as np
 
 from ipmicra.crawler.fetching.kernel_times import round_trip_ms
 from ipmicra.lab.box.box import Box
+from ipmicra.lab.box.control import SERVER_PRIORITY
 from ipmicra.lab.box.namespace import Namespace
+from ipmicra.lab.box.priority import in_real_time
 from ipmicra.lab.box.world import (
     AccessLink,
     BoxCoordinator,
@@ -71,6 +73,7 @@ def serving(where: Namespace, port: int = 80) -> Iterator[None]:
     listener.listen(100)
 
     def serve() -> None:
+        in_real_time(SERVER_PRIORITY)
         while True:
             try:
                 plug, _ = listener.accept()

@@ -80,9 +80,12 @@ def _black_holes(world: BoxWorld, endpoints: tuple[Endpoint, ...]) -> list[Fault
 
 
 def _numbers(world: BoxWorld, endpoints: tuple[Endpoint, ...], names: tuple[str, ...]) -> frozenset[int]:
-    """Endpoints of that name, in a place of that name, or on a continent of that name."""
+    """Endpoints of that name, in a place of that name, or on a continent of that name.
+
+    The name server is everybody's own resolver, in all places at once: no fault is between it and anybody.
+    """
     if EVERYBODY in names:
-        return frozenset(range(len(endpoints)))
+        return frozenset(number for number, end in enumerate(endpoints) if end.name != NAMES)
     wanted = set(names)
     places = {
         number

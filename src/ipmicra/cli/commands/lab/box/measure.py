@@ -10,7 +10,9 @@ import click
 from rich.table import Table
 
 from ipmicra.cli import terminal
+from ipmicra.lab.box.control import MEASURER_PRIORITY
 from ipmicra.lab.box.measuring.round_trips import RoundTrips, measure, ruler
+from ipmicra.lab.box.priority import measuring
 from ipmicra.lab.box.stage import staged
 
 ASKED_MS = (1.0, 10.0, 40.0, 150.0, 350.0)
@@ -36,7 +38,8 @@ def command(connections: int, as_json: bool) -> None:
         tempfile.TemporaryDirectory(prefix="ipmicra-box-") as folder,
         staged(ruler(ASKED_MS), Path(folder)) as box,
     ):
-        rows = asyncio.run(measure(box, connections))
+        with measuring(MEASURER_PRIORITY):
+            rows = asyncio.run(measure(box, connections))
         report = box.check_on_time()
     terminal.remark(f"the router carried {report.late.total} packets on time")
     terminal.show([row._asdict() for row in rows], as_json, lambda: _table(rows))

@@ -1,0 +1,178 @@
+"""Things go wrong during a crawl: how long until all pages are home, which are lost, which are fetched twice?
+
+The whole system runs in the box: `ipmicra coordinator run`, `ipmicra host run` in every crawler's namespace,
+tunnels between them, real leases and packages. Each story is told in a box of its own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from ipmicra.lab.box.box import Box
+from ipmicra.lab.box.kit import BoxKit
+from ipmicra.lab.box.making import Wanted, altered
+from ipmicra.lab.box.stage import access_log
+from ipmicra.lab.box.system import System
+from ipmicra.lab.box.web import made_web, urls_of
+from ipmicra.lab.box.world import COORDINATOR, BoxFault, BoxWorld
+from ipmicra.lab.findings import Cell, Column, Findings, Plot, Series, Tabulated, prose
+
+TITLE = "Faults: what is lost, what is done twice, and how long it takes"
+PAPER = """
+The papers let a crawler that dies be replaced and its subnets be delegated again, and report no measurement
+of it: no time to recover, no count of pages lost or fetched twice.
+"""
+
+WANTED = Wanted(crawlers=4, sites=16, pages=30, page_bytes=4_000)
+QUICK = Wanted(crawlers=2, sites=3, pages=8, page_bytes=2_000)
+BEFORE_FAULT_SHARE = 0.25  # of all pages are home when it goes wrong
+AWAY_S = 15.0
+LEASE_S = 12.0  # after which a silent host's sites are given to others
+LOSS = 0.05
+PATIENCE_S = 240.0
+SETTINGS = {"coordinator.lease_seconds": f"{LEASE_S}"}
+COLUMNS = [
+    Column("what goes wrong", "story"),
+    Column("all home after s", "seconds", ".1f"),
+    Column("later than without", "later_s", ".1f"),
+    Column("pages", "pages", ".0f"),
+    Column("lost", "lost", ".0f"),
+    Column("indexed twice", "indexed_twice", ".0f"),
+    Column("fetched twice", "fetched_twice", ".0f"),
+]
+
+Row = dict[str, Cell]
+Mishap = Callable[[System, BoxWorld], None]
+NOTHING = "nothing"
+
+
+def _nothing(system: System, world: BoxWorld) -> None:
+    """The ordinary day."""
+
+
+def _a_crawler_dies(system: System, world: BoxWorld) -> None:
+    system.kill_host(_busiest(system))
+
+
+def _a_crawler_comes_back(system: System, world: BoxWorld) -> None:
+    victim = _busiest(system)
+    system.kill_host(victim)
+    time.sleep(AWAY_S / 3)
+    system.start_host(victim)
+
+
+def _the_coordinator_is_cut_off(system: System, world: BoxWorld) -> None:
+    system.box.inflict(BoxFault(at_s=0.0, until_s=AWAY_S, kind="cut", one=(COORDINATOR,)))
+
+
+def _the_coordinator_dies(system: System, world: BoxWorld) -> None:
+    system.kill_coordinator()
+    time.sleep(AWAY_S / 3)
+    system.start_coordinator()
+
+
+def _a_continent_is_cut_off(system: System, world: BoxWorld) -> None:
+    """From everybody else; crawlers and sites on it still reach each other."""
+    continents = {place.name: place.continent for place in world.file.places}
+    busiest = next(crawler for crawler in world.file.crawlers if crawler.name == _busiest(system))
+    continent = continents[busiest.place]
+    system.box.inflict(BoxFault(at_s=0.0, until_s=AWAY_S, kind="cut", one=(continent,)))
+
+
+STORIES: dict[str, Mishap] = {
+    NOTHING: _nothing,
+    "a crawler dies": _a_crawler_dies,
+    "a crawler dies and comes back": _a_crawler_comes_back,
+    f"the coordinator is cut off for {AWAY_S:g} s": _the_coordinator_is_cut_off,
+    "the coordinator dies and comes back": _the_coordinator_dies,
+    f"a continent is cut off for {AWAY_S:g} s": _a_continent_is_cut_off,
+    f"every link loses {LOSS:.0%}": _nothing,
+}
+QUICK_STORIES = (NOTHING, "a crawler dies")
+
+
+def run(kit: BoxKit) -> Findings:
+    rows = []
+    for story in QUICK_STORIES if kit.quick else STORIES:
+        kit.say(story)
+        world = kit.world(WANTED, QUICK)
+        lossy = story.startswith("every link")
+        with kit.staged(altered(world, loss=LOSS) if lossy else world) as (box, folder):
+            rows.append(_told(story, box, folder, kit.ground.tree_file))
+    for row in rows:
+        row["later_s"] = float(row["seconds"]) - float(rows[0]["seconds"])
+    return kit.findings(
+        "faults",
+        tables=[Tabulated("The same crawl, and one thing that goes wrong in it", COLUMNS, rows)],
+        plots=[_plot(rows)],
+        verdict=_verdict(rows),
+    )
+
+
+def _told(story: str, box: Box, folder: Path, tree: Path | None) -> Row:
+    """One story from the first link to the last page."""
+    world = box.world
+    urls = urls_of(made_web(world))
+    with System(box, folder, SETTINGS, tree) as system:
+        _begin(system, world)
+        began = time.monotonic()
+        system.submit(f"http://{site.name}/" for site in world.file.sites)
+        system.until(lambda: len(system.integrated()) >= BEFORE_FAULT_SHARE * len(urls), PATIENCE_S)
+        STORIES[story](system, world)
+        system.until(lambda: urls <= set(system.integrated()), PATIENCE_S)
+        seconds = time.monotonic() - began
+        home = system.integrated()
+    return {"story": story, "seconds": seconds, **_counted(urls, home, folder)}
+
+
+def _begin(system: System, world: BoxWorld) -> None:
+    system.start_coordinator()
+    for crawler in world.file.crawlers:
+        system.join(crawler.name)
+        system.start_host(crawler.name)
+    count = len(world.file.crawlers)
+    system.until(lambda: sum(host.awake for host in system.status().hosts) == count, PATIENCE_S)
+
+
+def _busiest(system: System) -> str:
+    return max(system.status().hosts, key=lambda host: host.sites).name
+
+
+def _counted(urls: set[str], home: list[str], folder: Path) -> Row:
+    asked = Counter(
+        f"http://{line.site}{line.path}"
+        for line in access_log(folder)
+        if line.method == "GET" and line.status == 200
+    )
+    return {
+        "pages": float(len(urls)),
+        "lost": float(len(urls - set(home))),
+        "indexed_twice": float(len(home) - len(set(home))),
+        "fetched_twice": float(sum(asked[url] - 1 for url in urls if asked[url] > 1)),
+    }
+
+
+def _plot(rows: list[Row]) -> Plot:
+    names = [str(row["story"]) for row in rows]
+    times = Series("until all pages are home", names, [float(row["seconds"]) for row in rows])
+    return Plot("seconds", "Until all pages are home", "", "s", [times])
+
+
+def _verdict(rows: list[Row]) -> list[str]:
+    lost, twice = (sum(float(row[key]) for row in rows) for key in ("lost", "indexed_twice"))
+    again = {str(row["story"]): float(row["fetched_twice"]) for row in rows}
+    most = max(again, key=lambda story: again[story])
+    slowest = max(rows, key=lambda row: float(row["later_s"]))
+    return [
+        prose(f"""Pages lost in all stories together: {lost:.0f}. Pages indexed twice: {twice:.0f}. Fetched a
+        second time, which costs the site a request but changes nothing: at most {again[most]:.0f} of
+        {float(rows[0]["pages"]):.0f} ({most})."""),
+        prose(f"""A crawler that dies is missed when its lease of {LEASE_S:g} s is over; a deployment sets
+        `coordinator.lease_seconds` to minutes, and the time to recover grows by as much. The slowest story
+        ({slowest["story"]}) ended {float(slowest["later_s"]):.0f} s after the one where nothing went wrong. A
+        host that cannot reach its coordinator goes on crawling what it has, so that a coordinator's absence
+        costs little but freshness."""),
+    ]
