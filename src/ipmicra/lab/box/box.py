@@ -93,7 +93,7 @@ class Box:
         return self._ask(Ask())
 
     def check_on_time(self, since: Report | None = None, patience: Patience | None = None) -> Report:
-        """The report; HostFault where the router was too late for what was measured to be believed."""
+        """The report; raises Late where what was measured cannot be believed."""
         report = self.report()
         check_on_time(report, since, patience or Patience())
         return report

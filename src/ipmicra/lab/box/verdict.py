@@ -8,6 +8,10 @@ from ipmicra.errors import HostFault
 from ipmicra.lab.box.control import Report
 
 
+class Late(HostFault):
+    """The router was late: what was measured is to be thrown away, and may be measured again."""
+
+
 class Patience(msgspec.Struct, frozen=True, kw_only=True):
     """How late the router may be: at most this share of packets by this much or more."""
 
@@ -16,7 +20,7 @@ class Patience(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_on_time(report: Report, since: Report | None, patience: Patience) -> None:
-    """Raise HostFault where more packets were late than there is patience for.
+    """Raise Late where more packets were late than there is patience for.
 
     Being away counts like being late: a packet may have waited unread for as long.
     """
@@ -27,7 +31,7 @@ def check_on_time(report: Report, since: Report | None, patience: Patience) -> N
         found = now.since(before) if before is not None else now
         share = found.share_from(patience.late_ms)
         if share > patience.share_max:
-            raise HostFault(
+            raise Late(
                 f"the box's router was late, so this measurement cannot be believed: {share:.1%} of {what} "
                 f"by {patience.late_ms:g} ms or more (allowed: {patience.share_max:.1%}; greatest "
                 f"{found.greatest_ms:.1f} ms). Run it again on a quieter machine"
