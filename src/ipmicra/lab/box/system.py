@@ -118,9 +118,9 @@ class System:
             return []
         ledger = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=10)
         try:
-            rows = ledger.execute("SELECT url FROM pages WHERE content IS NOT NULL").fetchall()
-        except sqlite3.OperationalError:  # it is being made
-            return []
+            tables = ledger.execute("SELECT name FROM sqlite_master WHERE name = 'pages'").fetchall()
+            asked = "SELECT url FROM pages WHERE facts IS NOT NULL"
+            rows = ledger.execute(asked).fetchall() if tables else []
         finally:
             ledger.close()
         return sorted(url for (url,) in rows)
