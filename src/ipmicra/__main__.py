@@ -2,4 +2,5 @@
 
 from ipmicra.cli.main import main
 
-main()
+if __name__ == "__main__":  # a shared crawl's processes import this module too
+    main()

@@ -23,9 +23,11 @@ from ipmicra.crawler.fetching.exchange import Fetcher, Outcome
 from ipmicra.crawler.frontier import Batch, Discovery, Frontier, Leased, SiteState
 from ipmicra.crawler.harvest import Harvest, Harvester
 from ipmicra.crawler.lane import Lane
+from ipmicra.crawler.limit import NoLimit, OwnLimit, PageLimit
 from ipmicra.crawler.measuring import Measured
 from ipmicra.crawler.plan import CrawlPlan
 from ipmicra.crawler.progress import Progress
+from ipmicra.crawler.sharing.neighbours import Neighbours
 from ipmicra.errors import HostFault
 
 LEASE_MIN, LEASE_MAX = 4, 64
@@ -45,6 +47,8 @@ class Engine:
         spool: Spool,
         fetcher: Fetcher,
         on_commit: Callable[[Progress], None] = lambda _: None,
+        limit: PageLimit | None = None,
+        neighbours: Neighbours | None = None,
     ) -> None:
         self.plan, self.fetcher = plan, fetcher
         self.courtesy = Courtesy(frontier.address_clock)
@@ -61,18 +65,23 @@ class Engine:
         self._to_report: dict[tuple[str, str], Measured] = {}
         self._reported_at = time.monotonic()
         self._reprice_at = 0.0
-        self._pages_left = self._pages_to_go()
+        self._limit = limit or self._own_limit()
+        self._neighbours = neighbours
         self._sites_to_close = 0  # while any is, no lane is opened: it might be that site's
         self._torn = False  # the journal is ahead of the frontier, and will be until the next start
         self._stopping = False
         self._event = asyncio.Event()
 
     async def run(self, seeds: list[Discovery]) -> Progress:
-        """Crawl until done or stopped; everything fetched is committed on return."""
+        """Crawl until done or stopped; everything fetched is committed on return.
+
+        With neighbours there is no knowing when it is done: `stop` it when all of them are idle.
+        """
         self.progress.found += self._frontier.add(seeds)
         try:
             async with asyncio.TaskGroup() as lanes:
                 while not self._is_over():
+                    self._receive()
                     self._open_lanes(lanes)
                     await self._something_happens()
                     if self._commit_is_due():
@@ -121,16 +130,18 @@ class Engine:
 
     def reserve_page(self) -> bool:
         """One page of the crawl's limit; False when it is used up."""
-        if self._pages_left is None:
-            return True
-        if self._pages_left == 0:
-            return False
-        self._pages_left -= 1
-        return True
+        return self._limit.reserve()
 
     def give_back_page(self) -> None:
-        if self._pages_left is not None:
-            self._pages_left += 1
+        self._limit.give_back()
+
+    def is_others(self, address: str) -> bool:
+        """Whether another process alone may ask the address."""
+        return self._neighbours is not None and self._neighbours.own(address)
+
+    def leave_to_others(self, site: SiteState, address: str) -> bool:
+        """Whether the site is another process's; if so, it goes there when its lane is closed."""
+        return self._neighbours is not None and self._neighbours.claim(site, address)
 
     def take(self, site: SiteState, harvest: Harvest) -> None:
         """What came of one visit goes into the next transaction."""
@@ -161,11 +172,19 @@ class Engine:
 
     # --- the loop ---------------------------------------------------------------------------------
 
+    def parcels_moved(self) -> int:
+        """Sent to and received from other processes so far."""
+        return 0 if self._neighbours is None else self._neighbours.parcels.moved
+
     def _is_over(self) -> bool:
-        if self._stopping or (self._pages_left == 0 and not self.plan.watch):
+        if self._stopping or (self._limit.is_used_up() and not self.plan.watch):
             for lane in self._lanes.values():
                 lane.stop()
             return not self._lanes
+        return self._neighbours is None and self.is_idle()
+
+    def is_idle(self) -> bool:
+        """Whether nothing is under way, and nothing will be in reasonable time."""
         if self._lanes or self._has_uncommitted() or self.plan.watch:
             return False
         ready_ms = self._frontier.next_ready_ms()
@@ -177,7 +196,7 @@ class Engine:
             room <= 0
             or self._stopping
             or self._sites_to_close
-            or (self._pages_left == 0 and not self.plan.watch)
+            or (self._limit.is_used_up() and not self.plan.watch)
         ):
             return
         now_ms = int(time.time() * 1000)
@@ -240,6 +259,8 @@ class Engine:
         batch.closed_sites = set(self._closing)
         self.progress.found += self._frontier.commit(batch, self._lanes)
         self._torn = False
+        if self._neighbours is not None:
+            self._neighbours.send_off(self._closing)
         for site_id in self._closing:
             del self._lanes[site_id], self._tasks[site_id]
         self._closing.clear()
@@ -251,6 +272,19 @@ class Engine:
         self.progress.sites_open = len(self._lanes)
         self._committed_at = time.monotonic()
         self._on_commit(self.progress)
+
+    def _receive(self) -> None:
+        """What other processes found for us. A site that is open here waits until it is closed."""
+        if self._neighbours is None:
+            return
+        for path, parcel in self._neighbours.parcels.waiting():
+            if parcel.site is None:
+                self.add(parcel.links)
+            elif self._lane_of(parcel.site) is None:
+                self._frontier.import_site(parcel.chunks)
+            else:
+                continue
+            self._neighbours.parcels.accepted(path)
 
     def _seal_if_due(self) -> None:
         """The last pages go home too, though nothing further happens."""
@@ -270,10 +304,10 @@ class Engine:
             self._reported_at = time.monotonic()
         return measured
 
-    def _pages_to_go(self) -> int | None:
+    def _own_limit(self) -> PageLimit:
         if self.plan.pages_max is None:
-            return None
-        return max(0, self.plan.pages_max - self._frontier.counts().pages)
+            return NoLimit()
+        return OwnLimit(self.plan.pages_max - self._frontier.counts().pages)
 
     def _promote_revisits(self, now_ms: int) -> None:
         """Queue what is due again, as far as today's bytes allow."""

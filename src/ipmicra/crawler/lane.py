@@ -52,6 +52,8 @@ class LaneOwner(Protocol):
     def lease(self, site: SiteState) -> list[Leased]: ...
     def reserve_page(self) -> bool: ...
     def give_back_page(self) -> None: ...
+    def is_others(self, address: str) -> bool: ...
+    def leave_to_others(self, site: SiteState, address: str) -> bool: ...
     def take(self, site: SiteState, harvest: Harvest) -> None: ...
     def learned_robots(self, site: SiteState) -> None: ...
     def measure(self, site: SiteState, outcome: Outcome, address: str) -> None: ...
@@ -79,7 +81,7 @@ class Lane:
     async def run(self) -> None:
         """Until nothing is left to fetch now. Leases that are left over are given back."""
         try:
-            if await self._learn_robots():
+            if await self._is_ours() and await self._learn_robots():
                 async with asyncio.TaskGroup() as self._workers:
                     self._start_workers()
         except TurnFarOff as far_off:
@@ -100,6 +102,13 @@ class Lane:
         for _ in range(min(self._manners.connections - self._working, len(self._leases))):
             self._working += 1
             self._workers.create_task(self._work())
+
+    async def _is_ours(self) -> bool:
+        """Whether this process may ask the site's address; if not, the site leaves with its queue."""
+        located = await self._owner.fetcher.locate(url_at(self.site.site, "/"))
+        if isinstance(located, FetchFailed):
+            return True  # whoever has it may say so
+        return not self._owner.leave_to_others(self.site, self._text_of(located))
 
     # --- pages ------------------------------------------------------------------------------------
 
@@ -186,6 +195,8 @@ class Lane:
         if isinstance(located, FetchFailed):
             return located
         address = self._text_of(located)
+        if owner.is_others(address):
+            raise TurnFarOff(time.time())  # the name has moved: the next lane will find it is not ours
         ready_at = await owner.courtesy.begin(self.site, address, manners)
         if ready_at is not None:
             raise TurnFarOff(ready_at)

@@ -11,7 +11,7 @@ import msgspec
 class Progress(msgspec.Struct):
     """What this run has done so far."""
 
-    started_at: float = msgspec.field(default_factory=time.monotonic)
+    started_at: float = msgspec.field(default_factory=time.time)  # seconds since 1970, UTC
     pages: int = 0  # answers of any status
     seen: int = 0  # new or changed pages that went into the spool
     unchanged: int = 0
@@ -28,10 +28,17 @@ class Progress(msgspec.Struct):
     failures: Counter[str] = msgspec.field(default_factory=Counter)
 
     def seconds(self) -> float:
-        return time.monotonic() - self.started_at
+        return max(0.0, time.time() - self.started_at)
 
     def pages_per_second(self) -> float:
         return self.pages / max(self.seconds(), 1e-9)
+
+    def join(self, other: Progress) -> None:
+        """The sum with what another process of the same crawl has done."""
+        self.started_at = min(self.started_at, other.started_at)
+        for name in _SUMMED:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.failures.update(other.failures)
 
     def count(self, outcome: str, failure: str) -> None:
         """One visit more, by the word of its harvest."""
@@ -44,3 +51,4 @@ class Progress(msgspec.Struct):
 
 
 _COUNTED = frozenset({"seen", "unchanged", "gone", "moved", "failed", "forbidden", "put_off", "listing"})
+_SUMMED = (*sorted(_COUNTED), "pages", "bytes_on_wire", "found", "packages", "sites_open")

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -24,6 +25,7 @@ from ipmicra.carrier.spool import Position, SealRules, Spool
 from ipmicra.carrier.warc import WarcWriter
 from ipmicra.carrier.wishes import forget_wishes, wishes_in
 from ipmicra.crawler.archiving import ArchivingFetcher
+from ipmicra.crawler.decisions.ownership import owner_of
 from ipmicra.crawler.decisions.scope import ScopeKind, scope_around
 from ipmicra.crawler.decisions.urls import Normaliser, Url, site_of
 from ipmicra.crawler.engine import Engine
@@ -33,13 +35,32 @@ from ipmicra.crawler.fetching.resolving import Resolver
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.crawler.fetching.web_fetcher import WebFetcher
 from ipmicra.crawler.frontier import Counts, Discovery, Frontier
+from ipmicra.crawler.limit import PageLimit
 from ipmicra.crawler.plan import CrawlPlan, plan_from
 from ipmicra.crawler.progress import Progress
 from ipmicra.crawler.settings import CrawlerSettings
+from ipmicra.crawler.sharing.neighbours import Neighbours
+from ipmicra.crawler.sharing.parcels import FOLDER as PARCELS_FOLDER
+from ipmicra.crawler.sharing.parcels import Parcels
 from ipmicra.errors import OperatorFault
 from ipmicra.settings import Settings
 
 FRONTIER_FOLDER = "frontier"  # under the data folder; a file a crawl in it
+
+
+class Share(NamedTuple):
+    """Which of how many processes of one crawl; they are counted from 0."""
+
+    number: int
+    processes: int
+
+    @property
+    def suffix(self) -> str:
+        """What sets the process's files apart: nothing where there is only one."""
+        return f".{self.number + 1}of{self.processes}" if self.processes > 1 else ""
+
+
+ALONE = Share(0, 1)
 
 
 @dataclass(frozen=True)
@@ -54,6 +75,7 @@ class CrawlWish:
     watch: bool = False
     name: str | None = None
     warc: Path | None = None  # also archive every answer there
+    share: Share = ALONE
 
 
 class Crawl:
@@ -63,7 +85,8 @@ class Crawl:
         self.settings, self.wish = settings, wish
         self.seeds = _seeds(wish, Normaliser(settings.crawler.dropped_parameters))
         self.plan = _plan(settings, wish, self.seeds)
-        self.name = wish.name or _name_from(self.seeds)
+        self.crawl_name = wish.name or _name_from(self.seeds)
+        self.name = f"{self.crawl_name}{wish.share.suffix}"
         self.frontier_path = settings.data_folder / FRONTIER_FOLDER / f"{self.name}.sqlite"
         self.spool_folder = settings.data_folder / SPOOL_FOLDER / self.name
 
@@ -71,7 +94,9 @@ class Crawl:
         """The fetcher that says who we are, and archives what it gets where that was wished for."""
         if self.wish.warc is None:
             return fetcher_for(self.settings)
-        writer = WarcWriter(self.wish.warc, time.time_ns() // 1_000_000)
+        stem, dot, ending = self.wish.warc.name.partition(".")
+        path = self.wish.warc.with_name(f"{stem}{self.wish.share.suffix}{dot}{ending}")
+        writer = WarcWriter(path, time.time_ns() // 1_000_000)
         return ArchivingFetcher(fetcher_for(self.settings), writer)
 
     @contextmanager
@@ -93,6 +118,7 @@ class Crawl:
         self,
         on_commit: Callable[[Progress, Counts], None] = lambda _progress, _counts: None,
         on_start: Callable[[Engine], None] = lambda _engine: None,
+        limit: PageLimit | None = None,
     ) -> tuple[Progress, Counts]:
         """Crawl until done or stopped. Made for one event loop of its own."""
         with self.opened() as (frontier, spool):
@@ -104,10 +130,12 @@ class Crawl:
                     spool,
                     fetcher,
                     lambda progress: on_commit(progress, frontier.counts()),
+                    limit,
+                    self._neighbours(frontier),
                 )
                 self._hear_wishes(frontier)
                 on_start(engine)
-                progress = await engine.run([Discovery(seed, 0, 0) for seed in self.seeds])
+                progress = await engine.run([Discovery(seed, 0, 0) for seed in self._own_seeds()])
             return progress, frontier.counts()
 
     def _hear_wishes(self, frontier: Frontier) -> None:
@@ -117,6 +145,19 @@ class Crawl:
         if wished:
             frontier.send_whole(urls, int(time.time() * 1000))
             forget_wishes(self.spool_folder)
+
+    def parcels(self) -> Parcels:
+        """What the processes of this crawl send each other."""
+        folder = self.settings.data_folder / PARCELS_FOLDER / self.crawl_name
+        return Parcels(folder, *self.wish.share)
+
+    def _neighbours(self, frontier: Frontier) -> Neighbours | None:
+        return Neighbours(frontier, self.parcels()) if self.wish.share.processes > 1 else None
+
+    def _own_seeds(self) -> list[Url]:
+        """This process's part; one whose address is another's goes there as any other link does."""
+        number, processes = self.wish.share
+        return [seed for seed in self.seeds if owner_of(site_of(seed), processes) == number]
 
     def _check_same_scope(self, frontier: Frontier) -> None:
         scope = f"{self.wish.scope} {self.wish.pattern or ''}".strip()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from ipmicra.crawler.frontier import Counts
 from ipmicra.crawler.preview import Preview, preview
 from ipmicra.crawler.progress import Progress
 from ipmicra.crawler.running import Crawl, CrawlWish, tune_process
+from ipmicra.crawler.sharing.team import Team, check_same_processes
 from ipmicra.errors import SiteFault
 from ipmicra.settings import Settings
 
@@ -38,6 +40,13 @@ from ipmicra.settings import Settings
 )
 @click.option("--pattern", metavar="REGEX", help="With --scope pattern: what a URL must contain.")
 @click.option("--depth", type=click.IntRange(0), help="Follow at most so many links from the URLs.")
+@click.option(
+    "--processes",
+    type=click.IntRange(1, 64),
+    default=1,
+    show_default=True,
+    help="Divide the sites, by their addresses, among so many processes: one a core.",
+)
 @click.option("--watch", is_flag=True, help="Stay, and visit pages again when they are due.")
 @click.option(
     "--warc",
@@ -61,6 +70,7 @@ def command(
     /,
     urls: tuple[str, ...],
     ranges: tuple[str, ...],
+    processes: int,
     dry_run: bool,
     as_json: bool,
     **wishes: Any,
@@ -75,6 +85,7 @@ def command(
       ipmicra crawl http://127.0.0.1:8000/ --allow-range 127.0.0.0/8
       ipmicra crawl https://example.org/docs/ --scope prefix --depth 5
       ipmicra crawl https://example.org --dry-run
+      ipmicra crawl https://example.org https://example.net --processes 2
       ipmicra crawl https://example.org --watch
       ipmicra crawl https://example.org --warc example.warc.gz
     """
@@ -88,8 +99,12 @@ def command(
     for grant in crawl.plan.grants:
         rate = f"{grant.requests_per_second:g} requests/s on {grant.connections} connections"
         terminal.remark(f"granted: {grant.site}, {rate}")
+    check_same_processes(crawl, processes)
     display = _Display(crawl.name)
-    progress, counts = uvloop.run(display.run(crawl))
+    if processes > 1:
+        progress, counts = display.run_team(Team(crawl, processes))
+    else:
+        progress, counts = uvloop.run(display.run(crawl))
     summary = _summary(crawl, progress, counts, display.interrupted)
     terminal.show(summary, as_json, lambda: _summary_table(summary))
     if display.interrupted:
@@ -134,19 +149,28 @@ class _Display:
         with self._live:
             return await crawl.run(self._update, self._catch_interrupts)
 
-    def _catch_interrupts(self, engine: Engine) -> None:
-        def interrupt() -> None:
-            if self.interrupted:
-                if self._is_shown:
-                    self._live.stop()
-                os._exit(INTERRUPTED)
-            self.interrupted = True
-            terminal.remark("stopping; Ctrl-C again stops at once")
-            engine.stop()
+    def run_team(self, team: Team) -> tuple[Progress, Counts]:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: self._interrupt(team.stop, team.kill))
+        if not self._is_shown:
+            return team.run(lambda _progress, _counts: None)
+        with self._live:
+            return team.run(self._update)
 
+    def _catch_interrupts(self, engine: Engine) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, interrupt)
+            loop.add_signal_handler(number, self._interrupt, engine.stop, lambda: None)
+
+    def _interrupt(self, stop: Callable[[], None], kill: Callable[[], None]) -> None:
+        if self.interrupted:
+            kill()
+            if self._is_shown:
+                self._live.stop()
+            os._exit(INTERRUPTED)
+        self.interrupted = True
+        terminal.remark("stopping; Ctrl-C again stops at once")
+        stop()
 
     def _update(self, progress: Progress, counts: Counts) -> None:
         table = Table(title=f"crawl {self._name}", show_header=False, box=None)

@@ -5,7 +5,8 @@ URLs are some hundred megabytes of which the busy part stays cached. `queue` hol
 LEASED, in the order of each site's times, with all that fetching needs: leasing reads neighbours, never
 the whole file. A row is leased while `lease` is the running epoch: a crash leaves only older epochs, so
 every lease of a dead process is pending again without a write. A known key without a queue row is DONE,
-and has a row in `visits`. `revisits` waits until a page is due, in order of time over all sites.
+and has a row in `visits`, or was passed on to another process of the crawl. `revisits` waits until a page is
+due, in order of time over all sites.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from ipmicra.crawler.decisions.revisit import History, Watched, changes_per_seco
 from ipmicra.crawler.decisions.scope import SiteBudget
 from ipmicra.crawler.decisions.traps import DEFAULT_RULES, TrapRules
 from ipmicra.crawler.decisions.urls import Site, Url, path_of, url_at
-from ipmicra.crawler.frontier import sketches, transfer
+from ipmicra.crawler.frontier import passing_on, sketches, transfer
 from ipmicra.crawler.frontier.discovering import Discovering
 from ipmicra.crawler.frontier.entries import (
     Batch,
@@ -34,6 +34,7 @@ from ipmicra.crawler.frontier.entries import (
     Visited,
 )
 from ipmicra.crawler.frontier.ledger import Ledger
+from ipmicra.crawler.frontier.passing_on import Queued
 from ipmicra.crawler.frontier.schema import connect
 from ipmicra.crawler.frontier.sites import Sites
 from ipmicra.crawler.measuring import Measured
@@ -251,6 +252,15 @@ class Frontier:
         """The site is another's now. It must not be open."""
         with self._transaction(durable=True):
             transfer.forget_site(self._ledger, self._sites, site)
+
+    def queued(self, site: SiteState, limit: int) -> list[Queued]:
+        """Up to `limit` of a closed site's queued URLs, for another process of the crawl."""
+        return passing_on.queued(self._ledger, site, limit)
+
+    def let_go(self, site: SiteState, rows: list[Queued]) -> None:
+        """The other process has them."""
+        with self._transaction(durable=True):
+            passing_on.let_go(self._ledger, self._sites, site, rows, self._epoch)
 
     # --- facts ------------------------------------------------------------------------------------
 
