@@ -76,6 +76,7 @@ def started(folder: Path, **overrides: str) -> subprocess.Popen[bytes]:
         "crawler.package_seconds_max": "0.2",
         "fetching.open_ranges": '["127.0.0.0/8"]',
         "host.cpu_share_max": "8.0",
+        "host.sandbox": '"never"',
         **overrides,
     }
     words = [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]

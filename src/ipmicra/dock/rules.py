@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from ipmicra.dock import folder as folders
+from ipmicra.dock.idleness import Idleness
 from ipmicra.dock.ledger import Ledger
 from ipmicra.dock.meter import Meter
 from ipmicra.dock.resting import Facts, ends_soon, may_deliver, reason_to_rest
@@ -41,6 +42,7 @@ class Rules:
         self.clock = clock
         self.settings = self._checked(settings)
         self.meter = Meter(ledger, settings.host, clock)
+        self._idleness = Idleness(self.meter.cpu_seconds)
         self._disk_bytes, self._look_at_disk, self._look_at_settings = 0, 0.0, 0.0
 
     def reason_to_rest(self) -> str | None:
@@ -60,8 +62,9 @@ class Rules:
         return may_deliver(self.settings.host, self._facts(), self.clock())
 
     def look_around(self) -> bool:
-        """Look at the disk and at the settings from time to time. True: there are other settings now."""
+        """At the machine, the disk and the settings, from time to time. True: there are other settings."""
         now = time.monotonic()
+        self._lend_processor()
         if now >= self._look_at_disk:
             self._disk_bytes = folders.disk_bytes(self._folder)
             self._look_at_disk = now + DISK_LOOK_SECONDS
@@ -69,6 +72,12 @@ class Rules:
             return False
         self._look_at_settings = now + SETTINGS_LOOK_SECONDS
         return self._reread(self._reload)
+
+    def _lend_processor(self) -> None:
+        """More of it while nobody else wants it."""
+        host = self.settings.host
+        lends_more = host.cpu_share_idle_max and self._idleness.look()
+        self.meter.pace.cpu_share_max = host.cpu_share_idle_max if lends_more else host.cpu_share_max
 
     def _facts(self) -> Facts:
         today, month = self.meter.used()

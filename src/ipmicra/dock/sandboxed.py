@@ -173,6 +173,7 @@ class SandboxedCrawler:
             state=self._state,
             settings=brief,
             limits=Limits.of(self.settings.host),
+            guards=self.code.guards,
             readable=(Path(authorities).expanduser(),) if authorities else (),
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -37,10 +37,17 @@ class HostSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         int, described("Bytes in both directions in a month; 0 is without limit.")
     ] = 0
     cpu_share_max: Annotated[
-        float, described("Of one processor, averaged over some seconds; 1.0 is all of it.")
+        float,
+        described(
+            "Of one processor, averaged over some seconds, while others use it; 1.0 is all of it."
+        ),
     ] = 0.5
+    cpu_share_idle_max: Annotated[
+        float, described("The same while nobody else uses the machine; 0 is no more than otherwise.")
+    ] = 0.0
     memory_bytes_max: Annotated[
-        int, described("Memory of the program; the kernel gives it no more.")
+        int,
+        described("Memory of the crawler, and again of the dock beside it; the kernel gives no more."),
     ] = 512 << 20
     disk_bytes_max: Annotated[
         int, described("The host's folder: known URLs, and packages not yet sent.")
@@ -52,6 +59,16 @@ class HostSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         str,
         described("Where the machine stands, '59.9, 10.8': latitude, longitude; empty: not told."),
     ] = ""
+    sandbox: Annotated[
+        Literal["auto", "always", "never"],
+        described(
+            "Whether the installed crawler runs in a sandbox; auto: where this machine can make one."
+        ),
+    ] = "auto"
+    guards_done_without: Annotated[
+        tuple[str, ...],
+        described("Guards that dispatched code may run without here; `ipmicra host check` names them."),
+    ] = ()
     own_sites: Annotated[
         tuple[str, ...], described("Your own sites, https://example.org, to be kept fresh by this host.")
     ] = ()
@@ -97,6 +114,12 @@ def checked(settings: HostSettings) -> HostSettings:
             f"host.bytes_per_day_max = {day} is more than host.bytes_per_month_max = {month}: a day "
             "cannot have more than its month; lower the one or raise the other"
         )
+    idle = settings.cpu_share_idle_max
+    if idle and not settings.cpu_share_max <= idle <= 64:
+        raise OperatorFault(
+            f"host.cpu_share_idle_max = {idle} is less than host.cpu_share_max = "
+            f"{settings.cpu_share_max}: an idle machine cannot lend less than one in use"
+        )
     if not 0.01 <= settings.cpu_share_max <= 64:
         raise OperatorFault(f"host.cpu_share_max = {settings.cpu_share_max}: write 0.01 to 64")
     for site in settings.own_sites:
@@ -126,13 +149,18 @@ def in_words(settings: HostSettings) -> dict[str, str]:
         "upload": _or_no_limit(settings.upload_bytes_per_second_max, rate),
         "a day": _or_no_limit(settings.bytes_per_day_max, amount),
         "a month": _or_no_limit(settings.bytes_per_month_max, amount),
-        "processor": f"{settings.cpu_share_max:g} of one",
+        "processor": _processor(settings),
         "memory": amount(settings.memory_bytes_max),
         "disk": amount(settings.disk_bytes_max),
         "connections": str(settings.connections_max),
         "position": settings.position or "not told",
         "own sites": " ".join(settings.own_sites) or "none",
     }
+
+
+def _processor(settings: HostSettings) -> str:
+    share, idle = settings.cpu_share_max, settings.cpu_share_idle_max
+    return f"{share:g} of one" + (f", {idle:g} while nobody else uses the machine" if idle else "")
 
 
 def _or_no_limit(value: int, words: object) -> str:

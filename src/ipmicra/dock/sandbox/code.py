@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import ipmicra
 from ipmicra import __version__
+from ipmicra.dock.sandbox.plan import Guards
 
 PROGRAM = "ipmicra.dock.inside.program"
 
@@ -17,6 +18,7 @@ class Code(NamedTuple):
     folder: Path
     program: str = PROGRAM
     version: str = __version__
+    guards: Guards = Guards()  # which this machine can put up around it
 
 
 def own_code() -> Code:

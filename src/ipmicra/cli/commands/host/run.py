@@ -20,6 +20,7 @@ from ipmicra.cli.main import INTERRUPTED
 from ipmicra.crawler.running import tune_process
 from ipmicra.dock import folder as folders
 from ipmicra.dock.life import Ending, Life
+from ipmicra.dock.sandbox.choosing import code_to_run
 from ipmicra.dock.settings import HostSettings
 from ipmicra.errors import OperatorFault
 
@@ -33,7 +34,8 @@ def command(context: click.Context, folder: Path | None) -> int:
     """Run the host that has joined here, until Ctrl-C or SIGTERM.
 
     It works within the rules of the table [host], which it reads again when the settings file changes,
-    and goes on where it was whenever it is started again.
+    and goes on where it was whenever it is started again. The crawler runs in a sandbox of its own where
+    this machine can make one (`ipmicra host check`); host.sandbox says whether it must.
 
     \b
     Examples:
@@ -52,7 +54,8 @@ def command(context: click.Context, folder: Path | None) -> int:
         dice = Random(secrets.randbits(64))  # noqa: S311 - jitter, so that hosts do not call in step
 
         async def live() -> Ending:
-            life = Life(place, settings, ledger, dice, reload=reload)
+            code = await code_to_run(settings.host, ledger.note)
+            life = Life(place, settings, ledger, dice, reload=reload, code=code)
             _stop_on_signals(life.stop)
             return await life.run()
 

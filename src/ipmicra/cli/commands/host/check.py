@@ -1,0 +1,43 @@
+"""`ipmicra host check`: which guards this machine can put up around dispatched code."""
+
+from __future__ import annotations
+
+import asyncio
+
+import click
+from rich.table import Table
+
+from ipmicra.cli import terminal
+from ipmicra.dock.sandbox import guards
+from ipmicra.dock.sandbox.guards import Guard
+
+
+@click.command()
+@terminal.json_option
+@click.pass_context
+def command(context: click.Context, as_json: bool) -> int:
+    """Try out, in a sandbox, what would hold code that a coordinator sends here.
+
+    Each guard is held or missing. Where one that is needed is missing, dispatched code is refused on this
+    machine, and the exit code is 1. The owner may do without one: host.guards_done_without = ["filter"].
+
+    \b
+    Examples:
+      ipmicra host check
+      ipmicra host check --json
+    """
+    tried = asyncio.run(guards.tried_out())
+    lacking = guards.missing(tried, terminal.settings_of(context).host.guards_done_without)
+    terminal.show([guard._asdict() for guard in tried], as_json, lambda: _table(tried))
+    if lacking:
+        names = ", ".join(guard.name for guard in lacking)
+        terminal.remark(f"missing: {names}; code that a coordinator sends is refused here")
+    return 1 if lacking else 0
+
+
+def _table(tried: list[Guard]) -> Table:
+    table = Table("guard", "", "what it holds", "why not")
+    for guard in tried:
+        held = "held" if guard.held else "missing" if guard.needed else "missing, not needed"
+        table.add_row(guard.name, held, guard.what, guard.detail)
+    return table

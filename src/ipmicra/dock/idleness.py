@@ -1,0 +1,54 @@
+"""The kernel's count of what processors did -> whether anybody but us uses this machine.
+
+Law: looks over some seconds, not at a moment. Where the kernel does not say, the machine is in use.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+IN_USE_SHARE = 0.15  # of one processor, by others: more than a desktop that nobody touches
+LOOK_SECONDS = 4.0
+_STAT = Path("/proc/stat")
+_TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+
+
+class Idleness:
+    """`ours` says how many processor seconds are ours so far."""
+
+    def __init__(
+        self,
+        ours: Callable[[], float],
+        busy: Callable[[], float | None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._ours, self._busy, self._clock = ours, busy or busy_seconds, clock
+        self._seen = (clock(), self._busy(), ours())
+        self.is_idle = False
+
+    def look(self) -> bool:
+        """Whether the machine is idle but for us, as of the last look."""
+        now = self._clock()
+        before, busy_before, ours_before = self._seen
+        if now - before < LOOK_SECONDS:
+            return self.is_idle
+        busy, ours = self._busy(), self._ours()
+        self._seen = (now, busy, ours)
+        if busy is None or busy_before is None:
+            self.is_idle = False
+        else:
+            others = (busy - busy_before) - (ours - ours_before)
+            self.is_idle = others / (now - before) < IN_USE_SHARE
+        return self.is_idle
+
+
+def busy_seconds() -> float | None:
+    """What all processors together have spent on anything, since the machine was started."""
+    try:
+        _, user, nice, system, _, _, irq, softirq, *_ = _STAT.read_text().splitlines()[0].split()
+    except (OSError, ValueError, IndexError):
+        return None
+    return sum(map(int, (user, nice, system, irq, softirq))) / _TICKS_PER_SECOND
