@@ -40,6 +40,7 @@ from ipmicra.settings import Settings
 
 BRIEF_FILE = "brief.json"  # in the host's folder
 ASK_SECONDS_MAX = 60.0
+ASK_AT_REST_SECONDS_MAX = 20.0  # so long, once, code runs while its host rests: to let a site go, say
 STOP_SECONDS_MAX = 2.0  # beyond the grace; then the code is ended
 CHANGE_GRACE_SECONDS = 3.0
 TRIES = 3  # of an order, each with the code started anew
@@ -216,10 +217,11 @@ class SandboxedCrawler:
         """Raises CodeIsGone when the code did not survive it, however often it was begun."""
         for left in reversed(range(TRIES)):
             berth = await self._berthed()
+            resting = self._reason_to_rest() is not None
             try:
-                return await berth.ask(order, ASK_SECONDS_MAX)
+                return await berth.ask(order, ASK_AT_REST_SECONDS_MAX if resting else ASK_SECONDS_MAX)
             except CodeIsGone:
-                if not left:
+                if resting or not left:
                     raise
         raise AssertionError("the last try returns or raises")
 

@@ -46,6 +46,7 @@ CONNECTIONS_PER_ADDRESS_MAX = 16
 PATIENCE_MS_MAX = 60_000
 NAME_CHARACTERS_MAX = 253
 FULL_LOOK_SECONDS = 0.01
+REST_PATIENCE_SECONDS, REST_LOOK_SECONDS = 3.0, 0.1
 _RECEIVE_BYTES_LEAST = 16 << 10
 
 
@@ -143,7 +144,7 @@ class Broker:
     # --- names --------------------------------------------------------------------------------------
 
     async def _resolved(self, ask: Resolve) -> Answer:
-        refusal = self.judge.resting()
+        refusal = await self._rest()
         if refusal is not None:
             return Answer(ask.number, FailureKind.DNS_FAILED.value, refusal.why)
         if len(ask.name) > NAME_CHARACTERS_MAX or not ask.name.isascii():
@@ -162,6 +163,7 @@ class Broker:
     # --- connections --------------------------------------------------------------------------------
 
     async def _connected(self, ask: Connect) -> None:
+        await self._rest()
         await self._room(min(max(ask.patience_ms, 1), PATIENCE_MS_MAX) / 1000)
         address = self.judge.judge(ask)
         if not isinstance(address, Refusal) and (why := self._full(address)) is not None:
@@ -193,6 +195,13 @@ class Broker:
             return
         self.accounts.add(connection)
         self._meter.count(str(connection.address), connection.site, "fetch", 0, 0)
+
+    async def _rest(self) -> Refusal | None:
+        """Why nothing is done now. First a while is waited, in which honest code is told to stop."""
+        until = time.monotonic() + REST_PATIENCE_SECONDS
+        while (refusal := self.judge.resting()) is not None and time.monotonic() < until:
+            await asyncio.sleep(REST_LOOK_SECONDS)
+        return refusal
 
     async def _room(self, patience_seconds: float) -> None:
         """When another one may be opened; or when there was none in time."""

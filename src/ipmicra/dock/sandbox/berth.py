@@ -76,6 +76,11 @@ class Berth:
         await self._conversation.begin(self._sandbox.control)
 
     @property
+    def pid(self) -> int:
+        """The code's process."""
+        return self._sandbox.pid
+
+    @property
     def has_ended(self) -> bool:
         return self.ended.is_set()
 
