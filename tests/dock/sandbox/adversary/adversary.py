@@ -19,7 +19,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -76,10 +76,12 @@ class Attacker:
         return socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
 
     def bind(self) -> object:
-        return self.connection().bind(("127.0.0.1", 0))
+        self.connection().bind(("127.0.0.1", 0))
+        return "bound a passed socket"
 
     def listen(self) -> object:
-        return self.connection().listen()
+        self.connection().listen()
+        return "listens on a passed socket"
 
     def unspec(self) -> object:
         """Disconnect a passed socket, and connect it to the LAN."""
@@ -157,7 +159,8 @@ class Attacker:
         return called(LIBC.syscall(321, 0, ctypes.create_string_buffer(128), 128))
 
     def become_root(self) -> object:
-        return os.setuid(0)
+        os.setuid(0)
+        return os.getuid()
 
     def run_a_program(self) -> object:
         return os.execv("/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", ["ld"])
@@ -204,7 +207,7 @@ class Attacker:
         return "wrote them"
 
     def removed_files(self) -> object:
-        kept = []
+        kept: list[BinaryIO] = []
         while True:
             name = f"hidden-{len(kept) % 40}"
             kept.append(Path(name).open("wb"))  # noqa: SIM115 - kept open, that is the attack
