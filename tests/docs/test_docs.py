@@ -106,6 +106,8 @@ def _check_command(words: list[str]) -> None:
     context = click.Context(command)
     path = ["ipmicra"]
     for word in words:
+        if word == "--":  # what follows is another program's
+            return
         if word.startswith("--"):
             known = {
                 option

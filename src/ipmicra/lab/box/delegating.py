@@ -11,14 +11,22 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import math
 import random
 import time
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Generator, Sequence
+from typing import NamedTuple, TypeVar
 
 from ipmicra.delegation.crawlers import CrawlerProfile, Position
-from ipmicra.delegation.decision import Decision
-from ipmicra.delegation.probes import Answer, CrawlerId, Measurement, Silence, Source, Target
+from ipmicra.delegation.probes import (
+    Answer,
+    CrawlerId,
+    Measurement,
+    Probe,
+    Silence,
+    Source,
+    Target,
+)
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.delegation.subnets import Subnets
 from ipmicra.delegation.table import strategy_named
@@ -28,6 +36,7 @@ from ipmicra.lab.box.web import Names
 from ipmicra.lab.box.world import BoxSite, BoxWorld
 
 SITES_AT_ONCE = 8
+Result = TypeVar("Result")
 
 
 class Delegated(NamedTuple):
@@ -39,7 +48,9 @@ class Delegated(NamedTuple):
     free: bool  # the chosen crawler was among those probed: its first fetch tells the same
 
 
-def strategy_in(world: BoxWorld, spec: str, tree: Subnets) -> Strategy:
+def strategy_in(
+    world: BoxWorld, spec: str, tree: Subnets, capacity_bytes_a_day: float = math.inf
+) -> Strategy:
     """A strategy that knows the crawlers and nothing else, as the coordinator would make it."""
     dice = random.Random(f"{world.file.seed}/{spec}")  # noqa: S311 - repeatable, not secret
     strategy = strategy_named(spec, tree, dice)
@@ -53,6 +64,7 @@ def strategy_in(world: BoxWorld, spec: str, tree: Subnets) -> Strategy:
             CrawlerProfile(
                 id=CrawlerId(crawler.name),
                 address=ipaddress.ip_address(crawler.addresses[0]),
+                capacity_bytes_a_day=capacity_bytes_a_day,
                 country=place.country or None,
                 position=position,
             )
@@ -79,9 +91,9 @@ class Delegator:
 
         return list(await asyncio.gather(*(one(site) for site in sites)))
 
-    async def delegate(self, site: BoxSite, *, afresh: bool = False) -> Delegated:
+    async def delegate(self, site: BoxSite) -> Delegated:
         target = self.target(site)
-        decision, asked = await self._converse(target, afresh)
+        decision, asked = await self.converse(self._strategy.delegate(target, time.monotonic()))
         if decision.crawler is None:
             raise OurFault(f"the strategy gave {site.name} to nobody: {decision.explained()}")
         await self._first_fetch(target, decision.crawler)
@@ -90,19 +102,19 @@ class Delegator:
     def target(self, site: BoxSite) -> Target:
         return Target.of(site.name, *(self._addresses_of(site.name) or ()))
 
-    async def _converse(self, target: Target, afresh: bool) -> tuple[Decision, list[str]]:
+    async def converse(self, talk: Generator[Probe, Answer, Result]) -> tuple[Result, list[str]]:
+        """Answer all probes of a conversation: its result, and the crawlers that were asked."""
         asked: list[str] = []
-        talk = self._strategy.delegate(target, time.monotonic(), afresh=afresh)
         try:
             probe = next(talk)
             while True:
                 asked.append(probe.crawler)
-                probe = talk.send(await self.answer(probe.crawler, target))
+                probe = talk.send(await self._answer(probe.crawler, probe.target))
         except StopIteration as end:
-            decision: Decision = end.value
-            return decision, asked
+            result: Result = end.value
+            return result, asked
 
-    async def answer(self, crawler: str, target: Target) -> Answer:
+    async def _answer(self, crawler: str, target: Target) -> Answer:
         found = await self._agents.probe(crawler, str(target.address), f"http://{target.site}")
         silence = None if found.silence is None else Silence(found.silence)
         return Answer(found.round_trip_ms, silence)

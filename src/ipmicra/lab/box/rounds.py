@@ -13,7 +13,6 @@ from typing import NamedTuple
 from ipmicra.delegation.calibration import (
     Calibration,
     CalibrationSettings,
-    Recalibration,
     Verdict,
     look_again,
 )
@@ -105,13 +104,8 @@ class Rounds:
         target = self._delegator.target(site)
         self.spent["looks"] += 1
         talk = look_again(self._strategy, self._calibration, target, seen_ms, time.monotonic())
-        try:
-            probe = next(talk)
-            while True:
-                self.spent["probes"] += 1
-                probe = talk.send(await self._delegator.answer(probe.crawler, target))
-        except StopIteration as end:
-            result: Recalibration | None = end.value
+        result, asked = await self._delegator.converse(talk)
+        self.spent["probes"] += len(asked)
         if result is not None and result.moved:
             self.spent["moves"] += 1
             self.spent["fooled"] += site.name in self._everywhere
