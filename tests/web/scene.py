@@ -26,8 +26,8 @@ ORIGIN = "http://crawl.example"
 class Scene(Stage):
     """A stage whose pages can be asked for."""
 
-    def __init__(self, folder: Path, tree: Subnets | None = None) -> None:
-        super().__init__(Database(f"sqlite:///{folder / 'rows.sqlite'}"), folder, tree)
+    def __init__(self, folder: Path, tree: Subnets | None = None, database: str = "") -> None:
+        super().__init__(Database(database or f"sqlite:///{folder / 'rows.sqlite'}"), folder, tree)
         self.rooms = Rooms(
             database=self.database,
             store=self.store,

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
+from pathlib import Path
 
 import msgspec
 import pytest
 
+from ipmicra.coordinator.service.running import SHUTDOWN_SECONDS
 from ipmicra.look.assets import assets
 from ipmicra.look.policy import HEADERS
 from ipmicra.web import live as live_module
 from ipmicra.web.live import told
+from tests.coordinator.running import running_coordinator
 from tests.web.scene import Scene
 
 
@@ -83,3 +87,28 @@ def test_so_many_watch_and_no_more(scene: Scene, monkeypatch: pytest.MonkeyPatch
 def test_an_event_is_one_line_whatever_it_tells(scene: Scene) -> None:
     sample = asyncio.run(scene.pages.sampler.look())
     assert b"\n" not in told(sample)
+
+
+def test_what_goes_wrong_is_told_to_people_as_a_page_and_to_programs_as_json(scene: Scene) -> None:
+    page, data = scene.get("/search?q=x&limit=0"), scene.get("/api/search?q=x&limit=0")
+    assert (page.status_code, data.status_code) == (400, 400)
+    assert "That did not work" in page.text
+    assert data.json()["status_code"] == 400
+    assert {name: page.headers[name] for name in HEADERS} == HEADERS
+
+
+@pytest.mark.timeout(120)
+def test_a_stop_ends_the_stream_of_whoever_watches(tmp_path: Path) -> None:
+    with running_coordinator(tmp_path, f"sqlite:///{tmp_path / 'rows.sqlite'}") as coordinator:
+        line = http.client.HTTPConnection("127.0.0.1", coordinator.port, timeout=60)
+        line.request("GET", "/live")
+        stream = line.getresponse()
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        assert stream.readline() == b"retry: 3000\n"
+        assert stream.readline() == b"\n"
+        assert stream.readline().startswith(b"data: ")
+        assert coordinator.process is not None
+        coordinator.process.terminate()
+        stream.read()
+        line.close()
+        assert coordinator.process.wait(SHUTDOWN_SECONDS / 2) == 0

@@ -32,10 +32,8 @@ _Every = Annotated[bool, QueryParameter(description="all results of each site, n
 _Offset = Annotated[int, QueryParameter(ge=0, le=1000)]
 
 
-def search_handlers(
-    index: TantivyIndex, navigation: Navigation = NOWHERE_ELSE
-) -> list[HTTPRouteHandler]:
-    """The search page, its API and its description, over an index that somebody else closes."""
+def search_pages(index: TantivyIndex, navigation: Navigation) -> list[HTTPRouteHandler]:
+    """The search page and its description, over an index that somebody else closes."""
 
     @get("/search", media_type=MediaType.HTML, include_in_schema=False, sync_to_thread=False)
     def search(
@@ -46,18 +44,24 @@ def search_handlers(
         request = Request(text=q, limit=limit, offset=offset, per_site=0 if every else 1)
         return pages.answer_page(request, index.search(request), navigation)
 
+    @get("/opensearch.xml", include_in_schema=False, sync_to_thread=False)
+    def description(request: HttpRequest[None, None, State]) -> Response[bytes]:
+        text = pages.open_search_description(f"{request.base_url}search")
+        return Response(text.encode(), media_type="application/opensearchdescription+xml")
+
+    return [search, description]
+
+
+def search_api(index: TantivyIndex) -> HTTPRouteHandler:
+    """The same answers as JSON."""
+
     @get("/api/search", tags=["search"], sync_to_thread=False)
     def api(
         q: FromQuery[str] = "", limit: _Limit = 10, offset: _Offset = 0, every: _Every = False
     ) -> Answer:
         return index.search(Request(text=q, limit=limit, offset=offset, per_site=0 if every else 1))
 
-    @get("/opensearch.xml", include_in_schema=False, sync_to_thread=False)
-    def description(request: HttpRequest[None, None, State]) -> Response[bytes]:
-        text = pages.open_search_description(f"{request.base_url}search")
-        return Response(text.encode(), media_type="application/opensearchdescription+xml")
-
-    return [search, api, description]
+    return api
 
 
 def application(index: TantivyIndex) -> Litestar:
@@ -67,7 +71,7 @@ def application(index: TantivyIndex) -> Litestar:
     def first() -> str:
         return pages.empty_page(index.page_count(), NOWHERE_ELSE)
 
-    handlers = [first, serve_asset, *search_handlers(index)]
+    handlers = [first, serve_asset, search_api(index), *search_pages(index, NOWHERE_ELSE)]
     return Litestar(handlers, openapi_config=None, response_headers=RESPONSE_HEADERS)
 
 

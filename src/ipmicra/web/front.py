@@ -13,7 +13,7 @@ from ipmicra.coordinator.service.rooms import Rooms
 from ipmicra.coordinator.standing import Happened, happened
 from ipmicra.look.assets import serve_asset
 from ipmicra.look.policy import RESPONSE_HEADERS
-from ipmicra.search.serving import search_handlers
+from ipmicra.search.serving import search_api, search_pages
 from ipmicra.search.tantivy_index import TantivyIndex
 from ipmicra.web.admin import admin_handlers
 from ipmicra.web.entering import entering_handlers
@@ -43,12 +43,13 @@ class Pages:
         self.live = Live(self.sampler)
         self._gate = Gate(rooms)
         self.handlers: list[ControllerRouterHandler] = [
+            Router("/", route_handlers=self._data(), response_headers=RESPONSE_HEADERS),
             Router(
                 "/",
                 route_handlers=self._all(),
                 response_headers=RESPONSE_HEADERS,
                 exception_handlers=REFUSALS,
-            )
+            ),
         ]
 
     async def work(self) -> None:
@@ -62,11 +63,13 @@ class Pages:
     def close(self) -> None:
         self._index.close()
 
+    def _data(self) -> list[HTTPRouteHandler]:
+        """For programs, scripts among them: what goes wrong is told as JSON."""
+        return [serve_asset, search_api(self._index), *self.live.handlers()]
+
     def _all(self) -> list[HTTPRouteHandler]:
         return [
-            serve_asset,
-            *search_handlers(self._index, NAVIGATION),
-            *self.live.handlers(),
+            *search_pages(self._index, NAVIGATION),
             self._overview(),
             *entering_handlers(self._rooms, self._gate),
             *admin_handlers(self._rooms, self._gate),

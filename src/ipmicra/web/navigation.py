@@ -6,6 +6,7 @@ import htpy as h
 from litestar import MediaType, Response
 
 from ipmicra.look.layout import Navigation, Place, document
+from ipmicra.look.policy import HEADERS
 
 NAVIGATION = Navigation(
     places=(
@@ -36,12 +37,12 @@ def page(
     styles: tuple[str, ...] = (),
     status: int = 200,
 ) -> Response[str]:
-    """A whole document, kept by nobody: it shows a moment."""
+    """A whole document, kept by nobody: it shows a moment. A refusal has the same policy as a page."""
     text = document(title, body, here=here, navigation=NAVIGATION, scripts=scripts, styles=styles)
-    return Response(text, media_type=MediaType.HTML, status_code=status, headers=NO_STORE)
+    return Response(text, media_type=MediaType.HTML, status_code=status, headers=HEADERS | NO_STORE)
 
 
 def fragment(body: h.Node) -> Response[str]:
     """A piece of a page, for htmx."""
     text = str(h.fragment[body])
-    return Response(text, media_type=MediaType.HTML, headers=NO_STORE)
+    return Response(text, media_type=MediaType.HTML, headers=HEADERS | NO_STORE)
