@@ -16,8 +16,10 @@ PACKAGES = {
     "nginx": "nginx-light",
     "bwrap": "bubblewrap",
     "chromium": "chromium",
+    "moto_server": "moto[server] from PyPI (tools/install-system-parts does)",
 }
-FURTHER_FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+OWN_PARTS = Path(__file__).parent.parent / ".parts" / "bin"  # made by tools/install-system-parts
+FURTHER_FOLDERS = [*sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True), OWN_PARTS]
 
 
 def needed(program: str) -> Path:

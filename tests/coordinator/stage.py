@@ -60,6 +60,7 @@ class Stage:
         self.crawls: dict[str, dict[str, set[str]]] = {}  # host -> site -> links
         self.warm: list[tuple[str, str, bytes]] = []  # host, site, state: what was handed over
         self.probed: list[tuple[str, str]] = []  # host, address
+        self.met: list[tuple[str, str]] = []  # host, "host:" and the name of another
         self.delegator = self.replica("first")
 
     def replica(self, name: str) -> Delegator:
@@ -119,7 +120,8 @@ class Stage:
     def _done(self, name: str, number: int, body: OrderBody) -> OrderDone:
         match body:
             case ProbeThese(targets=targets):
-                self.probed += [(name, target.address) for target in targets]
+                self.probed += [(name, target.address) for target in targets if not target.is_host]
+                self.met += [(name, target.site) for target in targets if target.is_host]
                 answers = tuple(
                     ProbeResult(site=t.site, address=t.address, round_trip_ms=self._ms(name, t.address))
                     for t in targets

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,17 +11,32 @@ import pytest
 from ipmicra.carrier.package import digest_of
 from ipmicra.coordinator import hosts, packages
 from ipmicra.coordinator.hosts import Refused
-from ipmicra.coordinator.package_stores import FilePackageStore, PackageStore
+from ipmicra.coordinator.package_stores import PackageStore
 from ipmicra.coordinator.packages import Arrival
+from ipmicra.coordinator.places import package_store
 from ipmicra.coordinator.state.database import Database
-from ipmicra.errors import HostFault
+from ipmicra.errors import HostFault, OperatorFault
+from tests.coordinator.running import free_port
+from tests.coordinator.s3_server import BUCKET, s3_server
 
 NOW = 1_800_000_000.0
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> PackageStore:
-    return FilePackageStore(tmp_path / "packages")
+@pytest.fixture(scope="module")
+def s3() -> Iterator[dict[str, str]]:
+    with s3_server() as environment:
+        yield environment
+
+
+@pytest.fixture(params=["files", "s3"])
+def store(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> PackageStore:
+    if request.param == "files":
+        return package_store("", tmp_path)
+    for name, value in request.getfixturevalue("s3").items():
+        monkeypatch.setenv(name, value)
+    return package_store(f"s3://{BUCKET}/{tmp_path.name}/", tmp_path)
 
 
 @pytest.fixture
@@ -44,6 +60,43 @@ def test_a_store_keeps_what_it_was_given(store: PackageStore) -> None:
     store.discard(digest)
     with pytest.raises(HostFault, match="is missing"):
         store.fetch(digest)
+
+
+def test_what_comes_back_otherwise_than_it_was_kept_is_not_given_out(store: PackageStore) -> None:
+    digest = digest_of(b"pages")
+    store.keep(digest, b"page5")  # as if a disk had turned a bit over
+    with pytest.raises(HostFault, match="is damaged"):
+        store.fetch(digest)
+
+
+def test_replicas_share_what_lies_in_s3(
+    s3: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in s3.items():
+        monkeypatch.setenv(name, value)
+    one, other = (package_store(f"s3://{BUCKET}/shared", tmp_path / name) for name in "ab")
+    one.keep(digest_of(b"pages"), b"pages")
+    assert other.fetch(digest_of(b"pages")) == b"pages"
+
+
+def test_an_s3_that_is_away_is_a_fault_of_where_we_run(
+    s3: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in s3.items():
+        monkeypatch.setenv(name, value)
+    no_bucket = package_store("s3://no-such-bucket", tmp_path)
+    with pytest.raises(HostFault, match="keeping the package"):
+        no_bucket.keep(digest_of(b"pages"), b"pages")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
+    away = package_store(f"s3://{BUCKET}", tmp_path)
+    with pytest.raises(HostFault, match="fetching the package"):
+        away.fetch(digest_of(b"pages"))
+
+
+@pytest.mark.parametrize("address", ["ftp://crates", "s3://", "crates"])
+def test_a_place_that_is_no_s3_is_the_operators_fault(address: str, tmp_path: Path) -> None:
+    with pytest.raises(OperatorFault, match="s3://BUCKET"):
+        package_store(address, tmp_path)
 
 
 def test_the_same_package_is_taken_once_and_acknowledged_as_often_as_it_comes(

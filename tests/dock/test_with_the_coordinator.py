@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from ipmicra.coordinator.delegating.keepsakes import distances
+from ipmicra.coordinator.state.database import Database
 from ipmicra.lab.loopback.layout import Layout, crawler_address, round_trip_ms
 from ipmicra.lab.loopback.pages import made_sites
 from ipmicra.lab.loopback.server import LoopbackWeb
@@ -47,6 +49,7 @@ class LentMachine:
             source_address = "{self.address}"
             [probing]
             ways = ["answer"]
+            tries = 3
             [crawler]
             delay_seconds_min = 0.01
             response_time_factor = 0.0
@@ -100,6 +103,7 @@ def test_hosts_join_crawl_what_is_nearest_change_hours_and_leave(tmp_path: Path)
         "fetching.open_ranges": '["127.0.0.0/8"]',
         "fetching.dns_servers": f'["127.0.0.1:{names_port}"]',
         "coordinator.strategy": "brute-force",
+        "coordinator.acquaintance_seconds": "48",  # silence is asked again after a 24th of it
     }
     database = f"sqlite:///{tmp_path / 'rows.sqlite'}"
     machines = [LentMachine(tmp_path, city, names_port) for city in CITIES]
@@ -124,6 +128,8 @@ def test_hosts_join_crawl_what_is_nearest_change_hours_and_leave(tmp_path: Path)
             wanted = {(site.name, path) for site in layout.sites.values() for path in site.pages}
             await until(lambda: set(pages_asked(web)) >= wanted)
             assert askers(web) == nearest(layout)
+            far_ms = round_trip_ms(*CITIES)
+            await until(lambda: far_ms <= (between(database) or 0.0) < far_ms + 60)
             far.write("mon 03:00-03:01" if is_not_monday() else "tue 03:00-03:01")
             await until(lambda: hosts(coordinator, "awake") == 1)
             log = json.loads(await far.command("log", "--json"))
@@ -144,6 +150,17 @@ def test_hosts_join_crawl_what_is_nearest_change_hours_and_leave(tmp_path: Path)
         return {site: ",".join(sorted(by)) for site, by in found.items()}
 
     asyncio.run(story())
+
+
+def between(database: str) -> float | None:
+    """How far the two hosts are from each other, as they have measured."""
+    opened = Database(database)
+    try:
+        with opened.read() as connection:
+            found = [known.round_trip_ms for known in distances(connection)]
+    finally:
+        opened.close()
+    return found[0] if found else None
 
 
 def is_not_monday() -> bool:

@@ -60,6 +60,22 @@ def test_nobody_there_is_a_refusal() -> None:
     assert (sounding.round_trip_ms, sounding.silence) == (None, Silence.REFUSED)
 
 
+def test_a_machine_that_serves_nothing_answers_by_refusing() -> None:
+    sounding = asyncio.run(Prober(HASTY, LOOPBACK).probe_host(ipaddress.ip_address("127.77.0.1")))
+    assert sounding.way == "connect"
+    assert sounding.round_trip_ms is not None
+    assert 0 < sounding.round_trip_ms < 300
+
+
+@pytest.mark.parametrize(
+    ("guard", "ways"), [(Guard(), ("connect", "icmp")), (LOOPBACK, ("answer",))], ids=["guard", "proxy"]
+)
+def test_a_machine_that_may_not_or_cannot_be_met_is_silent(guard: Guard, ways: tuple[Way, ...]) -> None:
+    settings = ProbingSettings(ways=ways, patience_ms=300)
+    sounding = asyncio.run(Prober(settings, guard).probe_host(HOME))
+    assert (sounding.round_trip_ms, sounding.silence) == (None, Silence.REFUSED)
+
+
 def test_an_address_that_the_guard_refuses_gets_no_packet(listening: int) -> None:
     sounding = probed("connect", listening, guard=Guard())
     assert sounding.silence is Silence.REFUSED

@@ -136,6 +136,12 @@ def _use_up(connection: Connection, claim: Claim) -> None:
         raise Refused("sequence", "a request with this or a later sequence number was taken before")
 
 
+def seen_at(connection: Connection, name: str, address: str) -> None:
+    """Where the host calls from now: many are given another address every day."""
+    changed = (hosts.c.name == name, hosts.c.address != address)
+    connection.execute(update(hosts).where(*changed).values(address=address))
+
+
 def renew_lease(connection: Connection, name: str, now_s: float, lease_s: float) -> int:
     """A sign of life: the host keeps its sites for `lease_s` more. Returns the lease's epoch."""
     return int(

@@ -1,7 +1,8 @@
 """The bytes of packages -> a place where they last: files in the data folder, or any S3.
 
 Law: `keep` returns when the bytes would survive a power cut, and may be called again with the same
-bytes. The digest names the bytes, so nothing is ever overwritten with something else.
+bytes. The digest names the bytes, so nothing is ever overwritten with something else, and what comes back
+with another digest is damaged: it is not given out.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ipmicra.carrier.durable import sync_folder, write_durably
+from ipmicra.carrier.package import digest_of
 from ipmicra.errors import HostFault
 
 
@@ -23,6 +25,13 @@ class PackageStore(Protocol):
     def discard(self, digest: str) -> None: ...
 
 
+def whole(digest: str, data: bytes, where: str) -> bytes:
+    """The bytes, if they are the ones that were kept."""
+    if digest_of(data) != digest:
+        raise HostFault(f"the package {digest[:12]} is damaged in {where}: restore it from a copy")
+    return data
+
+
 class FilePackageStore:
     """One file a package, in folders by the first two digits of the digest."""
 
@@ -34,19 +43,22 @@ class FilePackageStore:
         path = self._path(digest)
         if path.exists():
             return
-        if not path.parent.exists():
-            path.parent.mkdir(exist_ok=True)
-            sync_folder(self._folder)
         try:
+            if not path.parent.exists():
+                path.parent.mkdir(exist_ok=True)
+                sync_folder(self._folder)
             write_durably(path, data)
         except OSError as error:
             raise HostFault(f"keeping the package {digest[:12]} in {self._folder}: {error}") from error
 
     def fetch(self, digest: str) -> bytes:
         try:
-            return self._path(digest).read_bytes()
+            data = self._path(digest).read_bytes()
         except FileNotFoundError as error:
             raise HostFault(f"the package {digest[:12]} is missing from {self._folder}") from error
+        except OSError as error:
+            raise HostFault(f"fetching the package {digest[:12]} in {self._folder}: {error}") from error
+        return whole(digest, data, str(self._folder))
 
     def discard(self, digest: str) -> None:
         self._path(digest).unlink(missing_ok=True)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ipmicra.errors import HostFault
+from ipmicra.coordinator.package_stores import FilePackageStore, PackageStore
+from ipmicra.coordinator.s3_packages import SCHEME, S3PackageStore
+from ipmicra.errors import HostFault, OperatorFault
 
 
 def database_address(configured: str, data_folder: Path) -> str:
@@ -19,8 +21,19 @@ def database_address(configured: str, data_folder: Path) -> str:
 
 
 def packages_folder(data_folder: Path) -> Path:
-    """Packages and hand-overs, by their digest."""
+    """Packages and hand-overs, by their digest, where they are files."""
     return data_folder / "packages"
+
+
+def package_store(configured: str, data_folder: Path) -> PackageStore:
+    """Where packages and hand-overs lie: in the S3 that the settings mean, or in the data folder."""
+    if not configured:
+        return FilePackageStore(packages_folder(data_folder))
+    if not configured.startswith(SCHEME):
+        raise OperatorFault(
+            f"coordinator.packages = {configured!r} is no place for packages; write s3://BUCKET/PREFIX"
+        )
+    return S3PackageStore(configured)
 
 
 def bundles_folder(data_folder: Path) -> Path:

@@ -15,6 +15,12 @@ class CoordinatorSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
     database: Annotated[
         str, described("sqlite:///FILE or postgresql://...; empty: SQLite in the data folder.")
     ] = ""
+    packages: Annotated[
+        str, described("s3://BUCKET/PREFIX for packages; empty: files in the data folder.")
+    ] = ""
+    integrates: Annotated[
+        bool, described("Whether this replica takes packages into the index in its data folder.")
+    ] = True
     trusted_proxies: Annotated[
         str, described("Addresses of proxies whose X-Forwarded-For is believed, with commas between.")
     ] = ""
@@ -67,6 +73,12 @@ class CoordinatorSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
     newcomer_probes_max: Annotated[
         int, described("Subnets of others that a new crawler is asked about.")
     ] = 20
+    acquaintance_seconds: Annotated[
+        float, described("How often two hosts measure how far they are from each other.")
+    ] = 86_400.0
+    acquaintances_max: Annotated[
+        int, described("Other hosts that one host measures itself against.")
+    ] = 50
     nearest_asks: Annotated[
         bool, described("Whether /v1/nearest may have unknown sites probed, within the caps.")
     ] = True

@@ -144,6 +144,15 @@ def delegated_anywhere(connection: Connection, most: int) -> list[SiteRow]:
     return [_row(row) for row in rows.mappings()]
 
 
+def delegated_to(connection: Connection, crawler: str, most: int) -> list[SiteRow]:
+    """Sites of one crawler that have an address, the latest first."""
+    which = (sites.c.crawler == crawler, sites.c.state == SiteState.DELEGATED, sites.c.address != "")
+    rows = connection.execute(
+        select(sites).where(*which).order_by(sites.c.delegated_s.desc()).limit(most)
+    )
+    return [_row(row) for row in rows.mappings()]
+
+
 def counts(connection: Connection) -> dict[str, int]:
     """Sites by state."""
     rows = connection.execute(select(sites.c.state, func.count()).group_by(sites.c.state)).all()

@@ -11,7 +11,7 @@ Law: alarms come from times alone, moves from probes alone. Anycast is never mov
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from enum import StrEnum
 
 import msgspec
@@ -89,6 +89,14 @@ class Calibration:
             if history.slow_in_row >= self.settings.repeats and rested
             else Verdict.SLOW
         )
+
+    def histories(self) -> Mapping[Ground, History]:
+        """What is remembered, the longest unheard of first."""
+        return self._histories
+
+    def recall(self, ground: Ground, history: History) -> None:
+        """What was remembered before, by this or another process."""
+        self._keep(ground, history)
 
     def worth_moving(self, now_ms: float, then_ms: float) -> bool:
         """Whether a gain justifies a move: frontier and politeness clock move along."""

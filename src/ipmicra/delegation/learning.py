@@ -38,6 +38,10 @@ class LearningStrategy(Strategy):
     def is_anycast(self, ground: Ground) -> bool:
         return ground in self._anycast
 
+    def recall_anycast(self, ground: Ground) -> None:
+        """It was found to be in many places at once, by this or another process."""
+        self._anycast[ground] = None
+
     def crawlers_measured(self, one: CrawlerId, other: CrawlerId, round_trip_ms: float) -> None:
         """Not believed where it is faster than light between the two places."""
         if one in self.crawlers and other in self.crawlers:

@@ -47,6 +47,7 @@ class ProbeTarget(_Record, frozen=True, kw_only=True):
     site: str
     address: str
     port: int = 443
+    is_host: bool = False  # a fellow host's address: whatever its machine answers counts, a refusal too
 
 
 class ProbeThese(_Record, frozen=True, kw_only=True, tag="probe"):

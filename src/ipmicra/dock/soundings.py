@@ -96,6 +96,8 @@ class Soundings:
 
     async def _sounding(self, address: IPAddress, target: ProbeTarget) -> Sounding:
         """One name is asked at one address at a time."""
+        if target.is_host:
+            return await (await self._prober()).probe_host(address)
         name = name_of(Site(target.site))
         turn = self._turns.setdefault(name, asyncio.Lock())
         async with turn:

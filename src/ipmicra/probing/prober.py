@@ -27,6 +27,9 @@ _TIMEOUTS = frozenset(
 )
 
 
+HOST_PORT = 443  # of a machine that is no web server: most refuse there, few are silent
+
+
 class Prober:
     """Measures round trips from this machine. `fetcher` is needed for HEAD only."""
 
@@ -56,6 +59,23 @@ class Prober:
                 break
         return sounding
 
+    async def probe_host(self, address: IPAddress) -> Sounding:
+        """The round trip to a machine that need not serve anything: a refusal is an answer too.
+
+        Where round trips are read off answers there is none to be had: whoever refuses is near by.
+        """
+        if self._settings.by_answers:
+            return Sounding(way="answer", silence=Silence.REFUSED, detail="a host answers no questions")
+        known = self._passive.known(address)
+        if known is not None:
+            return known
+        if (refusal := self._guard.refusal(address)) is not None:
+            return Sounding(way="connect", silence=Silence.REFUSED, detail=refusal)
+        sounding = await self._tried("connect", self._meet(address))
+        if sounding.round_trip_ms is None and "icmp" in self._settings.ways:
+            return await self.probe_by("icmp", address)
+        return sounding
+
     async def probe_by(self, way: Way, address: IPAddress, port: int = 443, site: str = "") -> Sounding:
         """The least round trip of the tries, by this one way."""
         refusal = self._guard.refusal(address) or self._guard.port_refusal(port)
@@ -73,8 +93,12 @@ class Prober:
             "answer": lambda: self._head(way, address, port, site),
             "icmp": lambda: self._icmp(address),
         }
+        return await self._tried(way, asks[way]())
+
+    async def _tried(self, way: Way, asking: Awaitable[Sounding]) -> Sounding:
+        """What asking brought, be it a failure."""
         try:
-            return await asks[way]()
+            return await asking
         except TimeoutError:
             detail = f"no answer within {self._settings.patience_ms} ms"
             return Sounding(way=way, silence=Silence.TIMED_OUT, detail=detail)
@@ -82,6 +106,14 @@ class Prober:
             timed_out = error.errno in (errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH)
             silence = Silence.TIMED_OUT if timed_out else Silence.REFUSED
             return Sounding(way=way, silence=silence, detail=error.strerror or str(error))
+
+    async def _meet(self, address: IPAddress) -> Sounding:
+        """Knock at a machine's door, where being turned away is an answer."""
+        started_at = monotonic()
+        try:
+            return await self._connect(address, HOST_PORT)
+        except ConnectionRefusedError:
+            return Sounding(way="connect", round_trip_ms=(monotonic() - started_at) * 1000)
 
     async def _connect(self, address: IPAddress, port: int) -> Sounding:
         with new_socket(address, self._source_address) as plug:

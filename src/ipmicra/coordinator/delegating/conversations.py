@@ -16,16 +16,18 @@ from typing import Any, Protocol
 import msgspec
 from sqlalchemy import Connection, select
 
+from ipmicra.addresses import IPAddress
 from ipmicra.coordinator import orders
 from ipmicra.coordinator.delegating.caps import ProbeCaps
 from ipmicra.coordinator.state.schema import order as order_rows
 from ipmicra.crawler.decisions.urls import Site, port_of
 from ipmicra.delegation.crawlers import Crawlers
-from ipmicra.delegation.probes import Answer, CrawlerId, Probe, Silence
+from ipmicra.delegation.probes import Answer, CrawlerId, Probe, Silence, Target
 from ipmicra.dock.protocol import OrderDone, ProbeResult, ProbeTarget, ProbeThese
 
 TARGETS_PER_ORDER_MAX = 50
 NOT_ASKED = Answer(None, Silence.CRAWLER_GONE)
+_HOST = "host:"  # before the name of a host, where a site's would be
 _SILENCES = {silence.value: silence for silence in Silence}
 
 Talk = Generator[Probe, Answer, Any]
@@ -146,9 +148,16 @@ class Conversations:
             conversation.order, conversation.asked_s = number, now_s
 
 
+def host_target(crawler: CrawlerId, address: IPAddress) -> Target:
+    """A fellow host, to be met at its address."""
+    return Target.of(f"{_HOST}{crawler}", address)
+
+
 def _target(probe: Probe) -> ProbeTarget:
-    site = Site(probe.target.site)
-    return ProbeTarget(site=site, address=str(probe.target.address), port=port_of(site))
+    site, address = Site(probe.target.site), str(probe.target.address)
+    if site.startswith(_HOST):
+        return ProbeTarget(site=site, address=address, is_host=True)
+    return ProbeTarget(site=site, address=address, port=port_of(site))
 
 
 def _answer(probe: Probe | None, outcome: bytes | None) -> Answer:

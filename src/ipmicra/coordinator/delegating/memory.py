@@ -16,8 +16,9 @@ from ipmicra.coordinator.state.batches import in_batches
 from ipmicra.coordinator.state.schema import delegation as delegations
 from ipmicra.coordinator.state.schema import memory as memories
 from ipmicra.coordinator.state.upserts import put
-from ipmicra.delegation.decision import IN_WORDS, Decision
+from ipmicra.delegation.decision import IN_WORDS, Decision, Why
 from ipmicra.delegation.delegations import Ground
+from ipmicra.delegation.learning import LearningStrategy
 from ipmicra.delegation.measurements import Measurements, Record
 from ipmicra.delegation.probes import CrawlerId
 from ipmicra.delegation.strategy import Strategy
@@ -83,20 +84,33 @@ def recall(connection: Connection, strategy: Strategy) -> None:
             connection.execute(delete(delegations).where(delegations.c.ground == row.ground))
         else:
             strategy.give(ground, CrawlerId(row.crawler))
+            _recall_anycast(strategy, ground, row.decision)
     strategy.measurements.remember(
         record for record in remembered(connection) if record.crawler in strategy.crawlers
     )
 
 
-def save_measurements(connection: Connection, measurements: Measurements, now_s: float) -> None:
-    row = {"name": MEASUREMENTS, "saved_s": now_s, "body": measurements.to_bytes()}
-    put(connection, memories, row)
+def _recall_anycast(strategy: Strategy, ground: Ground, decision: bytes) -> None:
+    is_anycast = msgspec.msgpack.decode(decision, type=Reasons).why == Why.ANYCAST
+    if is_anycast and isinstance(strategy, LearningStrategy):
+        strategy.recall_anycast(ground)
+
+
+def save(connection: Connection, name: str, body: bytes, now_s: float) -> None:
+    """Keep bytes under a name for whoever leads next."""
+    put(connection, memories, {"name": name, "saved_s": now_s, "body": body})
+
+
+def saved(connection: Connection, name: str) -> bytes | None:
+    """What was last kept under the name."""
+    query = select(memories.c.body).where(memories.c.name == name)
+    body: bytes | None = connection.execute(query).scalar()
+    return body
 
 
 def remembered(connection: Connection) -> list[Record]:
     """The round trips that were saved last."""
-    query = select(memories.c.body).where(memories.c.name == MEASUREMENTS)
-    body = connection.execute(query).scalar()
+    body = saved(connection, MEASUREMENTS)
     return [] if body is None else list(Measurements.from_bytes(body).records())
 
 

@@ -17,11 +17,12 @@ from sqlalchemy import Connection
 
 from ipmicra.addresses import IPAddress
 from ipmicra.coordinator import events, granting, hosts, releasing, reports, sites
-from ipmicra.coordinator.delegating import memory
+from ipmicra.coordinator.delegating.acquaintance import Acquaintance
 from ipmicra.coordinator.delegating.book import Book
 from ipmicra.coordinator.delegating.caps import ProbeCaps
 from ipmicra.coordinator.delegating.conversations import Conversations
 from ipmicra.coordinator.delegating.crowd import Crowd
+from ipmicra.coordinator.delegating.keepsakes import Keepsakes
 from ipmicra.coordinator.delegating.memory import reasons_of
 from ipmicra.coordinator.delegating.names import Found
 from ipmicra.coordinator.delegating.watching import Watching
@@ -36,7 +37,6 @@ from ipmicra.delegation.subnets import Subnets, known_subnet
 from ipmicra.delegation.table import strategy_named
 
 OFFICE = "delegation"
-SAVE_SECONDS = 30.0  # between two savings of the remembered round trips
 LINKS_A_ROUND = 5_000
 
 _log = logging.getLogger(__name__)
@@ -54,6 +54,8 @@ class Desk:
     book: Book
     crowd: Crowd
     watching: Watching
+    acquaintance: Acquaintance
+    keepsakes: Keepsakes
 
 
 class Delegator:
@@ -76,7 +78,6 @@ class Delegator:
         self._seed = seed
         self._caps = ProbeCaps(settings.probes_per_second_max, settings.probes_per_target_an_hour_max)
         self._under_way: dict[str, Target] = {}
-        self._saved_s = 0.0
         self.desk: Desk | None = None
         self._new_strategy()  # a wrong setting is noticed here, not in office
 
@@ -105,7 +106,7 @@ class Delegator:
         """End the office in good order, so that the next need not wait."""
         if (desk := self.desk) is not None:
             with self._database.begin() as connection:
-                memory.save_measurements(connection, desk.strategy.measurements, now_s)
+                desk.keepsakes.save(connection, now_s)
                 lay_down(connection, desk.office)
             self._forget()
 
@@ -128,12 +129,15 @@ class Delegator:
         hosts.prolong_leases(connection, now_s, self._settings.lease_seconds)
         book = Book(strategy)
         crowd = Crowd(strategy, book)
+        watching = Watching(strategy, book, self._settings)
+        acquaintance = Acquaintance(strategy, self._settings)
+        keepsakes = Keepsakes(self._settings.strategy, strategy, watching, acquaintance)
         crowd.gather(connection, now_s)
+        keepsakes.recall(connection, now_s)
         _log.info(
             "leading the delegation", extra={"epoch": office.epoch, "crawlers": len(strategy.crawlers)}
         )
-        watching = Watching(strategy, book, self._settings)
-        return Desk(office, strategy, talks, book, crowd, watching)
+        return Desk(office, strategy, talks, book, crowd, watching, acquaintance, keepsakes)
 
     def _new_strategy(self) -> Strategy:
         dice = random.Random(self._seed)  # noqa: S311 - fair, not secret
@@ -158,17 +162,13 @@ class Delegator:
             if (look := desk.watching.hear(heard, now_s)) is not None:
                 desk.watching.look(connection, look, desk.talks, now_s)
         desk.watching.balance(connection, desk.talks, now_s)
+        desk.acquaintance.ask(connection, desk.talks, now_s)
         desk.talks.go_on(connection, now_s)
         desk.book.write(connection, now_s)
         releasing.end_releases(connection, now_s, self._settings.release_seconds_max)
         granting.send_links(connection, now_s, LINKS_A_ROUND, self._settings.links_per_order_max)
-        self._save(connection, desk, now_s)
+        desk.keepsakes.save_if_due(connection, now_s)
         return self._waiting(connection, desk, now_s)
-
-    def _save(self, connection: Connection, desk: Desk, now_s: float) -> None:
-        if now_s - self._saved_s >= SAVE_SECONDS:
-            memory.save_measurements(connection, desk.strategy.measurements, now_s)
-            self._saved_s = now_s
 
     def _waiting(self, connection: Connection, desk: Desk, now_s: float) -> list[SiteRow]:
         room = self._settings.sites_at_once_max - len(self._under_way)

@@ -7,12 +7,15 @@ its owner was slow several times in a row, or is over its daily capacity.
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Sequence
 from typing import NamedTuple
 
+import msgspec
 from sqlalchemy import Connection
 
 from ipmicra.coordinator.delegating.book import Book
 from ipmicra.coordinator.delegating.conversations import Conversations, Talk
+from ipmicra.coordinator.delegating.grounds import ground_from, ground_text
 from ipmicra.coordinator.delegating.memory import Reasons, reasons_of
 from ipmicra.coordinator.reports import Heard
 from ipmicra.coordinator.settings import CoordinatorSettings
@@ -21,6 +24,7 @@ from ipmicra.delegation.balancing.policies import POLICIES
 from ipmicra.delegation.calibration import (
     Calibration,
     CalibrationSettings,
+    History,
     Recalibration,
     Verdict,
     look_again,
@@ -31,6 +35,7 @@ from ipmicra.delegation.strategy import Strategy
 from ipmicra.errors import OperatorFault
 
 DAY_S = 86_400.0
+KEPT_MAX = 20_000  # grounds whose loads and histories outlive the leader; some 2 MB
 
 
 class Look(NamedTuple):
@@ -39,6 +44,13 @@ class Look(NamedTuple):
     ground: Ground
     target: Target
     time_ms: float
+
+
+class DayLoads(msgspec.Struct, frozen=True):
+    """Bytes of a day (UTC) by ground, each with a site and an address of it."""
+
+    day: int = -1
+    grounds: list[tuple[str, float, str, str]] = []
 
 
 class Watching:
@@ -61,6 +73,45 @@ class Watching:
         self._day = -1
         self._weighed: dict[Ground, Weighed] = {}
         self._balanced_s: float | None = None
+
+    # --- memory ---------------------------------------------------------------
+
+    def loads(self) -> DayLoads:
+        """The heaviest grounds of the running day."""
+        heaviest = sorted(self._weighed.items(), key=lambda item: -item[1].bytes_a_day)[:KEPT_MAX]
+        return DayLoads(
+            day=self._day,
+            grounds=[
+                (
+                    ground_text(self._strategy.tree, ground),
+                    w.bytes_a_day,
+                    w.target.site,
+                    str(w.target.address),
+                )
+                for ground, w in heaviest
+            ],
+        )
+
+    def histories(self) -> list[tuple[str, History]]:
+        """What is normal for the grounds that were heard of last."""
+        latest = list(self._calibration.histories().items())[-KEPT_MAX:]
+        return [(ground_text(self._strategy.tree, ground), history) for ground, history in latest]
+
+    def recall(self, loads: DayLoads, histories: Sequence[tuple[str, History]]) -> None:
+        """What another leader knew; loads of another day count for nothing."""
+        tree = self._strategy.tree
+        for text, history in histories:
+            ground = ground_from(tree, text)
+            if ground is not None and history.crawler in self._strategy.crawlers:
+                self._calibration.recall(ground, history)
+        self._day = loads.day
+        for text, bytes_a_day, site, address in loads.grounds:
+            if (ground := ground_from(tree, text)) is not None:
+                target = Target.of(site, ipaddress.ip_address(address))
+                self._weighed[ground] = Weighed(bytes_a_day, target)
+        self._tell_loads()
+
+    # --- reports --------------------------------------------------------------
 
     def hear(self, heard: Heard, now_s: float) -> Look | None:
         """Learn from one report; a look where it asks for one."""
@@ -98,7 +149,10 @@ class Watching:
         if not due:
             return
         self._balanced_s = now_s
-        if not self._somebody_is_overfull():
+        self._tell_loads()
+        if not any(
+            self._strategy.crawlers.fullness(crawler) > 1 for crawler in self._strategy.crawlers.all
+        ):
             return
 
         def ended(connection: Connection, moved: tuple[Moved, ...]) -> None:
@@ -120,16 +174,14 @@ class Watching:
         before = self._weighed.get(ground)
         self._weighed[ground] = Weighed((before.bytes_a_day if before else 0.0) + body_bytes, target)
 
-    def _somebody_is_overfull(self) -> bool:
+    def _tell_loads(self) -> None:
+        """What each crawler carries, for the strategy's choices among equals."""
         carried: dict[CrawlerId, float] = {}
         for ground, weighed in self._weighed.items():
             if (owner := self._strategy.delegations.owner(ground)) is not None:
                 carried[owner] = carried.get(owner, 0.0) + weighed.bytes_a_day
-        crawlers = self._strategy.crawlers
-        return any(
-            crawler in crawlers and load > crawlers.profile(crawler).capacity_bytes_a_day
-            for crawler, load in carried.items()
-        )
+        for crawler in self._strategy.crawlers.all:
+            self._strategy.crawler_loaded(crawler, carried.get(crawler, 0.0))
 
 
 def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

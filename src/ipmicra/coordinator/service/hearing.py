@@ -35,6 +35,11 @@ def admitted(
     return hosts.admit(connection, claim, request.method, signed_path(request), body, now_s)
 
 
+def caller(request: HttpRequest) -> str:
+    """The address that the request comes from; behind a trusted proxy the one that the proxy names."""
+    return request.client.host if request.client is not None else ""
+
+
 def signed_path(request: HttpRequest) -> str:
     """Path and query as they came over the wire."""
     raw: bytes = request.scope.get("raw_path") or request.scope["path"].encode()

@@ -16,7 +16,7 @@ from ipmicra.carrier.package import UnpackCaps
 from ipmicra.coordinator import events, handovers, hosts, orders, packages, reports
 from ipmicra.coordinator.hosts import HostState, Refused
 from ipmicra.coordinator.packages import Arrival
-from ipmicra.coordinator.service.hearing import HttpRequest, admitted, answer, read
+from ipmicra.coordinator.service.hearing import HttpRequest, admitted, answer, caller, read
 from ipmicra.coordinator.service.rooms import Rooms
 from ipmicra.dock.protocol import Enrolled, Enrolment, Heartbeat, Order, Orders
 
@@ -37,8 +37,7 @@ def host_router(rooms: Rooms) -> Router:
     @post("/enrol", status_code=200, request_max_body_size=SMALL_BODY_BYTES_MAX)
     async def enrol(request: HttpRequest) -> Response[bytes]:
         enrolment = read(await request.body(), Enrolment)
-        address = request.client.host if request.client is not None else ""
-        return answer(await rooms.aside(_enrol, rooms, enrolment, address))
+        return answer(await rooms.aside(_enrol, rooms, enrolment, caller(request)))
 
     @post("/orders", status_code=200, request_max_body_size=SMALL_BODY_BYTES_MAX)
     async def ask_for_orders(request: HttpRequest, wait: _Wait = 0.0) -> Response[bytes]:
@@ -140,6 +139,7 @@ def _report(rooms: Rooms, request: HttpRequest, body: bytes) -> Orders:
     with rooms.database.begin() as connection:
         host = admitted(connection, request, "reports", body, now_s).name
         epoch = hosts.renew_lease(connection, host, now_s, rooms.settings.lease_seconds)
+        hosts.seen_at(connection, host, caller(request))
         unneeded = reports.take(connection, host, heartbeat, now_s)
     for digest in unneeded:
         rooms.store.discard(digest)

@@ -29,8 +29,7 @@ from ipmicra.coordinator.bundles import rolling
 from ipmicra.coordinator.delegating.names import NameDesk
 from ipmicra.coordinator.delegating.office import Delegator
 from ipmicra.coordinator.integrating import Integrator
-from ipmicra.coordinator.package_stores import FilePackageStore
-from ipmicra.coordinator.places import bundles_folder, database_address, packages_folder
+from ipmicra.coordinator.places import bundles_folder, database_address, package_store
 from ipmicra.coordinator.service.application import application
 from ipmicra.coordinator.service.rooms import Rooms
 from ipmicra.coordinator.state.database import Database
@@ -86,7 +85,7 @@ def run(
     name = f"{socket.gethostname()}-{os.getpid()}"
     rooms = Rooms(
         database=Database(database_address(settings.coordinator.database, settings.data_folder)),
-        store=FilePackageStore(packages_folder(settings.data_folder)),
+        store=package_store(settings.coordinator.packages, settings.data_folder),
         tree=subnets(settings.data_folder),
         settings=settings.coordinator,
         name=name,
@@ -111,9 +110,11 @@ def _workers(rooms: Rooms, settings: Settings) -> Iterator[None]:
     index = settings.data_folder / INDEX_FOLDER
     threads = [
         threading.Thread(target=_delegate, args=(delegator, rooms, stop), name="delegator"),
-        threading.Thread(target=_integrate, args=(rooms, index, stop), name="integrator"),
         threading.Thread(target=_roll_out, args=(rooms, stop), name="roll-out"),
     ]
+    if rooms.settings.integrates:
+        integrator = threading.Thread(target=_integrate, args=(rooms, index, stop), name="integrator")
+        threads.append(integrator)
     for thread in threads:
         thread.start()
     try:
