@@ -16,7 +16,7 @@ import zstandard
 
 from benchmarks.extraction import material
 from ipmicra.carrier.changes import change_of, sketch_of
-from ipmicra.carrier.package import LEVEL_AT_LEISURE, LEVEL_IN_A_HURRY, pack
+from ipmicra.carrier.package import LEVEL_FOR_ALIKE, LEVEL_FOR_VARIED, pack
 from ipmicra.carrier.record import PageSeen, Record
 from ipmicra.crawler.extraction import extract
 
@@ -43,8 +43,12 @@ def main() -> None:
         print(
             f"{name}: {len(pages)} pages, {html_bytes:,} bytes of HTML; bytes home, ratio, CPU us a page"
         )
-        for pace, level in (("in a hurry", LEVEL_IN_A_HURRY), ("at leisure", LEVEL_AT_LEISURE)):
-            _row(f"packages, {pace}", html_bytes, len(pages), partial(_packed, records, level))
+        for which, level in (
+            ("as they are sealed", 0),
+            ("for pages alike", LEVEL_FOR_ALIKE),
+            ("for varied pages", LEVEL_FOR_VARIED),
+        ):
+            _row(f"packages, {which}", html_bytes, len(pages), partial(_packed, records, level))
         for rival, pieces in rivals.items():
             for level in (3, 9):
                 _row(f"{rival}, zstd {level}", html_bytes, len(pages), partial(_plain, pieces, level))
@@ -63,7 +67,7 @@ def _changes(records: Sequence[PageSeen], html_bytes: int) -> None:
             f"a line of each changed, {name}",
             html_bytes,
             len(sent),
-            partial(_packed, sent, LEVEL_AT_LEISURE),
+            partial(_packed, sent, 0),
         )
     _row(
         "  (sketches kept by the crawler)", html_bytes, len(records),

@@ -49,10 +49,6 @@ class Journal:
     def close(self) -> None:
         self._file.close()
 
-    def remove(self) -> None:
-        self.close()
-        self.path.unlink()
-
     def _read_back(self, keep_bytes: int | None) -> None:
         data = self.path.read_bytes()
         end = len(data) if keep_bytes is None else keep_bytes

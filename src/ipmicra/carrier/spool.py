@@ -3,6 +3,7 @@
     position = spool.append(records, now_s)     written and synced, not yet promised to anybody
     (the caller commits `position` in the transaction that marks those pages as done)
     spool.seal_if_due(now_s)                    journal n becomes package n, the next journal is n + 1
+        (or in two steps, the second of them in a thread: `turn_if_due`, `pack_journal`)
     for package in spool.waiting(): send it, then spool.acknowledge(package)
 
 Law: nothing is lost and nothing is there twice, whenever the process dies. The caller's transaction is
@@ -21,8 +22,6 @@ import msgspec
 from ipmicra.carrier.durable import sync_folder, write_durably
 from ipmicra.carrier.journal import Journal
 from ipmicra.carrier.package import (
-    LEVEL_AT_LEISURE,
-    LEVEL_IN_A_HURRY,
     PackageFile,
     digest_of,
     pack,
@@ -48,7 +47,14 @@ class SealRules(msgspec.Struct, frozen=True, kw_only=True):
     records_max: int = 2_000
     journal_bytes_max: int = 16 * 1024 * 1024
     age_s_max: float = 60.0
-    leisurely_records_per_s: float = 50.0  # up to this pace compressing harder costs 5 % of a core
+    level: int = 0  # of compression; 0: by what there is to compress, see `level_for`
+
+
+class FullJournal(NamedTuple):
+    """A journal to which nothing is appended any more."""
+
+    sequence: int
+    records: list[Record]
 
 
 class Spool:
@@ -67,7 +73,7 @@ class Spool:
         folder.mkdir(parents=True, exist_ok=True)
         self._sequence = self._sequence_at_opening(committed)
         self._journal = Journal(self._journal_path(self._sequence), self._bytes_to_keep(committed))
-        self._remove_older_journals()
+        self._finish_older_journals(committed)
 
     @property
     def position(self) -> Position:
@@ -88,6 +94,15 @@ class Spool:
 
     def seal_if_due(self, now_s: float) -> PackageFile | None:
         """Seal when the journal is large or old enough."""
+        full = self.turn_if_due(now_s)
+        return None if full is None else self.pack_journal(full)
+
+    def seal(self) -> PackageFile | None:
+        """Turn the journal into a package. None when there is nothing to seal."""
+        return self.pack_journal(self._turn()) if self._journal.records else None
+
+    def turn_if_due(self, now_s: float) -> FullJournal | None:
+        """Go on in the next journal when this one is large or old enough; `pack_journal` what is returned."""
         if self._first_append_s is None:
             self._first_append_s = now_s if self.unsealed else None
             return None
@@ -96,34 +111,31 @@ class Spool:
             or self._journal.written_bytes >= self.rules.journal_bytes_max
             or now_s - self._first_append_s >= self.rules.age_s_max
         )
-        return self.seal(self.level_for(now_s)) if due else None
+        return self._turn() if due and self._journal.records else None
 
-    def seal(self, level: int = LEVEL_AT_LEISURE) -> PackageFile | None:
-        """Turn the journal into a package. None when there is nothing to seal."""
-        if not self._journal.records:
-            return None
-        data = pack(self._journal.records, self.crawler, self._sequence, level)
-        path = self.folder / package_name(self._sequence, digest_of(data))
+    def pack_journal(self, full: FullJournal) -> PackageFile:
+        """The package of a journal that was left, and the journal gone. May run in another thread."""
+        data = pack(full.records, self.crawler, full.sequence, self.rules.level)
+        path = self.folder / package_name(full.sequence, digest_of(data))
         write_durably(path, data)
-        finished, self._sequence = self._journal, self._sequence + 1
-        self._journal = Journal(self._journal_path(self._sequence), None)
-        sync_folder(self.folder)
-        finished.remove()
-        self._first_append_s = None
+        self._journal_path(full.sequence).unlink(missing_ok=True)
         return PackageFile.at(path)
 
-    def level_for(self, now_s: float) -> int:
-        """Compress as hard as the pace of crawling leaves time for."""
-        age_s = now_s - (self._first_append_s or now_s)
-        hurried = self.unsealed > age_s * self.rules.leisurely_records_per_s
-        return LEVEL_IN_A_HURRY if hurried else LEVEL_AT_LEISURE
+    def _turn(self) -> FullJournal:
+        full, self._sequence = FullJournal(self._sequence, self._journal.records), self._sequence + 1
+        self._journal.close()
+        self._journal = Journal(self._journal_path(self._sequence), None)
+        sync_folder(self.folder)
+        self._first_append_s = None
+        return full
 
     def waiting(self) -> list[PackageFile]:
         """Packages not yet acknowledged, oldest first."""
         return packages_in(self.folder)
 
     def acknowledge(self, package: PackageFile) -> None:
-        """The other side holds `package` durably: forget it."""
+        """The other side holds `package` durably: forget it, and that it had a journal."""
+        self._journal_path(package.sequence).unlink(missing_ok=True)
         package.path.unlink(missing_ok=True)
         sync_folder(self.folder)
 
@@ -146,12 +158,24 @@ class Spool:
             return None
         return committed.journal_bytes if committed.sequence == self._sequence else 0
 
-    def _remove_older_journals(self) -> None:
-        for path in self.folder.glob("journal-*"):
-            if _number(path) < self._sequence:
-                path.unlink()
+    def _finish_older_journals(self, committed: Position | None) -> None:
+        """Seal those that were left but not yet packages; those that are, go."""
         for path in self.folder.glob(".*.unfinished"):
             path.unlink()
+        packed = {package.sequence for package in self.waiting()}
+        for sequence, path in sorted((_number(path), path) for path in self.folder.glob("journal-*")):
+            if sequence >= self._sequence:
+                continue
+            if sequence in packed:
+                path.unlink()
+                continue
+            is_last = committed is not None and committed.sequence == sequence
+            journal = Journal(path, committed.journal_bytes if committed and is_last else None)
+            journal.close()
+            if journal.records:
+                self.pack_journal(FullJournal(sequence, journal.records))
+            else:
+                path.unlink()
 
     def _journal_path(self, sequence: int) -> Path:
         return self.folder / f"journal-{sequence}"

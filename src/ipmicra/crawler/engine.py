@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from ipmicra.carrier.record import Record
+from ipmicra.carrier.sealing import Sealer
 from ipmicra.carrier.spool import Spool
 from ipmicra.crawler.courtesy import Courtesy
 from ipmicra.crawler.decisions.revisit import price_for_budget
@@ -55,6 +56,7 @@ class Engine:
         self.harvester = Harvester(plan, frontier.sketch)
         self.progress = Progress()
         self._frontier, self._spool, self._on_commit = frontier, spool, on_commit
+        self._sealer = Sealer(spool)
         self._lanes: dict[int, Lane] = {}
         self._closing: dict[int, Lane] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
@@ -91,6 +93,7 @@ class Engine:
         finally:
             if not self._torn:
                 self._commit(last=True)
+            self._sealer.close()
         return self.progress
 
     def stop(self) -> None:
@@ -266,9 +269,7 @@ class Engine:
         self._closing.clear()
         for lane in self._lanes.values():
             lane.top_up()
-        level = self._spool.level_for(now)
-        sealed = self._spool.seal(level) if last else self._spool.seal_if_due(now)
-        self.progress.packages += sealed is not None
+        self.progress.packages += self._sealer.finish() if last else self._sealer.seal_if_due(now)
         self.progress.sites_open = len(self._lanes)
         self._committed_at = time.monotonic()
         self._on_commit(self.progress)
@@ -288,7 +289,7 @@ class Engine:
 
     def _seal_if_due(self) -> None:
         """The last pages go home too, though nothing further happens."""
-        self.progress.packages += self._spool.seal_if_due(time.time()) is not None
+        self.progress.packages += self._sealer.seal_if_due(time.time())
 
     def _take_measured(self, records: list[Record], now: float, last: bool) -> list[Measured]:
         """What was measured since the last commit; and, once a minute, records of it."""

@@ -191,6 +191,7 @@ def seal_rules(crawler: CrawlerSettings) -> SealRules:
         records_max=crawler.package_records_max,
         journal_bytes_max=crawler.package_bytes_max,
         age_s_max=crawler.package_seconds_max,
+        level=crawler.package_level,
     )
 
 

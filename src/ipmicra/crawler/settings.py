@@ -66,6 +66,10 @@ class CrawlerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     package_seconds_max: Annotated[
         float, described("A package is sealed after this time at the latest.")
     ] = 60.0
+    package_level: Annotated[
+        int,
+        described("How hard packages are compressed, 1 to 19; 0: harder where pages are of many sites."),
+    ] = 0
     recent_urls_max: Annotated[
         int, described("Links remembered in memory, to spare look-ups; some 150 bytes each.")
     ] = 200_000

@@ -1,0 +1,122 @@
+"""Sealing beside the crawl: nobody waits for it, and a death in the middle of it loses nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ipmicra.carrier.package import (
+    LEVEL_FOR_ALIKE,
+    LEVEL_FOR_VARIED,
+    digest_of,
+    level_for,
+    pack,
+    package_name,
+    unpack,
+)
+from ipmicra.carrier.record import PageGone, PageSeen, Record
+from ipmicra.carrier.sealing import Sealer
+from ipmicra.carrier.spool import SealRules, Spool
+from ipmicra.crawler.extraction.page import Page
+
+AT_ONCE = SealRules(records_max=2)
+
+
+def gone(number: int) -> PageGone:
+    return PageGone(url=f"http://a.example/{number}", visit=1, fetched_at_ms=number, status=404)
+
+
+def seen(site: int, number: int) -> PageSeen:
+    url = f"http://s{site}.example/{number}"
+    return PageSeen(url=url, visit=1, fetched_at_ms=0, page=Page(url=url))
+
+
+def records_in(spool: Spool) -> list[Record]:
+    return [
+        record for package in spool.waiting() for record in unpack(package.path.read_bytes()).records
+    ]
+
+
+def test_the_next_journal_takes_records_while_the_last_is_being_packed(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, "c", rules=AT_ONCE)
+    spool.append([gone(1), gone(2)], 0.0)
+    full = spool.turn_if_due(0.0)
+    assert full is not None
+    spool.append([gone(3)], 0.0)
+    assert spool.waiting() == []
+    spool.pack_journal(full)
+    assert records_in(spool) == [gone(1), gone(2)]
+    assert spool.unsealed == 1
+    spool.close()
+
+
+@pytest.mark.parametrize("appended_since", [0, 1])
+def test_a_journal_that_was_left_is_packed_at_the_next_opening(
+    tmp_path: Path, appended_since: int
+) -> None:
+    spool = Spool(tmp_path, "c", rules=AT_ONCE)
+    committed = spool.append([gone(1), gone(2)], 0.0)
+    spool.turn_if_due(0.0)
+    spool.append([gone(3)] * appended_since, 0.0)  # not committed: forgotten, and fetched again
+    spool.close()  # as if it had died before packing
+    reopened = Spool(tmp_path, "c", committed)
+    assert records_in(reopened) == [gone(1), gone(2)]
+    assert (reopened.unsealed, reopened.position.sequence) == (0, 2)
+    reopened.close()
+    assert [path.name for path in tmp_path.glob("journal-*")] == ["journal-2"]
+
+
+def test_a_package_that_was_acknowledged_before_its_journal_went_is_not_made_again(
+    tmp_path: Path,
+) -> None:
+    spool = Spool(tmp_path, "c", rules=AT_ONCE)
+    committed = spool.append([gone(1), gone(2)], 0.0)
+    journal = (tmp_path / "journal-1").read_bytes()
+    package = spool.seal()
+    assert package is not None
+    (tmp_path / "journal-1").write_bytes(journal)  # the thread has not come to it yet
+    spool.acknowledge(package)
+    spool.close()
+    reopened = Spool(tmp_path, "c", committed._replace(sequence=2, journal_bytes=0))
+    assert reopened.waiting() == []
+    reopened.close()
+
+
+def test_a_sealer_packs_in_order_and_finishes_everything(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, "c", rules=AT_ONCE)
+    sealer = Sealer(spool)
+    finished = 0
+    for number in range(9):
+        spool.append([gone(2 * number), gone(2 * number + 1)], 0.0)
+        finished += sealer.seal_if_due(0.0)
+    finished += sealer.finish()
+    assert finished == len(spool.waiting()) > 1
+    assert records_in(spool) == [gone(number) for number in range(18)]
+    spool.close()
+
+
+def test_what_goes_wrong_while_packing_is_heard_of(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, "c", rules=AT_ONCE)
+    sealer = Sealer(spool)
+    spool.append([gone(1), gone(2)], 0.0)
+    name = package_name(1, digest_of(pack([gone(1), gone(2)], "c", 1)))
+    (tmp_path / f".{name}.unfinished").mkdir()  # in its way
+    sealer.seal_if_due(0.0)
+    with pytest.raises(IsADirectoryError):
+        sealer.finish()
+    spool.close()
+
+
+@pytest.mark.parametrize(
+    ("records", "level"),
+    [
+        ([seen(1, number) for number in range(20)], LEVEL_FOR_ALIKE),
+        ([seen(number % 2, number) for number in range(20)], LEVEL_FOR_ALIKE),
+        ([seen(number, 0) for number in range(20)], LEVEL_FOR_VARIED),
+        ([gone(1)], LEVEL_FOR_VARIED),
+        ([], LEVEL_FOR_VARIED),
+    ],
+)
+def test_how_hard_is_compressed_depends_on_the_records_alone(records: list[Record], level: int) -> None:
+    assert level_for(records) == level
