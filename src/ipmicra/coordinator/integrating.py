@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 
 from ipmicra.carrier.package import Package, PackageRefused, unpack
-from ipmicra.coordinator import events, packages, sites
+from ipmicra.coordinator import events, packages, purging, sites
 from ipmicra.coordinator.package_contents import Contents, Judged
 from ipmicra.coordinator.package_stores import PackageStore
 from ipmicra.coordinator.packages import Claimed
@@ -40,6 +40,8 @@ class Integrator:
     def work(self, now_s: float) -> int:
         """Integrate what waits, a handful. Returns how many packages were dealt with."""
         with self._database.begin() as connection:
+            for crawler in purging.wished(connection):
+                purging.carry_out(connection, self._index, crawler, now_s)
             claimed = packages.claim(connection, self._name, now_s, self._claim_s, AT_ONCE)
         judged = [(claim, found) for claim in claimed if (found := self._judged(claim, now_s))]
         for claim, found in judged:

@@ -31,6 +31,10 @@ class CoordinatorSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
         50.0
     )
     token_hours: Annotated[float, described("How long a join token may wait to be used.")] = 72.0
+    hosts_per_address_max: Annotated[
+        int, described("Hosts that may join from one public address: more could outvote the others.")
+    ] = 4
+    hosts_per_network_max: Annotated[int, described("The same for its network, a /24 or a /48.")] = 16
     strategy: Annotated[str, described("Who takes which subnet; see docs/reference/strategies.md.")] = (
         "adaptive"
     )

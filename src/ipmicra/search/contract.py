@@ -57,6 +57,10 @@ class Index(Protocol):
     def integrate(self, package: Package, digest: str) -> int:
         """Take in a package's records; how many changed something. They are found after `commit`."""
 
+    def purge(self, crawler: str) -> int:
+        """Take out every page that the crawler brought; it is gone on return. Returns how many."""
+        ...
+
     def wanted(self, crawler: str) -> list[str]:
         """URLs of which that crawler told a change to a page that is not here: it must send them whole."""
 

@@ -130,6 +130,25 @@ class Ledger:
         )
         return True
 
+    def purge(self, crawler: str) -> int:
+        """Nothing that the crawler brought last is there any more; whatever comes next counts as newer.
+
+        Returns how many pages that were. Its packages stay known, so none is taken in again.
+        """
+        brought = self._database.execute(
+            "SELECT url FROM pages WHERE crawler = ? AND facts IS NOT NULL", (crawler,)
+        ).fetchall()
+        for (url,) in brought:
+            touched = [(key_of(url),), *((target,) for target in self.links.replace(url, None))]
+            self._database.executemany("UPDATE pages SET dirty = 1 WHERE key = ?", touched)
+        self._database.execute(
+            "UPDATE pages SET crawler = '', visit = 0, fetched_at_ms = 0,"
+            " facts = NULL, head = NULL, rest = NULL, links = NULL WHERE crawler = ?",
+            (crawler,),
+        )
+        self._database.execute("DELETE FROM wanted WHERE crawler = ?", (crawler,))
+        return len(brought)
+
     def page(self, url: str) -> Page | None:
         """The page as it is known; None where it is gone or unknown."""
         row = self._database.execute(

@@ -129,6 +129,17 @@ class TantivyIndex:
                 f"opening the index {folder} for writing: {error}; let the other ipmicra process finish"
             ) from error
 
+    def purge(self, crawler: str) -> int:
+        self._ledger.begin()
+        try:
+            taken_out = self._ledger.purge(crawler)
+        except BaseException:
+            self._ledger.rollback()
+            raise
+        self._ledger.commit()
+        self.commit()
+        return taken_out
+
     def wanted(self, crawler: str) -> list[str]:
         return self._ledger.wanted(crawler)
 

@@ -13,7 +13,7 @@ from litestar import Response, Router, get, post, put
 from litestar.params import FromPath, QueryParameter
 
 from ipmicra.carrier.package import UnpackCaps
-from ipmicra.coordinator import events, handovers, hosts, orders, packages, reports
+from ipmicra.coordinator import events, handovers, hosts, joining, orders, packages, reports
 from ipmicra.coordinator.hosts import HostState, Refused
 from ipmicra.coordinator.packages import Arrival
 from ipmicra.coordinator.service.hearing import HttpRequest, admitted, answer, caller, read
@@ -98,6 +98,9 @@ def _enrol(rooms: Rooms, enrolment: Enrolment, address: str) -> Enrolled:
         raise Refused("malformed", f"an Ed25519 key has {PUBLIC_KEY_BYTES} bytes")
     now_s = rooms.clock()
     with rooms.database.begin() as connection:
+        refusal = joining.refusal(connection, address, rooms.settings)
+        if refusal is not None:
+            raise Refused("crowded", f"{refusal}; ask the operator to let more of them in")
         name = hosts.enrol(connection, enrolment.token, enrolment.public_key, address, now_s)
         events.note(connection, "host-enrolled", name, f"from {address}", now_s)
     _log.info("a host enrolled", extra={"host": name, "address": address})

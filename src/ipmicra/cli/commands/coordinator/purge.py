@@ -1,0 +1,36 @@
+"""`ipmicra coordinator purge`: a crawler that lied, and everything it brought, out of the index."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from ipmicra.cli import terminal
+from ipmicra.cli.coordinator_rows import database_option, opened_rows
+from ipmicra.coordinator import purging
+
+
+@click.command()
+@click.argument("crawler")
+@click.option("--why", default="by the operator", help="Kept with the event, for whoever asks later.")
+@click.option("--yes", is_flag=True, help="Without asking.")
+@database_option
+@click.pass_context
+def command(context: click.Context, crawler: str, why: str, yes: bool, database: str | None) -> None:
+    """End a host and take every page that its crawler brought out of the index.
+
+    Its key is void at once, its sites go to others, and what waits to be integrated is refused. The pages
+    leave the index as soon as the coordinator runs, within seconds; other crawlers fetch them anew.
+
+    \b
+    Examples:
+      ipmicra coordinator purge lima --why "its pages differ from everybody else's"
+    """
+    if not yes:
+        click.confirm(f"Take everything that {crawler} brought out of the index?", abort=True, err=True)
+    with opened_rows(context, database) as rows, rows.database.begin() as connection:
+        waiting = purging.wish(connection, crawler, why, time.time())
+    terminal.remark(
+        f"{crawler} is revoked; {waiting} waiting packages are refused; its pages are taken out"
+    )

@@ -1,0 +1,96 @@
+"""A crawler that lied is taken out of the index with one command, and stays out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from ipmicra.carrier.package import digest_of, pack
+from ipmicra.coordinator import events, grants, hosts, packages, purging
+from ipmicra.coordinator.packages import Arrival
+from ipmicra.coordinator.state.database import Database
+from ipmicra.errors import OperatorFault
+from ipmicra.search.contract import Request
+from tests.coordinator.test_integrating import NOW, PAGE, Kitchen
+from tests.search.worlds import seen
+
+OTHERS = seen("https://bread.example/rolls", "Rolls", '<p>wheat</p><a href="/">bread</a>')
+AGAIN = msgspec.structs.replace(PAGE, fetched_at_ms=1)  # older than what the liar said of the time
+
+
+@pytest.fixture
+def kitchen(database: Database, tmp_path: Path) -> Iterator[Kitchen]:
+    kitchen = Kitchen(database, tmp_path)
+    with database.begin() as connection:
+        hosts.register(connection, "oslo", "another", NOW, 60)
+        hosts.enrol(connection, "another", bytes([1] * 32), "198.51.100.1", NOW)
+    yield kitchen
+    kitchen.index.close()
+
+
+def found(kitchen: Kitchen, text: str) -> list[str]:
+    return [hit.url for hit in kitchen.index.search(Request(text=text)).hits]
+
+
+def owned_by(kitchen: Kitchen, crawler: str) -> None:
+    with kitchen.database.begin() as connection:
+        grants.note(connection, [("https://bread.example", crawler)], NOW)
+
+
+def purge(kitchen: Kitchen, crawler: str) -> int:
+    with kitchen.database.begin() as connection:
+        return purging.wish(connection, crawler, "it lied", NOW)
+
+
+def test_all_a_crawler_brought_leaves_the_index_and_nothing_else(kitchen: Kitchen) -> None:
+    kitchen.send(pack([PAGE], "lima", 1))
+    owned_by(kitchen, "oslo")
+    brought(kitchen, "oslo", pack([OTHERS], "oslo", 1), 1)
+    kitchen.worker().work(NOW)
+    assert (found(kitchen, "rye"), found(kitchen, "wheat")) == ([PAGE.url], [OTHERS.url])
+    kitchen.send(pack([OTHERS], "lima", 2), 2)
+    assert purge(kitchen, "lima") == 1, "what waited is refused"
+    kitchen.worker().work(NOW)
+    assert (found(kitchen, "rye"), found(kitchen, "wheat")) == ([], [OTHERS.url])
+    with kitchen.database.read() as connection:
+        host = hosts.host_named(connection, "lima")
+        assert host is not None
+        assert host.state == hosts.HostState.REVOKED
+        assert purging.wished(connection) == []
+        told = {(event.kind, event.subject, event.detail) for event in events.latest(connection, 20)}
+    assert ("purged", "lima", "1 pages were taken out of the index") in told
+
+
+def test_another_crawlers_page_is_taken_in_whatever_the_liar_said_of_the_time(kitchen: Kitchen) -> None:
+    kitchen.send(pack([PAGE], "lima", 1))
+    kitchen.worker().work(NOW)
+    purge(kitchen, "lima")
+    kitchen.worker().work(NOW)
+    owned_by(kitchen, "oslo")
+    brought(kitchen, "oslo", pack([AGAIN], "oslo", 1), 1)
+    kitchen.worker().work(NOW)
+    assert found(kitchen, "rye") == [PAGE.url]
+
+
+def test_a_purge_that_was_interrupted_is_carried_out_again(kitchen: Kitchen) -> None:
+    kitchen.send(pack([PAGE], "lima", 1))
+    kitchen.worker().work(NOW)
+    purge(kitchen, "lima")
+    assert kitchen.index.purge("lima") == 1  # and then the process died
+    kitchen.worker().work(NOW)
+    assert found(kitchen, "rye") == []
+    with kitchen.database.read() as connection:
+        assert purging.wished(connection) == []
+
+
+def test_whom_nobody_knows_cannot_be_purged(kitchen: Kitchen) -> None:
+    with pytest.raises(OperatorFault, match="there is no crawler 'nobody'"):
+        purge(kitchen, "nobody")
+
+
+def brought(kitchen: Kitchen, crawler: str, data: bytes, sequence: int) -> None:
+    arrival = Arrival(crawler, sequence, digest_of(data), 0, data)
+    assert packages.receive(kitchen.database, kitchen.store, arrival, NOW)
