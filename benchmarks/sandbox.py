@@ -3,8 +3,9 @@
 The same tenant of a host twice, in the dock's own process and in a sandbox: same sites (those of the crawl
 benchmark, behind nginx on loopback), same settings, ledger and meter. The server has one core, the dock and
 its crawler share the other, so that whatever the broker does is paid for in pages a second. Both figures
-count from the first fetch on; starting is shown by itself. Runs alternate, and the median counts. The log of the server must show every page for both. Bounds: at most 15 % of pages/s;
-at most 5 s from dispatch to the first fetch.
+count from the first fetch on; starting is shown by itself. Runs alternate, and the median counts. The log of
+the server must show every page for both. Bounds: at most 15 % of pages/s; at most 5 s from dispatch to the
+first fetch.
 
     python -m benchmarks sandbox --pages 2000 --rounds 3
 """
