@@ -8,6 +8,7 @@ import htpy as h
 import msgspec
 from litestar import Response
 
+from ipmicra.coordinator.figures import Figures
 from ipmicra.coordinator.standing import Happened
 from ipmicra.web import words
 from ipmicra.web.navigation import page
@@ -20,12 +21,12 @@ SCRIPTS = ("uplot.min.js", "live.js")
 
 def overview_figures(sample: Sample) -> list[Figure]:
     """Every number of the page, by key."""
-    now, point = sample.figures, sample.point
-    saved = words.percent(now.saved_share)
+    now, near, point = sample.figures, sample.nearness, sample.point
+    saved = words.percent(near.savings.saved_share)
     return [
-        Figure("pages", "Pages", words.number(point.pages), f"{words.number(now.links)} links known"),
-        Figure("sites", "Sites", words.number(now.delegated), f"of {words.number(now.sites)} found"),
-        Figure("subnets", "Subnets delegated", words.number(now.subnets)),
+        Figure("pages", "Pages", words.number(point.pages), _home(now)),
+        Figure("sites", "Sites", words.number(now.delegated), f"of {words.number(now.sites)} known"),
+        Figure("subnets", "Subnets delegated", words.number(near.subnets)),
         Figure(
             "crawlers",
             "Crawlers",
@@ -41,18 +42,25 @@ def overview_figures(sample: Sample) -> list[Figure]:
         Figure(
             "probes",
             "Probes per delegation",
-            words.number(now.probes_per_delegation, 2),
-            f"{words.plural(now.probes, 'probe')} in all",
+            words.number(near.probes_per_delegation, 2),
+            f"{words.plural(near.probes, 'probe')} in all",
         ),
-        Figure("unprobed", "Delegated without a probe", words.percent(now.share_without_probe)),
+        Figure("unprobed", "Delegated without a probe", words.percent(near.share_without_probe)),
         Figure(
             "saved",
             "Bytes × ms saved",
-            words.short(now.saved_byte_ms),
+            words.short(near.savings.saved_byte_ms),
             f"{saved} less than hashing would have cost",
             proud=True,
         ),
     ]
+
+
+def _home(now: Figures) -> str:
+    under_way = f", {now.packages_waiting} under way" if now.packages_waiting else ""
+    return (
+        f"{words.short(now.home_bytes, 'B')} home in {words.plural(now.packages, 'package')}{under_way}"
+    )
 
 
 def overview_page(

@@ -1,7 +1,7 @@
 """Rows, now and again -> figures of this moment, and a short history for the curves.
 
-Law: one sampler a process, however many look on. It works at most a twentieth of the time: the longer a
-look at the rows takes, the longer it waits for the next.
+Law: one sampler a process, however many look on. It works at most a tenth of the time: the longer a look
+at the rows takes, the longer it is until the next, and what needs all sites is looked at least often.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from ipmicra.coordinator.decided import Decisions
-from ipmicra.coordinator.figures import Figures, figures
+from ipmicra.coordinator.figures import Figures, Nearness, figures, nearness
 from ipmicra.coordinator.service.rooms import Rooms
 
 PAUSE_SECONDS = 2.0
@@ -39,7 +39,25 @@ class Point(NamedTuple):
 
 class Sample(NamedTuple):
     figures: Figures
+    nearness: Nearness
     point: Point
+
+
+class Pace:
+    """When to look again: a pause after each look, the longer the longer the look took."""
+
+    def __init__(self) -> None:
+        self._due_s = 0.0
+
+    def is_due(self) -> bool:
+        return time.monotonic() >= self._due_s
+
+    def rest(self, began_s: float) -> float:
+        """Returns the seconds until the next look."""
+        now_s = time.monotonic()
+        pause_s = min(max(PAUSE_SECONDS, (now_s - began_s) * RESTING_FACTOR), PAUSE_SECONDS_MAX)
+        self._due_s = now_s + pause_s
+        return pause_s
 
 
 class Sampler:
@@ -49,6 +67,8 @@ class Sampler:
         self._rooms = rooms
         self._page_count = page_count
         self.decisions = Decisions()
+        self._nearness = Nearness()
+        self._far_pace = Pace()
         self.history: deque[Point] = deque(maxlen=HISTORY_SAMPLES)
         self.latest: Sample | None = None
         self._changed = asyncio.Event()
@@ -57,23 +77,35 @@ class Sampler:
 
     async def work(self) -> None:
         """Until it is cancelled."""
+        pace = Pace()
         while True:
-            began = time.monotonic()
+            began_s = time.monotonic()
             try:
-                await self.look()
+                if self._far_pace.is_due():
+                    await self._look_far()
+                    began_s = time.monotonic()
+                await self._look_near()
             except Exception as error:
                 _log.error("cannot take the figures", extra={"why": str(error)})
-            took = time.monotonic() - began
-            pause = min(max(PAUSE_SECONDS, took * RESTING_FACTOR), PAUSE_SECONDS_MAX)
-            await asyncio.sleep(pause)
+            await asyncio.sleep(pace.rest(began_s))
 
     async def look(self) -> Sample:
-        """Take a sample now."""
+        """Take a whole sample now."""
+        await self._look_far()
+        return await self._look_near()
+
+    async def _look_far(self) -> None:
+        began_s = time.monotonic()
         async with self._looking:
-            found = await self._rooms.aside(self._figures)
+            self._nearness = await self._rooms.aside(self._take_nearness)
+        self._far_pace.rest(began_s)
+
+    async def _look_near(self) -> Sample:
+        async with self._looking:
+            found = await self._rooms.aside(self._take_figures)
             point = self._point(found)
             self.history.append(point)
-            self.latest = Sample(found, point)
+            self.latest = Sample(found, self._nearness, point)
         self._tell()
         return self.latest
 
@@ -101,13 +133,19 @@ class Sampler:
         self._changed.set()
         self._changed = asyncio.Event()
 
-    def _figures(self) -> Figures:
+    def _take_figures(self) -> Figures:
         with self._rooms.database.read() as connection:
-            return figures(connection, self.decisions, self._rooms.clock())
+            return figures(connection, self._rooms.clock())
+
+    def _take_nearness(self) -> Nearness:
+        with self._rooms.database.read() as connection:
+            return nearness(connection, self.decisions, self._rooms.clock())
 
     def _point(self, found: Figures) -> Point:
         since = next((p for p in self.history if p.at_s >= found.at_s - RATE_SECONDS), None)
         rate = 0.0
         if since is not None and found.at_s > since.at_s:
             rate = max(0, found.fetches - since.fetches) / (found.at_s - since.at_s)
-        return Point(found.at_s, self._page_count(), found.fetches, rate, found.saved_byte_ms)
+        return Point(
+            found.at_s, self._page_count(), found.fetches, rate, self._nearness.savings.saved_byte_ms
+        )
