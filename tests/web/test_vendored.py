@@ -1,0 +1,32 @@
+"""What is vendored is named with its version and licence, whole, and in the package that is installed."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+from ipmicra.look.assets import assets
+
+VENDORED = files("ipmicra.look") / "files" / "vendored"
+
+
+def test_every_vendored_file_is_in_the_list_and_its_licence_is_there() -> None:
+    listed = (VENDORED / "README.md").read_text(encoding="utf-8")
+    names = {file.name for file in VENDORED.iterdir()}
+    for name in sorted(names - {"README.md"}):
+        assert name in listed, f"{name} is not in the list"
+    for word in listed.replace("|", " ").split():
+        if word.startswith("LICENSE-"):
+            assert word in names
+
+
+def test_no_asset_asks_for_anything_from_elsewhere() -> None:
+    for name, asset in assets().items():
+        text = asset.body.decode()
+        assert "sourceMappingURL" not in text, name
+        assert "@import" not in text, name
+        if name.endswith(".css"):
+            assert "http" not in text, name
+
+
+def test_the_stylesheet_is_one_small_file() -> None:
+    assert len(assets()["style.css"].body) < 20_000
