@@ -5,9 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+from pathlib import Path
+from typing import NamedTuple
 
 import click
 
+from ipmicra.crawler.decisions.urls import Normaliser, Site, site_of
+from ipmicra.crawler.running import tune_process
+from ipmicra.dock.folder import locked
 from ipmicra.errors import OperatorFault
 from ipmicra.overlay.can.box import Point
 from ipmicra.overlay.can.messages import Card, PeerId
@@ -15,38 +20,91 @@ from ipmicra.overlay.can.nearness import HandOverRule
 from ipmicra.overlay.can.peer import Peer
 from ipmicra.overlay.can.rules import PeerRules
 from ipmicra.overlay.live.frames import Seal
+from ipmicra.overlay.live.household import Household
 from ipmicra.overlay.live.network_file import NetworkFile
-from ipmicra.overlay.live.node import Node
+from ipmicra.overlay.live.node import LEAVING_SECONDS_MAX, Node
+from ipmicra.overlay.live.placing import own_point
+from ipmicra.settings import Settings
 
-LEAVING_SECONDS_MAX = 20.0
+FOLDER = "peer"  # in the data folder
+MEASURED_MAX = 12  # peers that time a site, those that placed it included
 
 listen_option = click.option(
     "--listen",
-    required=True,
     metavar="ADDRESS:PORT",
     help="Where others reach this peer; also its name.",
 )
-point_option = click.option("--point", required=True, metavar="X,Y,Z", help="Network coordinates, ms.")
+point_option = click.option(
+    "--point", metavar="X,Y,Z", help="Network coordinates, ms. Without it, round trips decide."
+)
+folder_option = click.option(
+    "--folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where the peer keeps everything (default: 'peer' in the data folder).",
+)
 
 
-def point_of(text: str) -> Point:
+class Standing(NamedTuple):
+    """Who this peer is, and how it gets in."""
+
+    name: str
+    address: str  # empty: it cannot be reached
+    point: Point | None
+    via: str | None
+
+
+def point_of(text: str | None) -> Point | None:
+    if text is None:
+        return None
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
         raise OperatorFault(f"{text!r} is no point: write numbers with commas between") from None
 
 
-def served(network: NetworkFile, listen: str, point: Point, via: str | None) -> None:
-    """Take part until Ctrl-C or SIGTERM."""
+def site_named(text: str) -> Site:
+    """A site as somebody writes it: example.org, or https://example.org."""
+    url = Normaliser().url(text if "://" in text else f"https://{text}")
+    if url is None:
+        raise OperatorFault(f"{text!r} is no site: write example.org or https://example.org")
+    return site_of(url)
+
+
+def checked(point: Point, network: NetworkFile) -> Point:
     if len(point) != len(network.low):
         raise OperatorFault(f"this network's points have {len(network.low)} numbers, not {len(point)}")
-    card = Card(PeerId(listen), point, (), address=listen)
-    rules = PeerRules(switch=network.scheme, hand_over=HandOverRule())
+    return point
+
+
+def served(network: NetworkFile, standing: Standing, settings: Settings, folder: Path | None) -> None:
+    """Take part until Ctrl-C or SIGTERM."""
+    if standing.point is not None:
+        checked(standing.point, network)
+    place = (folder or settings.data_folder / FOLDER).absolute()
+    place.mkdir(parents=True, exist_ok=True)
+    tune_process()
+    with locked(place):
+        asyncio.run(_run(network, standing, settings, place))
+
+
+async def _run(network: NetworkFile, standing: Standing, settings: Settings, folder: Path) -> None:
+    seal = Seal(network.secret.encode())
+    point = standing.point
+    if point is None:
+        assert standing.via is not None, "the first peer stands where it says"
+        point = await own_point(standing.via, seal)
+    card = Card(PeerId(standing.name), point, (), address=standing.address)
+    rules = PeerRules(switch=network.scheme, hand_over=HandOverRule(measured_max=MEASURED_MAX))
     peer = Peer(card, network.space, rules)
-    asyncio.run(_run(Node(peer, network.space, Seal(network.secret.encode())), via))
+    household = Household(folder, peer, seal, settings)
+    try:
+        node = Node(peer, network.space, seal, household.round_trip_ms, household)
+        await _until_left(node, standing.via)
+    finally:
+        await household.close()
 
 
-async def _run(node: Node, via: str | None) -> None:
+async def _until_left(node: Node, via: str | None) -> None:
     running = asyncio.ensure_future(node.run(via))
     loop = asyncio.get_running_loop()
 

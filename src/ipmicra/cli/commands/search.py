@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import html
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 
 import click
-from rich.console import Group
-from rich.text import Text
 
 from ipmicra.cli import terminal
+from ipmicra.cli.search_answers import shown
 from ipmicra.errors import OperatorFault
-from ipmicra.search.contract import Answer, Hit, Request
+from ipmicra.search.contract import Request
 from ipmicra.search.intake import FOLDER, integrate_all, waiting_packages
 from ipmicra.search.serving import serve
 from ipmicra.search.tantivy_index import TantivyIndex
 
 INTAKE_PAUSE_S = 5.0  # between two looks for new packages while serving
-_MARK = re.compile(r"<mark>(.*?)</mark>")
 
 
 @click.command()
@@ -73,7 +68,7 @@ def command(
             text=" ".join(words), limit=limit, offset=offset, per_site=0 if all_of_site else 1
         )
         answer = index.search(request)
-    terminal.show(answer, as_json, lambda: _shown(answer))
+    terminal.show(answer, as_json, lambda: shown(answer))
 
 
 @contextmanager
@@ -102,36 +97,3 @@ def _take_in(index: TantivyIndex, data_folder: Path) -> None:
         intake = integrate_all(index, packages, data_folder, lambda: progress.advance(task))
     for reason in intake.refused:
         terminal.complain(f"a package was refused and kept aside: {reason}")
-
-
-def _shown(answer: Answer) -> Group:
-    parts = [_hit(hit) for hit in answer.hits]
-    closing = Text(f"{answer.total} pages match, {answer.took_ms:.1f} ms", style="dim")
-    for remark in answer.remarks:
-        closing.append(f"; {remark}")
-    if answer.did_you_mean:
-        closing.append(f"\nDid you mean: {answer.did_you_mean}")
-    return Group(*parts, closing)
-
-
-def _hit(hit: Hit) -> Text:
-    text = Text()
-    text.append(hit.title, style="bold")
-    text.append(f"\n  {hit.url}\n", style="green")
-    text.append("  ").append_text(_marked(hit.snippet)).append("\n")
-    seen = datetime.fromtimestamp(hit.fetched_at_ms / 1000, tz=UTC)
-    notes = [f"seen {seen:%Y-%m-%d %H:%M} UTC by {hit.crawler}"]
-    if hit.alike:
-        notes.append(f"{hit.alike} alike")
-    if hit.more_from_site:
-        notes.append(f"{hit.more_from_site} more from {hit.site}")
-    return text.append(f"  {', '.join(notes)}\n", style="dim")
-
-
-def _marked(snippet: str) -> Text:
-    text, at = Text(), 0
-    for match in _MARK.finditer(snippet):
-        text.append(html.unescape(snippet[at : match.start()]))
-        text.append(html.unescape(match[1]), style="bold yellow")
-        at = match.end()
-    return text.append(html.unescape(snippet[at:]))

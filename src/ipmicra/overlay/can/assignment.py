@@ -181,7 +181,7 @@ class Assignment:
         if record is None:
             return self.homed([announce.record], now_s)
         if record.delegate == crawler.peer:
-            book.heard_from_delegate(record.site, now_s)
+            record = book.heard_from_delegate(record.site, crawler, now_s)
             if announce.record.epoch < record.epoch:
                 return [Outgoing(crawler, Crawl(record, self._known.card))]
             return [Outgoing(crawler, Confirm(record.site, record.epoch))]

@@ -60,6 +60,9 @@ class Knowledge:
         """Take zones on top of mine; what I hold already is not held twice."""
         self.set_zones([*self.zones, *left_of(zones, self.zones)])
 
+    def readdress(self, address: str) -> None:
+        self._change(address=address)
+
     def begin_to_leave(self) -> None:
         """A peer that leaves has no capacity: nobody hands it a site any more."""
         self.leaving = True

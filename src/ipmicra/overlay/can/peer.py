@@ -39,6 +39,7 @@ from ipmicra.overlay.can.messages import (
     Resign,
     Rival,
     Routed,
+    SiteRecord,
     Submit,
     Testify,
     Update,
@@ -106,6 +107,15 @@ class Peer:
         copied = {*self._known.copies.sites(), *self._witness.sites()}
         return {*self.book.homed, *self.book.crawled, *self.book.on_their_way, *copied}
 
+    def leased(self, now_s: float) -> dict[str, SiteRecord]:
+        """The sites that I may crawl now."""
+        return self.book.leased(now_s - self._known.rules.lease_s)
+
+    def around(self) -> list[Card]:
+        """The peers within two hops, as far as they live."""
+        found = self.table.two_hops(self.card)
+        return [card for peer, card in found.items() if peer != self.id and not self.table.mourns(peer)]
+
     # --- what the transport calls -------------------------------------------------------------
 
     def found(self) -> None:
@@ -143,6 +153,11 @@ class Peer:
                 return self._assignment.refused(outgoing.message.record.site, outgoing.to.peer, now_s)
             case _:
                 return []
+
+    def readdressed(self, address: str) -> list[Outgoing]:
+        """Others reach me elsewhere from now on."""
+        self._known.readdress(address)
+        return self._greeting.to(self.table.cards(), with_sites=False)
 
     def unreached(self, peer: PeerId, now_s: float) -> None:
         """The transport lost its line to a peer and could not open it again."""

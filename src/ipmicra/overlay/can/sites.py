@@ -63,8 +63,13 @@ class SiteBook:
         left = tuple(known for known in record.measured if known.peer != peer)
         return self._keep(msgspec.structs.replace(record, measured=left))
 
-    def heard_from_delegate(self, site: str, now_s: float) -> None:
+    def heard_from_delegate(self, site: str, delegate: Card, now_s: float) -> SiteRecord:
+        """Its lease begins anew; it may be reached elsewhere by now."""
         self._delegate_heard_s[site] = now_s
+        record = self.homed[site]
+        if record.delegate_address == delegate.address:
+            return record
+        return self._keep(msgspec.structs.replace(record, delegate_address=delegate.address))
 
     def lease_over(self, site: str, before_s: float) -> bool:
         """Whether the delegate was not heard of since."""

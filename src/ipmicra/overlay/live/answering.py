@@ -1,16 +1,55 @@
-"""An operator's question to a running peer -> its answer, which may have to come from another peer."""
+"""A question to a running peer -> its answer, which may have to come from other peers."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
+import time
 from typing import TYPE_CHECKING
 
-from ipmicra.overlay.can.messages import Homed, Locate, Located, Message, Routed, Submit
-from ipmicra.overlay.live.spoken import Answer, AskStatus, AskToSubmit, AskWhoOwns, Question, Status
+from ipmicra.errors import HostFault
+from ipmicra.overlay.can.messages import (
+    Card,
+    Homed,
+    Locate,
+    Located,
+    Measure,
+    Measured,
+    Message,
+    Outgoing,
+    Release,
+    Routed,
+    SiteRecord,
+    Submit,
+)
+from ipmicra.overlay.live import placing
+from ipmicra.overlay.live.asking import asked
+from ipmicra.overlay.live.searching import Gathering, merged
+from ipmicra.overlay.live.spoken import (
+    Answer,
+    AskSearch,
+    AskSearchHere,
+    AskStatus,
+    AskToSubmit,
+    AskWhoOwns,
+    Attach,
+    Found,
+    FoundHere,
+    Parcel,
+    Question,
+    Status,
+)
+from ipmicra.search.contract import Request
+from ipmicra.search.fields import site_of
 
 if TYPE_CHECKING:
+    from ipmicra.overlay.live.household import Household
     from ipmicra.overlay.live.node import Node
+
+SEARCH_SECONDS_MAX = 3.0
+SEARCH_PEER_SECONDS_MAX = 2.0
+SEARCHED_AT_ONCE = 16
+HITS_A_PEER = 100
 
 
 class Answering:
@@ -20,18 +59,34 @@ class Answering:
         self._node = node
         self._numbers = itertools.count()
         self._waiting: dict[str, asyncio.Future[Homed | Located]] = {}
+        self._measured: dict[str, asyncio.Queue[Measured]] = {}
 
     async def answer(self, question: Question) -> Answer:
         match question:
             case AskStatus():
-                return self.status()
+                return await self.status()
             case AskToSubmit():
-                letter = Routed(question.record.key, Submit(question.record))
-                return await self._expected(f"home {question.record.site}", letter)
+                record = question.record or await self._placed(question.site)
+                return await self._expected(f"home {record.site}", Routed(record.key, Submit(record)))
             case AskWhoOwns():
                 name = f"owner {next(self._numbers)}"
                 letter = Routed(question.key, Locate(self._node.peer.card, name))
                 return await self._expected(name, letter)
+            case Parcel():
+                return await self._household().parcels.came(question)
+            case AskSearchHere():
+                return await self._searched_here(question.request)
+            case AskSearch():
+                return await self._searched(question.request)
+            case Attach():
+                raise HostFault("to be attached is no question to be asked through others")
+
+    def _household(self) -> Household:
+        if self._node.household is None:
+            raise HostFault("this peer neither crawls nor keeps anything")
+        return self._node.household
+
+    # --- letters and what comes back ----------------------------------------------------------
 
     async def _expected(self, name: str, letter: Routed) -> Homed | Located:
         """Send a letter by way of myself and wait for what comes back; whoever asks gives up first."""
@@ -43,22 +98,79 @@ class Answering:
         """A message came in that may answer something."""
         match message:
             case Homed():
-                waiting = self._waiting.pop(f"home {message.site}", None)
+                self._resolve(f"home {message.site}", message)
             case Located():
-                waiting = self._waiting.pop(message.question, None)
+                self._resolve(message.question, message)
+            case Measured() if message.site in self._measured:
+                self._measured[message.site].put_nowait(message)
+            case Release() if self._node.household is not None:
+                self._node.household.released(message)
             case _:
-                return
+                pass
+
+    def _resolve(self, name: str, message: Homed | Located) -> None:
+        waiting = self._waiting.pop(name, None)
         if waiting is not None and not waiting.done():
             waiting.set_result(message)
 
-    def status(self) -> Status:
-        node, peer = self._node, self._node.peer
+    # --- placing a site -----------------------------------------------------------------------
+
+    async def _placed(self, site: str) -> SiteRecord:
+        """Let peers around me time the site, and place it by what they say."""
+        node = self._node
+        others = [card for card in node.peer.around() if card.address]
+        landmarks = placing.spread([node.peer.card, *others], placing.LANDMARKS_MAX)
+        queue = self._measured.setdefault(site, asyncio.Queue())
+        answers: list[Measured] = []
+        try:
+            node.send([Outgoing(card, Measure(site, node.peer.card)) for card in landmarks])
+            async with asyncio.timeout(placing.PLACING_SECONDS_MAX):
+                while len(answers) < len(landmarks):
+                    answers.append(await queue.get())
+        except TimeoutError:
+            pass  # those who did not answer in time do not count
+        finally:
+            self._measured.pop(site, None)
+        return placing.placed(site, node.space, answers)
+
+    # --- searching ----------------------------------------------------------------------------
+
+    async def _searched_here(self, request: Request) -> FoundHere:
+        peer = self._node.peer
+        every = Request(text=request.text, limit=HITS_A_PEER, per_site=0)
+        found = await asyncio.to_thread(self._household().shelf.search, every)
+        names = tuple(sorted(site_of(site) for site in peer.book.crawled))
+        return FoundHere(peer.card, tuple(found.hits), names, tuple(peer.table.cards()))
+
+    async def _searched(self, request: Request) -> Found:
+        node, began_s = self._node, time.perf_counter()
+
+        async def ask(card: Card) -> FoundHere:
+            question = AskSearchHere(request)
+            answer = await asked(card.address, node.seal, question, SEARCH_PEER_SECONDS_MAX)
+            if not isinstance(answer, FoundHere):
+                raise HostFault(f"{card.peer} answered something else than what it finds")
+            return answer
+
+        round_trip = Gathering(ask, SEARCHED_AT_ONCE)
+        await round_trip.gathered(await self._searched_here(request), SEARCH_SECONDS_MAX)
+        answer = merged(round_trip.found.values(), node.space, request, began_s)
+        return Found(answer, len(round_trip.found), len(round_trip.silent))
+
+    # --- status -------------------------------------------------------------------------------
+
+    async def status(self) -> Status:
+        node, peer, household = self._node, self._node.peer, self._node.household
+        pages = 0 if household is None else await asyncio.to_thread(household.shelf.page_count)
         return Status(
-            peer.card,
-            node.space,
-            tuple(peer.table.cards()),
-            tuple(sorted(peer.book.homed)),
-            tuple(sorted(peer.book.crawled)),
-            peer.letters_lost,
-            node.frames_refused,
+            card=peer.card,
+            space=node.space,
+            neighbours=tuple(peer.table.cards()),
+            homed=tuple(sorted(peer.book.homed)),
+            crawled=tuple(sorted(peer.book.crawled)),
+            letters_lost=peer.letters_lost,
+            frames_refused=node.frames_refused,
+            pages=pages,
+            pending=0 if household is None else household.crawler.counts().pending,
+            packages_uncopied=0 if household is None else len(household.crawler.waiting()),
         )

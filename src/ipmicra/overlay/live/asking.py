@@ -10,10 +10,22 @@ from ipmicra.overlay.can.box import Box, Point, key_in
 from ipmicra.overlay.can.messages import Homed, Located, SiteRecord
 from ipmicra.overlay.live.frames import MAC_BYTES, Seal, length_of
 from ipmicra.overlay.live.lines import opened
-from ipmicra.overlay.live.spoken import AskStatus, AskToSubmit, AskWhoOwns, Question, Spoken, Status
+from ipmicra.overlay.live.spoken import (
+    AskSearch,
+    AskStatus,
+    AskToSubmit,
+    AskWhoOwns,
+    Found,
+    Question,
+    Sorry,
+    Spoken,
+    Status,
+)
+from ipmicra.search.contract import Request
 
 SECONDS_MAX = 5.0
 SUBMITTING_SECONDS_MAX = 30.0
+SEARCHING_SECONDS_MAX = 10.0
 
 
 async def status_of(address: str, seal: Seal) -> Status:
@@ -24,10 +36,10 @@ async def status_of(address: str, seal: Seal) -> Status:
     return answer
 
 
-async def submit(site: str, point: Point, space: Box, address: str, seal: Seal) -> None:
-    """Give a site to any peer; on return its home has it."""
-    record = SiteRecord(site, key_in(space, point), point)
-    answer = await asked(address, seal, AskToSubmit(record), SUBMITTING_SECONDS_MAX)
+async def submit(site: str, point: Point | None, space: Box, address: str, seal: Seal) -> None:
+    """Give a site to any peer; on return its home has it. Without a point peers place it by probes."""
+    record = None if point is None else SiteRecord(site, key_in(space, point), point)
+    answer = await asked(address, seal, AskToSubmit(site, record), SUBMITTING_SECONDS_MAX)
     if not isinstance(answer, Homed):
         raise HostFault(f"{address} answered something else than that {site} is home")
 
@@ -37,6 +49,14 @@ async def who_owns(key: Point, address: str, seal: Seal) -> Located:
     answer = await asked(address, seal, AskWhoOwns(key), SECONDS_MAX)
     if not isinstance(answer, Located):
         raise HostFault(f"{address} answered something else than who owns {key}")
+    return answer
+
+
+async def search(request: Request, address: str, seal: Seal) -> Found:
+    """What the network finds, asked by way of any peer."""
+    answer = await asked(address, seal, AskSearch(request), SEARCHING_SECONDS_MAX)
+    if not isinstance(answer, Found):
+        raise HostFault(f"{address} answered something else than what it found")
     return answer
 
 
@@ -51,10 +71,16 @@ async def asked(address: str, seal: Seal, question: Question, seconds_max: float
                 await writer.drain()
                 answer = await reader.readexactly(length_of(await reader.readexactly(4)))
                 mark = frame[4 : 4 + MAC_BYTES].hex()
-                return seal.opened(answer, mark, time.time()).message
+                return _unless_sorry(seal.opened(answer, mark, time.time()).message, address)
             finally:
                 writer.close()
     except (OSError, asyncio.IncompleteReadError) as error:
         raise HostFault(
             f"the peer at {address} did not answer ({error!r}); does it run, with this network's secret?"
         ) from None
+
+
+def _unless_sorry(answer: Spoken, address: str) -> Spoken:
+    if isinstance(answer, Sorry):
+        raise HostFault(f"the peer at {address} says: {answer.why}")
+    return answer

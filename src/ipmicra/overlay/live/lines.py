@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from ipmicra.overlay.can.messages import Card, Outgoing
 CONNECT_SECONDS_MAX = 3.0
 WAITING_MAX = 10_000  # frames; a peer that reads slower than this loses the newest
 IDLE_SECONDS_MAX = 60.0
+SHORTEST_SECONDS = 1.0  # a line that breaks sooner is no line: a relay hangs up on whom it cannot find
 
 Sealing = Callable[[Outgoing], bytes]
 
@@ -82,9 +84,13 @@ class _Line:
     async def carried(self, seal: Sealing) -> bool:
         """Connect and write until the line breaks (True) or is idle (False). Raises OSError: no way."""
         reader, writer = await opened(self.to.address)
+        opened_s = time.monotonic()
         watching = asyncio.create_task(self._watch(reader))
         try:
-            return await self._write(writer, seal)
+            broke = await self._write(writer, seal)
+            if broke and time.monotonic() - opened_s < SHORTEST_SECONDS:
+                raise ConnectionError(f"{self.to.address} hung up at once")
+            return broke
         finally:
             watching.cancel()
             writer.close()

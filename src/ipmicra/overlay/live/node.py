@@ -1,29 +1,32 @@
-"""A peer and a listening socket -> a peer that takes part.
+"""A peer and its sockets -> a peer that takes part.
 
-One event loop: messages are handled one after the other, ticks come between them. What the peer decides
-about crawling shows in `peer.book`; whoever crawls looks there (`on_change`).
+One event loop: messages are handled one after the other, ticks come between them. A peer that can be
+reached listens and relays for others; one that cannot hears through a relay.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 
 from ipmicra.errors import HostFault
 from ipmicra.overlay.can.box import Box
 from ipmicra.overlay.can.messages import Card, Measure, Message, Outgoing, PeerId
 from ipmicra.overlay.can.peer import Peer
 from ipmicra.overlay.live.answering import Answering
-from ipmicra.overlay.live.frames import Opened, Seal, length_of
+from ipmicra.overlay.live.frames import Seal
+from ipmicra.overlay.live.household import Household
 from ipmicra.overlay.live.lines import Lines, Lost
-from ipmicra.overlay.live.spoken import AskStatus, AskToSubmit, AskWhoOwns, Question, Status
+from ipmicra.overlay.live.relay import Outlet, Relay, Reply, read_frame
+from ipmicra.overlay.live.spoken import ANSWERS, QUESTIONS, Answer, Attach, Carried, Question, Sorry
 
 TICK_SECONDS = 0.5
 JOIN_AGAIN_SECONDS = 5.0
+LEAVING_SECONDS_MAX = 20.0
 
 Probe = Callable[[str], Awaitable[float | None]]
-Heard = Callable[[], None]
 
 
 async def no_probe(site: str) -> float | None:
@@ -32,7 +35,10 @@ async def no_probe(site: str) -> float | None:
 
 
 class Node:
-    """One peer over sockets. `run` serves until it is cancelled, or until the peer has left."""
+    """One peer over sockets. `run` serves until it is cancelled, or until the peer has left.
+
+    A card without an address is a peer that cannot be reached: it finds itself a relay.
+    """
 
     def __init__(
         self,
@@ -40,53 +46,75 @@ class Node:
         space: Box,
         seal: Seal,
         probe: Probe = no_probe,
-        on_change: Heard = lambda: None,
+        household: Household | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self.peer = peer
+        self.peer, self.space, self.seal = peer, space, seal
+        self.household = household
         self.frames_refused = 0
-        self.space = space
-        self._seal = seal
-        self._probe = probe
-        self._on_change = on_change
-        self._clock = clock
+        self.probe = probe
+        self.clock = clock
         self._answering = Answering(self)
+        self._relay = Relay(peer.card.address, seal)
         self._lines: Lines | None = None
         self._tasks: asyncio.TaskGroup | None = None
         self._readers: set[asyncio.Task[None]] = set()
 
     async def run(self, via: str | None, ready: Callable[[], object] = lambda: None) -> None:
         """Found the network, or join it through the peer at `via`; then take part."""
-        host, _, port = self.peer.card.address.rpartition(":")
-        server = await asyncio.start_server(self._listen, host.strip("[]"), int(port))
-        async with server, asyncio.TaskGroup() as tasks:
-            self._tasks = tasks
+        async with contextlib.AsyncExitStack() as stack:
+            outlet = None if self.peer.card.address else Outlet(self.peer.id, self.seal, self.hear)
+            if outlet is None:
+                host, _, port = self.peer.card.address.rpartition(":")
+                listening = await asyncio.start_server(self._listen, host.strip("[]"), int(port))
+                await stack.enter_async_context(listening)
+            tasks = self._tasks = await stack.enter_async_context(asyncio.TaskGroup())
             self._lines = Lines(tasks, self._sealed, self._lost)
             if via is None:
                 self.peer.found()
             ready()
-            try:
-                await self._take_part(via)
-                await asyncio.sleep(TICK_SECONDS)  # the last words are on their way
-            finally:
-                self._lines.close()
-                for reader in self._readers:
-                    reader.cancel()
+            await self._take_part(tasks, via, outlet)
 
-    async def _take_part(self, via: str | None) -> None:
+    async def _take_part(self, tasks: asyncio.TaskGroup, via: str | None, outlet: Outlet | None) -> None:
+        assert self._lines is not None
+        helping = []
+        if outlet is not None:
+            helping.append(tasks.create_task(outlet.run(lambda: self._relays(via), self._moved)))
+        if self.household is not None:
+            helping.append(tasks.create_task(self.household.run(self.clock)))
+        try:
+            await self._tick_on(via)
+            await asyncio.sleep(TICK_SECONDS)  # the last words are on their way
+        finally:
+            self._lines.close()
+            for task in (*helping, *self._readers):
+                task.cancel()
+
+    async def _tick_on(self, via: str | None) -> None:
         join_at_s = 0.0
-        while not self.peer.has_left:
-            now_s = self._clock()
+        while not (self.peer.has_left and (self.household is None or self.household.is_done)):
+            now_s = self.clock()
             way_in = self.peer.last_heard or (Card(PeerId(""), (), (), address=via) if via else None)
-            if way_in is not None and not self.peer.zones and now_s >= join_at_s:
-                join_at_s = now_s + JOIN_AGAIN_SECONDS
-                self.send(self.peer.join(way_in))
             if self.peer.zones:
                 self.send(self.peer.tick(now_s))
+            elif way_in and self.peer.card.address and not self.peer.has_left and now_s >= join_at_s:
+                join_at_s = now_s + JOIN_AGAIN_SECONDS
+                self.send(self.peer.join(way_in))
             await asyncio.sleep(TICK_SECONDS)
 
     def leave(self) -> None:
-        self.send(self.peer.leave(self._clock()))
+        self.send(self.peer.leave(self.clock()))
+
+    # --- being relayed ------------------------------------------------------------------------
+
+    def _relays(self, via: str | None) -> Iterator[str]:
+        """Who can be reached: whoever I know, and the one I came by."""
+        yield from (card.address for card in self.peer.around() if "/" not in card.address)
+        if via is not None:
+            yield via
+
+    def _moved(self, address: str) -> None:
+        self.send(self.peer.readdressed(address))
 
     # --- what goes out ------------------------------------------------------------------------
 
@@ -98,7 +126,6 @@ class Node:
             elif letter.to.address:
                 self._lines.send(letter)
         self._begin_probes()
-        self._on_change()
 
     def _begin_probes(self) -> None:
         assert self._tasks is not None
@@ -106,51 +133,79 @@ class Node:
             self._tasks.create_task(self._answer(wanted))
 
     async def _answer(self, wanted: Measure) -> None:
-        round_trip_ms = await self._probe(wanted.site)
+        round_trip_ms = await self.probe(wanted.site)
         self.send(self.peer.probed(wanted, round_trip_ms))
 
     def _sealed(self, outgoing: Outgoing) -> bytes:
-        return self._seal.sealed(outgoing.message, outgoing.to.address, self._clock())
+        return self.seal.sealed(outgoing.message, outgoing.to.address, self.clock())
 
     def _lost(self, lost: Lost) -> None:
-        self.peer.unreached(lost.to.peer, self._clock())
+        self.peer.unreached(lost.to.peer, self.clock())
         if lost.outgoing is not None:
-            self.send(self.peer.undelivered(lost.outgoing, self._clock()))
+            self.send(self.peer.undelivered(lost.outgoing, self.clock()))
 
     # --- what comes in ------------------------------------------------------------------------
 
     def take_in(self, message: Message) -> None:
         """A message of another peer's, or of my own to myself."""
         self._answering.noticed(message)
-        self.send(self.peer.handle(message, self._clock()))
+        self.send(self.peer.handle(message, self.clock()))
 
     async def _listen(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
+        task, channel = asyncio.current_task(), None
         assert task is not None
         self._readers.add(task)
+
+        async def reply(frame: bytes) -> None:
+            writer.write(frame)
+            await writer.drain()
+
         try:
             while True:
-                frame = await reader.readexactly(length_of(await reader.readexactly(4)))
-                await self._heard(frame, writer)
+                frame = await read_frame(reader)
+                receiver = self.seal.receiver(frame)
+                if self._relay.is_for_attached(receiver):
+                    channel = await self._relay.hand_on(receiver, frame, reply, channel)
+                else:
+                    await self.hear(frame, reply, writer)
         except HostFault:
             self.frames_refused += 1
         except (asyncio.IncompleteReadError, asyncio.CancelledError, OSError):
             pass
         finally:
             self._readers.discard(task)
+            self._relay.close_channel(channel)
+            self._relay.detach(writer)
             writer.close()
 
-    async def _heard(self, frame: bytes, writer: asyncio.StreamWriter) -> None:
-        found = self._seal.opened(frame, self.peer.card.address, self._clock())
-        match found.message:
-            case AskStatus() | AskToSubmit() | AskWhoOwns() as question:
-                await self._replied(question, found, writer)
-            case Status():
-                raise HostFault("a status that nobody asked for")
-            case message:
-                self.take_in(message)
+    async def hear(self, frame: bytes, reply: Reply, writer: asyncio.StreamWriter | None = None) -> None:
+        """One frame for me."""
+        found = self.seal.opened(frame, self.peer.card.address, self.clock())
+        message = found.message
+        if isinstance(message, Attach):
+            if writer is None:
+                raise HostFault("a peer that cannot be reached relays for nobody")
+            attached = self._relay.attach(message.name, writer)
+            await reply(self.seal.sealed(attached, found.mark, self.clock()))
+        elif isinstance(message, Carried):
+            await self._relay.handed_back(message)
+        elif isinstance(message, QUESTIONS):
+            replying = self._replied(message, found.mark, reply)
+            if writer is not None:
+                await replying
+            else:  # through the relay's one connection, where others wait
+                assert self._tasks is not None
+                self._tasks.create_task(replying)
+        elif isinstance(message, ANSWERS):
+            raise HostFault("an answer that nobody asked for")
+        else:
+            self.take_in(message)
 
-    async def _replied(self, question: Question, found: Opened, writer: asyncio.StreamWriter) -> None:
-        answer = await self._answering.answer(question)
-        writer.write(self._seal.sealed(answer, found.mark, self._clock()))
-        await writer.drain()
+    async def _replied(self, question: Question, mark: str, reply: Reply) -> None:
+        answer: Answer | Sorry
+        try:
+            answer = await self._answering.answer(question)
+        except HostFault as fault:
+            answer = Sorry(str(fault))
+        with contextlib.suppress(OSError):
+            await reply(self.seal.sealed(answer, mark, self.clock()))

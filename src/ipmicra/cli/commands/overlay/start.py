@@ -7,33 +7,56 @@ from pathlib import Path
 import click
 
 from ipmicra.cli import terminal
-from ipmicra.cli.overlay_peer import listen_option, point_of, point_option, served
+from ipmicra.cli.overlay_peer import (
+    Standing,
+    folder_option,
+    listen_option,
+    point_of,
+    point_option,
+    served,
+)
+from ipmicra.errors import OperatorFault
 from ipmicra.overlay.live.network_file import make
+
+DIMENSIONS = 3
 
 
 @click.command()
 @click.argument("network", type=click.Path(path_type=Path, dir_okay=False))
 @listen_option
 @point_option
+@folder_option
 @click.option(
     "--reach", type=float, default=300.0, show_default=True, help="Half a side of the space, ms."
 )
 @click.option(
     "--scheme", default="MP/slab", show_default=True, help="How zones are split for newcomers."
 )
-def command(network: Path, listen: str, point: str, reach: float, scheme: str) -> None:
+@click.pass_context
+def command(
+    context: click.Context,
+    network: Path,
+    listen: str | None,
+    point: str | None,
+    folder: Path | None,
+    reach: float,
+    scheme: str,
+) -> None:
     """Make the file of a new network and be its first peer, until Ctrl-C.
 
     The file holds the network's secret: bring it to the other peers by a way that you trust. The point is
     where this machine stands in network coordinates, in ms; all points of a network have as many numbers.
+    Without one the first peer is the middle of the space, and others find their place around it.
 
     \b
     Examples:
-      ipmicra overlay start net.json --listen 127.0.0.1:7400 --point 0,0,0
+      ipmicra overlay start net.json --listen 127.0.0.1:7400
       ipmicra overlay start net.json --listen 192.0.2.1:7400 --point 10,-4,2 --reach 500
     """
-    place = point_of(point)
+    if listen is None:
+        raise OperatorFault("the first peer must be reachable: give --listen ADDRESS:PORT")
+    place = point_of(point) or (0.0,) * DIMENSIONS
     sides = (reach,) * len(place)
     made = make(network, tuple(-side for side in sides), sides, scheme)
     terminal.remark(f"made {network}; listening at {listen}")
-    served(made, listen, place, via=None)
+    served(made, Standing(listen, listen, place, None), terminal.settings_of(context), folder)

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ipmicra.cli import terminal
-from ipmicra.cli.overlay_peer import point_of, point_option
+from ipmicra.cli.overlay_peer import checked, point_of, point_option, site_named
 from ipmicra.overlay.live import asking
 from ipmicra.overlay.live.frames import Seal
 from ipmicra.overlay.live.network_file import read
@@ -19,14 +19,19 @@ from ipmicra.overlay.live.network_file import read
 @click.argument("via", metavar="ADDRESS")
 @click.argument("site")
 @point_option
-def command(network: Path, via: str, site: str, point: str) -> None:
+def command(network: Path, via: str, site: str, point: str | None) -> None:
     """Give a site to any peer; it is routed to the peer whose zone holds its point.
+
+    Without a point some peers time the site, and their round trips place it.
 
     \b
     Examples:
-      ipmicra overlay submit net.json 192.0.2.9:7400 example.org --point 12,-5,2
+      ipmicra overlay submit net.json 192.0.2.9:7400 example.org
+      ipmicra overlay submit net.json 192.0.2.9:7400 https://example.org --point 12,-5,2
     """
-    shared = read(network)
-    seal = Seal(shared.secret.encode())
-    asyncio.run(asking.submit(site, point_of(point), shared.space, via, seal))
-    terminal.remark(f"{site} is home")
+    shared, place = read(network), point_of(point)
+    if place is not None:
+        checked(place, shared)
+    named = site_named(site)
+    asyncio.run(asking.submit(named, place, shared.space, via, Seal(shared.secret.encode())))
+    terminal.remark(f"{named} is home")

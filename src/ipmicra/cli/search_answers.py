@@ -1,0 +1,48 @@
+"""A search's answer -> what a person reads on a terminal."""
+
+from __future__ import annotations
+
+import html
+import re
+from datetime import UTC, datetime
+
+from rich.console import Group
+from rich.text import Text
+
+from ipmicra.search.contract import Answer, Hit
+
+_MARK = re.compile(r"<mark>(.*?)</mark>")
+
+
+def shown(answer: Answer) -> Group:
+    """Results, best first, and what to know about them."""
+    parts = [_hit(hit) for hit in answer.hits]
+    closing = Text(f"{answer.total} pages match, {answer.took_ms:.1f} ms", style="dim")
+    for remark in answer.remarks:
+        closing.append(f"; {remark}")
+    if answer.did_you_mean:
+        closing.append(f"\nDid you mean: {answer.did_you_mean}")
+    return Group(*parts, closing)
+
+
+def _hit(hit: Hit) -> Text:
+    text = Text()
+    text.append(hit.title, style="bold")
+    text.append(f"\n  {hit.url}\n", style="green")
+    text.append("  ").append_text(_marked(hit.snippet)).append("\n")
+    seen = datetime.fromtimestamp(hit.fetched_at_ms / 1000, tz=UTC)
+    notes = [f"seen {seen:%Y-%m-%d %H:%M} UTC by {hit.crawler}"]
+    if hit.alike:
+        notes.append(f"{hit.alike} alike")
+    if hit.more_from_site:
+        notes.append(f"{hit.more_from_site} more from {hit.site}")
+    return text.append(f"  {', '.join(notes)}\n", style="dim")
+
+
+def _marked(snippet: str) -> Text:
+    text, at = Text(), 0
+    for match in _MARK.finditer(snippet):
+        text.append(html.unescape(snippet[at : match.start()]))
+        text.append(html.unescape(match[1]), style="bold yellow")
+        at = match.end()
+    return text.append(html.unescape(snippet[at:]))

@@ -1,0 +1,81 @@
+"""Cards of peers -> their zones and points on a plane, to be drawn.
+
+The plane is that of the two axes along which the peers' points differ most. A box becomes a rectangle;
+where the space has further axes, rectangles lie over each other, and `depth` says which is in front: the
+middle of the zone along the next axis, from 0 at the space's low end to 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import pstdev
+
+import msgspec
+
+from ipmicra.overlay.can.box import Box, Point
+from ipmicra.overlay.can.messages import Card, PeerId
+
+Corner = tuple[float, float]
+
+
+class ZoneShape(msgspec.Struct, frozen=True):
+    """One zone; corners in ms, counter-clockwise from the low ones."""
+
+    peer: PeerId
+    polygon: tuple[Corner, Corner, Corner, Corner]
+    depth: float
+    share: float  # of the space
+
+
+class PeerShape(msgspec.Struct, frozen=True):
+    """One peer where it stands."""
+
+    peer: PeerId
+    x: float
+    y: float
+    load: float
+
+
+class Projection(msgspec.Struct, frozen=True):
+    """All there is to draw; the frame is the space's."""
+
+    axes: tuple[int, int]
+    low: Corner
+    high: Corner
+    zones: tuple[ZoneShape, ...]
+    peers: tuple[PeerShape, ...]
+
+
+def projected(cards: Sequence[Card], space: Box) -> Projection:
+    """Those cards on the plane that shows most of their differences; deepest zones first."""
+    order = _axes_by_spread([card.point for card in cards], space.dimensions)
+    first, second = (order[0], order[1]) if len(order) > 1 else (0, 0)
+    behind = order[2] if len(order) > 2 else None
+    zones = [
+        _zone(card.peer, zone, space, first, second, behind) for card in cards for zone in card.zones
+    ]
+    peers = [PeerShape(card.peer, card.point[first], card.point[second], card.load) for card in cards]
+    return Projection(
+        axes=(first, second),
+        low=(space.low[first], space.low[second]),
+        high=(space.high[first], space.high[second]),
+        zones=tuple(sorted(zones, key=lambda zone: (zone.depth, zone.peer, zone.polygon))),
+        peers=tuple(sorted(peers, key=lambda peer: peer.peer)),
+    )
+
+
+def _axes_by_spread(points: Sequence[Point], dimensions: int) -> list[int]:
+    spreads = [
+        pstdev([point[axis] for point in points]) if points else 0.0 for axis in range(dimensions)
+    ]
+    return sorted(range(dimensions), key=lambda axis: (-spreads[axis], axis))
+
+
+def _zone(peer: PeerId, zone: Box, space: Box, first: int, second: int, behind: int | None) -> ZoneShape:
+    left, right = zone.low[first], zone.high[first]
+    bottom, top = zone.low[second], zone.high[second]
+    depth = 0.0
+    if behind is not None:
+        depth = (zone.centre[behind] - space.low[behind]) / space.sides[behind]
+    polygon = ((left, bottom), (right, bottom), (right, top), (left, top))
+    return ZoneShape(peer, polygon, depth, zone.volume / space.volume)

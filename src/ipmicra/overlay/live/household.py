@@ -1,0 +1,212 @@
+"""The sites a peer has a lease on -> a crawler at work on them, and what it brings home kept twice.
+
+The crawler is a host's (`dock.crawling`), with its frontier, spool, meter and ledger. When a site goes to
+another peer its documents go first, then its state (queue, validators, change history, clocks): so an
+heir that has the state also has every page that the state calls known. An heir that is sent nothing in
+time, since the former crawler is dead, begins the site anew and finds every page again.
+
+Law: only what is leased is crawled. A package leaves the spool when another peer has it as well.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from datetime import UTC, datetime
+from hashlib import blake2b
+from pathlib import Path
+
+from ipmicra.crawler.decisions.urls import Site, name_of, port_of
+from ipmicra.crawler.fetching.resolving import DnsResolver, NamesUnreachable, NoSuchName
+from ipmicra.dock.crawling import Crawler
+from ipmicra.dock.ledger import HeldSite, Ledger
+from ipmicra.dock.meter import Meter
+from ipmicra.dock.protocol import ProbeTarget
+from ipmicra.dock.soundings import Soundings
+from ipmicra.dock.tenant import STATE_FOLDER
+from ipmicra.errors import HostFault
+from ipmicra.overlay.can.messages import Card, PeerId, Release, SiteRecord
+from ipmicra.overlay.can.peer import Peer
+from ipmicra.overlay.can.sites import delegate_card
+from ipmicra.overlay.live import parcels
+from ipmicra.overlay.live.frames import Seal
+from ipmicra.overlay.live.shelf import Shelf
+from ipmicra.overlay.live.spoken import Kind, Parcel
+from ipmicra.settings import Settings
+
+LOOK_SECONDS = 0.5
+STATE_SECONDS_MAX = 8.0  # an heir waits so long for the former crawler's state
+GRACE_SECONDS = 2.0
+KEEPERS_TRIED = 4
+
+_log = logging.getLogger(__name__)
+
+
+class Household:
+    """What one peer crawls and keeps. `run` works until cancelled; then close it."""
+
+    def __init__(self, folder: Path, peer: Peer, seal: Seal, settings: Settings) -> None:
+        (folder / STATE_FOLDER).mkdir(parents=True, exist_ok=True)
+        self._peer, self._seal, self._settings = peer, seal, settings
+        self._ledger = Ledger(folder)
+        self._meter = Meter(self._ledger, settings.host, lambda: datetime.now(UTC))
+        self.crawler = Crawler(folder / STATE_FOLDER, peer.id, settings, self._meter)
+        self.shelf = Shelf(folder)
+        self.parcels = parcels.Parcels(self._received)
+        self._names = DnsResolver(settings.fetching.dns_servers)
+        self._soundings = Soundings(lambda: settings, self._meter, self.crawler.passive, lambda: None)
+        self._held: dict[str, HeldSite] = {}
+        self._heirs: dict[str, Card] = {}
+        self._states: dict[str, tuple[int, bytes]] = {}
+        self._wanted_since_s: dict[str, float] = {}
+        self._handing_over: set[asyncio.Task[None]] = set()
+
+    @property
+    def is_done(self) -> bool:
+        """Nothing is left to be handed over or to be copied: the peer may go."""
+        return not self._held and not self._handing_over and not self.crawler.waiting()
+
+    async def run(self, clock: Callable[[], float]) -> None:
+        self.crawler.start()
+        try:
+            while True:
+                await self.looked(clock())
+                await asyncio.sleep(LOOK_SECONDS)
+        finally:
+            for task in self._handing_over:
+                task.cancel()
+            await self.crawler.stop(GRACE_SECONDS)
+
+    async def close(self) -> None:
+        await self._soundings.close()
+        await self._names.close()
+        await self.crawler.close()
+        self._meter.flush()
+        self.shelf.close()
+        self._ledger.close()
+
+    async def looked(self, now_s: float) -> None:
+        """Once: stop what is not mine, begin what is, copy what came home."""
+        self.crawler.check()
+        leased = self._peer.leased(now_s)
+        for held in [held for site, held in self._held.items() if site not in leased]:
+            await self._stopped(held)
+        for site, record in leased.items():
+            if site not in self._held or self._held[site].epoch < record.epoch:
+                await self._begun(site, record, now_s)
+        await self._copied()
+
+    # --- beginning ----------------------------------------------------------------------------
+
+    async def _begun(self, site: str, record: SiteRecord, now_s: float) -> None:
+        if site not in self._held and not await self._is_ready(site, record, now_s):
+            return
+        held = HeldSite(site, record.epoch, "")
+        self._wanted_since_s.pop(site, None)
+        if self._ledger.hold(held):
+            self._held[site] = held
+            self.crawler.hold(held)
+            await self.crawler.give([f"{site}/"])
+
+    async def _is_ready(self, site: str, record: SiteRecord, now_s: float) -> bool:
+        """Whether the former crawler's state is here, or there is none to wait for any longer."""
+        _, state = self._states.pop(site, (0, None))
+        if state is not None:
+            await self.crawler.forget(Site(site))
+            await self.crawler.take_over(state)
+            return True
+        since_s = self._wanted_since_s.setdefault(site, now_s)
+        return record.epoch <= 1 or now_s - since_s > STATE_SECONDS_MAX
+
+    # --- ending -------------------------------------------------------------------------------
+
+    def released(self, release: Release) -> None:
+        """The home says who crawls a site after me."""
+        self._heirs[release.site] = release.heir
+
+    async def _stopped(self, held: HeldSite) -> None:
+        del self._held[held.site]
+        name = await self.crawler.release(Site(held.site), held.epoch)
+        state = None if name is None else self.crawler.state_bytes(name)
+        if name is not None:
+            self.crawler.remove_state(name)
+        if held.site in self._peer.book.crawled:
+            return  # the home has not confirmed the lease in time: crawled on when it does
+        self._ledger.let_go(held.site, held.epoch, None)
+        await self._copied(seal=True)
+        await self.crawler.forget(Site(held.site))
+        heir = self._heir(held.site)
+        if heir is not None and state is not None:
+            task = asyncio.create_task(self._handed_over(held, heir, state))
+            self._handing_over.add(task)
+            task.add_done_callback(self._handing_over.discard)
+
+    def _heir(self, site: str) -> Card | None:
+        homed = self._peer.book.homed.get(site)
+        heir = self._heirs.pop(site, None) or (None if homed is None else delegate_card(homed))
+        return heir if heir is not None and heir.address and heir.peer != self._peer.id else None
+
+    async def _handed_over(self, held: HeldSite, heir: Card, state: bytes) -> None:
+        """Documents first. An heir that gets neither begins anew."""
+        try:
+            for package in await asyncio.to_thread(self.shelf.documents_of, held.site):
+                await self._sent(heir, "documents", held.site, held.epoch, package)
+            await self._sent(heir, "state", held.site, held.epoch, state)
+        except HostFault as fault:
+            _log.warning("a site was not handed over", extra={"site": held.site, "why": str(fault)})
+
+    # --- nearness -----------------------------------------------------------------------------
+
+    async def round_trip_ms(self, site: str) -> float | None:
+        """From here to a site, by the probes that this host's owner has set; None: no answer."""
+        try:
+            answer = await self._names.resolve(name_of(Site(site)))
+        except (NoSuchName, NamesUnreachable):
+            return None
+        target = ProbeTarget(site=site, address=str(answer.addresses[0]), port=port_of(Site(site)))
+        (result,) = await self._soundings.of([target])
+        return result.round_trip_ms
+
+    # --- copies -------------------------------------------------------------------------------
+
+    async def _copied(self, seal: bool = False) -> None:
+        """Packages to my shelf and to a keeper's; those that are on both leave the spool."""
+        if seal:
+            await self.crawler.seal()
+        waiting = self.crawler.waiting()
+        data = {package.digest: self.crawler.package_bytes(package) for package in waiting}
+        if data:
+            await asyncio.to_thread(self.shelf.put, list(data.values()))
+        for package in waiting:
+            if not await self._kept_elsewhere(data[package.digest]):
+                return
+            self.crawler.acknowledge(package)
+
+    async def _kept_elsewhere(self, package: bytes) -> bool:
+        keepers = self._keepers()
+        for keeper in keepers[:KEEPERS_TRIED]:
+            try:
+                await self._sent(keeper, "package", "", 0, package)
+            except HostFault:
+                continue
+            return True
+        return not keepers
+
+    def _keepers(self) -> list[Card]:
+        """The peers around in an order that is my own and stays, so that a site's pages stay together."""
+        around = [card for card in self._peer.around() if card.address]
+        return sorted(around, key=lambda card: _draw(self._peer.id, card.peer))
+
+    async def _sent(self, to: Card, kind: Kind, site: str, epoch: int, data: bytes) -> None:
+        await parcels.sent(to.address, self._seal, self._peer.id, kind, site, epoch, data)
+
+    async def _received(self, parcel: Parcel, data: bytes) -> None:
+        if parcel.kind == "state":
+            self._states[parcel.site] = (parcel.epoch, data)
+        else:
+            await asyncio.to_thread(self.shelf.put, [data])
+
+
+def _draw(one: PeerId, other: PeerId) -> bytes:
+    return blake2b(f"{one} {other}".encode(), digest_size=8).digest()

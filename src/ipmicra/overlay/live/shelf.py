@@ -1,0 +1,108 @@
+"""Packages, my own and those I keep for others -> files on a shelf, and a search index over all of them.
+
+Law: a package is on the shelf before anybody is told that it is kept: synced, listed by the sites it is
+about, and found by a search. Putting one there twice changes nothing.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+from ipmicra.carrier.durable import write_durably
+from ipmicra.carrier.package import Package, digest_of, pack, unpack
+from ipmicra.carrier.record import Measurement, Record
+from ipmicra.crawler.decisions.urls import Normaliser, site_of
+from ipmicra.search.contract import Answer, Request
+from ipmicra.search.intake import FOLDER as INDEX_FOLDER
+from ipmicra.search.tantivy_index import TantivyIndex
+
+PACKAGES_FOLDER = "packages"
+LIST_FILE = "packages.sqlite"
+_TABLES = """
+CREATE TABLE IF NOT EXISTS about (
+    site TEXT NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (site, digest)) WITHOUT ROWID;
+"""
+
+
+class Shelf:
+    """One peer's packages. Threads may use it, one at a time is let in. Close it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._packages, self._index_folder = folder / PACKAGES_FOLDER, folder / INDEX_FOLDER
+        self._packages.mkdir(parents=True, exist_ok=True)
+        self._list = sqlite3.connect(folder / LIST_FILE, isolation_level=None, check_same_thread=False)
+        self._list.executescript(f"PRAGMA journal_mode = WAL; {_TABLES}")
+        self._index = TantivyIndex(self._index_folder)
+        self._normaliser = Normaliser()
+        self._turn = threading.Lock()
+
+    def close(self) -> None:
+        self._index.close()
+        self._list.close()
+
+    def put(self, packages: Iterable[bytes]) -> None:
+        """Keep packages, all together. Raises PackageRefused for what is none."""
+        opened = [(digest_of(data), data, unpack(data)) for data in packages]
+        with self._turn:
+            for digest, data, package in opened:
+                path = self._path(digest)
+                if not path.exists():
+                    write_durably(path, data)
+                rows = [(site, digest) for site in self._sites_in(package)]
+                self._list.executemany("INSERT OR IGNORE INTO about VALUES (?, ?)", rows)
+            self._integrate([(digest, package) for digest, _, package in opened])
+
+    def _integrate(self, packages: list[tuple[str, Package]]) -> None:
+        writing = TantivyIndex(self._index_folder, writable=True)
+        try:
+            for digest, package in packages:
+                writing.integrate(package, digest)
+            writing.commit()
+        finally:
+            writing.close()
+        self._index.reload()
+
+    def documents_of(self, site: str) -> list[bytes]:
+        """All that is known of a site's pages, as a package by each crawler that saw them."""
+        with self._turn:
+            rows = self._list.execute("SELECT digest FROM about WHERE site = ? ORDER BY digest", (site,))
+            packages = [unpack(self._path(digest).read_bytes()) for (digest,) in rows]
+        newest: dict[tuple[str, str], Record] = {}
+        for package in packages:
+            for record in package.records:
+                if isinstance(record, Measurement) or self._site_of(record.url) != site:
+                    continue
+                known = newest.get((package.header.crawler, record.url))
+                if known is None or isinstance(known, Measurement) or known.visit < record.visit:
+                    newest[package.header.crawler, record.url] = record
+        return _packed(newest)
+
+    def search(self, request: Request) -> Answer:
+        with self._turn:
+            return self._index.search(request)
+
+    def page_count(self) -> int:
+        with self._turn:
+            return self._index.page_count()
+
+    def _path(self, digest: str) -> Path:
+        return self._packages / f"{digest}.package"
+
+    def _sites_in(self, package: Package) -> set[str]:
+        pages = (record for record in package.records if not isinstance(record, Measurement))
+        return {site for record in pages if (site := self._site_of(record.url)) is not None}
+
+    def _site_of(self, text: str) -> str | None:
+        url = self._normaliser.url(text)
+        return None if url is None else site_of(url)
+
+
+def _packed(newest: dict[tuple[str, str], Record]) -> list[bytes]:
+    by_crawler: defaultdict[str, list[Record]] = defaultdict(list)
+    for (crawler, _), record in sorted(newest.items(), key=lambda item: item[0]):
+        by_crawler[crawler].append(record)
+    return [pack(records, crawler, 0) for crawler, records in by_crawler.items()]
