@@ -138,8 +138,9 @@ class Answering:
     async def _searched_here(self, request: Request) -> FoundHere:
         peer = self._node.peer
         every = Request(text=request.text, limit=HITS_A_PEER, per_site=0)
-        found = await asyncio.to_thread(self._household().shelf.search, every)
-        names = tuple(sorted(site_of(site) for site in peer.book.crawled))
+        household = self._household()
+        found = await asyncio.to_thread(household.shelf.search, every)
+        names = tuple(site_of(site) for site in household.complete())
         return FoundHere(peer.card, tuple(found.hits), names, tuple(peer.table.cards()))
 
     async def _searched(self, request: Request) -> Found:

@@ -57,6 +57,7 @@ class Household:
         self._names = DnsResolver(settings.fetching.dns_servers)
         self._soundings = Soundings(lambda: settings, self._meter, self.crawler.passive, lambda: None)
         self._held: dict[str, HeldSite] = {}
+        self._complete: set[str] = set()
         self._heirs: dict[str, Card] = {}
         self._states: dict[str, tuple[int, bytes]] = {}
         self._wanted_since_s: dict[str, float] = {}
@@ -96,6 +97,16 @@ class Household:
             if site not in self._held or self._held[site].epoch < record.epoch:
                 await self._begun(site, record, now_s)
         await self._copied()
+        if not (self.crawler.counts().pending or self.crawler.spool.unsealed or self.crawler.waiting()):
+            self._complete |= set(self._held)
+
+    def complete(self) -> list[str]:
+        """The sites of which I have all that their former crawler had, or have been through once."""
+        return sorted(self._complete)
+
+    def held(self) -> list[str]:
+        """The sites that are being crawled here."""
+        return sorted(self._held)
 
     # --- beginning ----------------------------------------------------------------------------
 
@@ -115,6 +126,7 @@ class Household:
         if state is not None:
             await self.crawler.forget(Site(site))
             await self.crawler.take_over(state)
+            self._complete.add(site)
             return True
         since_s = self._wanted_since_s.setdefault(site, now_s)
         return record.epoch <= 1 or now_s - since_s > STATE_SECONDS_MAX
@@ -127,6 +139,7 @@ class Household:
 
     async def _stopped(self, held: HeldSite) -> None:
         del self._held[held.site]
+        self._complete.discard(held.site)
         name = await self.crawler.release(Site(held.site), held.epoch)
         state = None if name is None else self.crawler.state_bytes(name)
         if name is not None:
@@ -154,7 +167,7 @@ class Household:
                 await self._sent(heir, "documents", held.site, held.epoch, package)
             await self._sent(heir, "state", held.site, held.epoch, state)
         except HostFault as fault:
-            _log.warning("a site was not handed over", extra={"site": held.site, "why": str(fault)})
+            _log.warning("%s was not handed over to %s: %s", held.site, heir.peer, fault)
 
     # --- nearness -----------------------------------------------------------------------------
 

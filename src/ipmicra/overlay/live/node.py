@@ -64,6 +64,7 @@ class Node:
         """Found the network, or join it through the peer at `via`; then take part."""
         async with contextlib.AsyncExitStack() as stack:
             outlet = None if self.peer.card.address else Outlet(self.peer.id, self.seal, self.hear)
+            stack.push_async_callback(self._hang_up)
             if outlet is None:
                 host, _, port = self.peer.card.address.rpartition(":")
                 listening = await asyncio.start_server(self._listen, host.strip("[]"), int(port))
@@ -87,8 +88,16 @@ class Node:
             await asyncio.sleep(TICK_SECONDS)  # the last words are on their way
         finally:
             self._lines.close()
-            for task in (*helping, *self._readers):
+            for task in helping:
                 task.cancel()
+
+    async def _hang_up(self) -> None:
+        """The last thing, when nobody can call any more."""
+        for reader in self._readers:
+            reader.cancel()
+        if self._readers:
+            await asyncio.wait(self._readers)
+        await asyncio.sleep(0)  # what was closed is let go of a moment later
 
     async def _tick_on(self, via: str | None) -> None:
         join_at_s = 0.0

@@ -5,7 +5,7 @@ a time, until nobody is left or the time is over. Zones tile the space, so the z
 tell what share of all sites was asked for; what is missing is said.
 
 Law: what the crawler of a site says of it counts; what others keep of it counts where its crawler did not
-answer. Of two sights of a page the later one counts. Scores are each index's own.
+answer or has not been through it yet. Of two sights of a page the later one counts. Scores are each index's own.
 """
 
 from __future__ import annotations
@@ -68,10 +68,10 @@ class Gathering:
 def merged(found: Iterable[FoundHere], space: Box, request: Request, began_s: float) -> Answer:
     """One answer out of many, and what it does not know."""
     answers = list(found)
-    covered = {site for answer in answers for site in answer.crawled}
+    covered = {site for answer in answers for site in answer.complete}
     best: dict[str, Hit] = {}
     for answer in answers:
-        own = set(answer.crawled)
+        own = set(answer.complete)
         for hit in answer.hits:
             if hit.site in covered and hit.site not in own:
                 continue

@@ -90,7 +90,7 @@ class FoundHere(msgspec.Struct, frozen=True, tag=True):
 
     card: Card
     hits: tuple[Hit, ...]
-    crawled: tuple[str, ...]  # names of the sites that it crawls
+    complete: tuple[str, ...]  # names of the sites that it crawls and has been through
     neighbours: tuple[Card, ...]
 
 

@@ -1,0 +1,164 @@
+"""Peers that crawl a made-up web: all in one event loop, each with a folder of its own, short times."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from random import Random
+
+import msgspec
+
+from ipmicra.crawler.settings import CrawlerSettings
+from ipmicra.dock.settings import HostSettings
+from ipmicra.lab.loopback.layout import Layout
+from ipmicra.lab.loopback.pages import made_sites
+from ipmicra.lab.loopback.server import LoopbackWeb
+from ipmicra.overlay.can.box import Box, Point
+from ipmicra.overlay.can.messages import Card, PeerId
+from ipmicra.overlay.can.nearness import HandOverRule
+from ipmicra.overlay.can.peer import Peer
+from ipmicra.overlay.can.rules import PeerRules
+from ipmicra.overlay.live.asking import submit
+from ipmicra.overlay.live.frames import Seal
+from ipmicra.overlay.live.household import Household
+from ipmicra.overlay.live.node import Node
+from ipmicra.settings import Settings, load_settings
+from tests.coordinator.running import free_port
+from tests.overlay.network import random_point
+
+SPACE = Box((-100.0, -100.0, -100.0), (100.0, 100.0, 100.0))
+SECRET = b"only for this test"
+RULES = PeerRules(
+    hello_every_s=1.0,
+    silent_after_s=4.0,
+    unreached_after_s=1.5,
+    open_face_after_s=2.0,
+    claim_step_s=0.5,
+    announce_every_s=1.0,
+    lease_s=4.0,
+    testify_every_s=2.0,
+    hand_over=HandOverRule(),
+)
+
+
+def settings_with(web: LoopbackWeb) -> Settings:
+    settings, _ = load_settings(None, {})
+    manners = {"delay_seconds_min": 0.01, "response_time_factor": 0.5, "retry_seconds": 0.5,
+               "package_seconds_max": 0.3, "commit_seconds": 0.1, "contact": "tester@example.org"}  # fmt: skip
+    fetching = msgspec.structs.replace(
+        settings.fetching,
+        open_ranges=("127.0.0.0/8",),
+        dns_servers=(f"127.0.0.1:{web.names_port}",),
+    )
+    return msgspec.structs.replace(
+        settings,
+        crawler=msgspec.convert(manners, CrawlerSettings),
+        fetching=fetching,
+        host=HostSettings(cpu_share_max=64),
+    )
+
+
+class Village:
+    """Some peers, and the web they crawl."""
+
+    def __init__(self, folder: Path, web: LoopbackWeb) -> None:
+        self.folder, self.web = folder, web
+        self.nodes: dict[str, Node] = {}
+        self._running: dict[str, asyncio.Task[None]] = {}
+
+    @property
+    def urls(self) -> set[str]:
+        """Every page there is."""
+        return {
+            f"http://{site.name}:{self.web.port}{path}"
+            for site in self.web.sites.values()
+            for path in site.pages
+        }
+
+    @property
+    def sites(self) -> list[str]:
+        return sorted(f"http://{site.name}:{self.web.port}" for site in self.web.sites.values())
+
+    def add(self, name: str, point: Point, via: str | None = None, reachable: bool = True) -> Node:
+        address = f"127.0.0.1:{free_port()}" if reachable else ""
+        peer = Peer(Card(PeerId(name), point, (), address=address), SPACE, RULES)
+        seal = Seal(SECRET)
+        household = Household(self.folder / name, peer, seal, settings_with(self.web))
+        node = self.nodes[name] = Node(peer, SPACE, seal, household.round_trip_ms, household)
+        entry = None if via is None else self.nodes[via].peer.card.address
+        self._running[name] = asyncio.create_task(self._run(node, household, entry))
+        return node
+
+    async def _run(self, node: Node, household: Household, via: str | None) -> None:
+        try:
+            await node.run(via)
+        finally:
+            await household.close()
+
+    async def submit_all(self, via: str) -> None:
+        dice = Random(1)
+        for site in self.sites:
+            await submit(site, random_point(dice, SPACE), SPACE, self.address(via), Seal(SECRET))
+
+    def address(self, name: str) -> str:
+        return self.nodes[name].peer.card.address
+
+    async def leave(self, name: str) -> None:
+        self.nodes.pop(name).leave()
+        await self._running.pop(name)
+
+    async def end(self, name: str) -> None:
+        """Without a word to anybody."""
+        del self.nodes[name]
+        task = self._running.pop(name)
+        task.cancel()
+        await asyncio.wait([task])
+
+    def found(self, name: str) -> set[str]:
+        """The pages in one peer's index."""
+        ledger = sqlite3.connect(self.folder / name / "index" / "ledger.sqlite", timeout=10)
+        try:
+            rows = ledger.execute("SELECT url FROM pages WHERE content IS NOT NULL").fetchall()
+        finally:
+            ledger.close()
+        return {url for (url,) in rows}
+
+    def found_anywhere(self) -> set[str]:
+        return {url for name in self.nodes for url in self.found(name)}
+
+    def fetched(self) -> list[tuple[str, str]]:
+        """Pages that were sent, each as often as it was."""
+        return [
+            (line.site, line.path)
+            for line in self.web.log
+            if line.status == 200 and line.path != "/robots.txt" and line.method == "GET"
+        ]
+
+    async def until(self, happened: Callable[[], object], seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while not happened():
+            for task in self._running.values():
+                if task.done():
+                    task.result()
+            assert time.monotonic() < end, f"not in {seconds} s: {len(self.found_anywhere())} pages"
+            await asyncio.sleep(0.1)
+
+    async def close(self) -> None:
+        for name in list(self.nodes):
+            await self.end(name)
+
+
+@asynccontextmanager
+async def village(folder: Path, sites: int, pages: int) -> AsyncIterator[Village]:
+    port, names_port = free_port(), free_port()
+    layout = Layout.of(made_sites(1, sites, pages, port))
+    async with LoopbackWeb(layout.sites, port, names_port=names_port) as web:
+        living = Village(folder, web)
+        try:
+            yield living
+        finally:
+            await living.close()
