@@ -24,6 +24,7 @@ from ipmicra.crawler.settings import CrawlerSettings
 from ipmicra.dock.settings import HostSettings
 from ipmicra.errors import OperatorFault
 from ipmicra.knobs import described
+from ipmicra.overlay.settings import OverlaySettings
 from ipmicra.probing.settings import ProbingSettings
 from ipmicra.registry.settings import RegistrySettings
 
@@ -55,6 +56,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     crawler: CrawlerSettings = CrawlerSettings()
     host: HostSettings = HostSettings()
     coordinator: CoordinatorSettings = CoordinatorSettings()
+    overlay: OverlaySettings = OverlaySettings()
 
     @property
     def data_folder(self) -> Path:

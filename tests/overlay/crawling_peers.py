@@ -47,8 +47,14 @@ RULES = PeerRules(
 
 def settings_with(web: LoopbackWeb) -> Settings:
     settings, _ = load_settings(None, {})
-    manners = {"delay_seconds_min": 0.01, "response_time_factor": 0.5, "retry_seconds": 0.5,
-               "package_seconds_max": 0.3, "commit_seconds": 0.1, "contact": "tester@example.org"}  # fmt: skip
+    manners = {
+        "delay_seconds_min": 0.01,
+        "response_time_factor": 0.5,
+        "retry_seconds": 0.5,
+        "package_seconds_max": 0.3,
+        "commit_seconds": 0.1,
+        "contact": "tester@example.org",
+    }
     fetching = msgspec.structs.replace(
         settings.fetching,
         open_ranges=("127.0.0.0/8",),
@@ -103,6 +109,14 @@ class Village:
         dice = Random(1)
         for site in self.sites:
             await submit(site, random_point(dice, SPACE), SPACE, self.address(via), Seal(SECRET))
+
+    async def joined(self) -> None:
+        await self.until(lambda: all(node.peer.zones for node in self.nodes.values()), 20)
+
+    def crawled(self) -> list[str]:
+        """The sites that are being crawled, each as often as it is."""
+        households = [node.household for node in self.nodes.values() if node.household is not None]
+        return sorted(site for household in households for site in household.held())
 
     def address(self, name: str) -> str:
         return self.nodes[name].peer.card.address

@@ -9,38 +9,40 @@ from pathlib import Path
 from ipmicra.overlay.live import asking
 from ipmicra.overlay.live.frames import Seal
 from ipmicra.search.contract import Request
-from tests.overlay.crawling_peers import SECRET, Village, village
+from tests.overlay.crawling_peers import SECRET, SPACE, Village, village
 
 CORNERS = {"a": (-60.0, -60.0, 0.0), "b": (60.0, 60.0, 0.0), "c": (60.0, -60.0, 0.0)}
+EVERYTHING = Request(text="lang:en", limit=100, per_site=0)
 
 
-async def a_village_that_has_crawled(folder: Path) -> None:
-    """One story, since crawling takes seconds: crawl, search, leave, die."""
+def test_peers_crawl_search_leave_and_die_and_no_page_is_lost(tmp_path: Path) -> None:
+    """One story, since crawling takes seconds."""
+    asyncio.run(crawled_left_and_dead(tmp_path))
+
+
+async def crawled_left_and_dead(folder: Path) -> None:
     async with village(folder, sites=6, pages=5) as living:
         for name, point in CORNERS.items():
             living.add(name, point, None if name == "a" else "a")
-        await living.until(lambda: all(node.peer.zones for node in living.nodes.values()), 20)
+        await living.joined()
         await living.submit_all("b")
         await living.until(lambda: living.found_anywhere() == living.urls, 60)
         shares = [set(node.peer.book.crawled) for node in living.nodes.values()]
-        assert sum(map(len, shares)) == 6 and all(shares), "every peer has sites, each site one peer"
+        assert sum(map(len, shares)) == len(living.sites)
+        assert all(shares), "every peer has sites"
         await living.until(lambda: all_kept_twice(living), 20)
         assert len(living.fetched()) == len(set(living.fetched())), "no page was fetched twice"
-
-        asked = await asking.search(
-            Request(text="lang:en", limit=100, per_site=0), living.address("c"), Seal(SECRET)
-        )
+        asked = await asking.search(EVERYTHING, living.address("c"), Seal(SECRET))
         assert {hit.url for hit in asked.answer.hits} == living.urls
         assert (asked.peers_asked, asked.answer.partial) == (3, False)
 
         await living.leave("b")
-        await living.until(lambda: crawled(living) == living.sites, 20)
-        await asyncio.sleep(1)
+        await living.until(lambda: living.crawled() == living.sites, 20)
         assert living.found_anywhere() == living.urls, "the leaver's pages are with those who stay"
         assert len(living.fetched()) == len(set(living.fetched())), "and were not fetched again"
 
         await living.end("c")
-        await living.until(lambda: crawled(living) == living.sites, 20)
+        await living.until(lambda: living.crawled() == living.sites, 20)
         await living.until(lambda: living.found("a") == living.urls, 40)
 
 
@@ -49,10 +51,23 @@ def all_kept_twice(living: Village) -> bool:
     return set(counts) == living.urls and min(counts.values()) >= 2
 
 
-def crawled(living: Village) -> list[str]:
-    households = [node.household for node in living.nodes.values() if node.household is not None]
-    return sorted(site for household in households for site in household.held())
+def test_a_site_is_placed_by_probes_and_brings_those_it_links_to(tmp_path: Path) -> None:
+    asyncio.run(placed_and_followed(tmp_path))
 
 
-def test_a_village_that_has_crawled(tmp_path: Path) -> None:
-    asyncio.run(a_village_that_has_crawled(tmp_path))
+async def placed_and_followed(folder: Path) -> None:
+    async with village(folder, sites=3, pages=6) as living:
+        living.add("a", CORNERS["a"])
+        await living.joined()
+        living.add("b", CORNERS["b"], "a")
+        await living.joined()
+        seal = Seal(SECRET)
+        await asking.submit(living.sites[0], None, SPACE, living.address("b"), seal)
+        await living.until(lambda: living.crawled() == living.sites, 40)
+        records = [r for node in living.nodes.values() for r in node.peer.book.homed.values()]
+        assert all(len(record.measured) == 2 for record in records), "both peers timed every site"
+        await living.until(lambda: living.found_anywhere() == living.urls, 40)
+        again = (99.0, -99.0, 99.0)
+        await asking.submit(living.sites[0], again, SPACE, living.address("a"), seal)
+        homes = [name for name, node in living.nodes.items() if living.sites[0] in node.peer.book.homed]
+        assert len(homes) == 1, "whoever submits it and wherever, a name has one home"

@@ -8,6 +8,8 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,37 +30,49 @@ def free_address() -> str:
 
 def status(network: Path, address: str) -> dict[str, Any]:
     """Asked until the peer has a zone."""
-    end = time.monotonic() + 30
+    end = time.monotonic() + 90
     while time.monotonic() < end:
         asked = subprocess.run(
             overlay("status", str(network), address, "--json"), capture_output=True, check=False
         )
         if asked.returncode == 0:
             found: dict[str, Any] = json.loads(asked.stdout)
-            if found["card"][2]:
-                return found
+            if found["peers"][0]["card"][2]:
+                return dict(found["peers"][0])
     raise AssertionError(f"{address} has no zone")
 
 
+@contextmanager
+def running(command: list[str]) -> Iterator[subprocess.Popen[bytes]]:
+    """The process, killed at the end if it still runs."""
+    with subprocess.Popen(command) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.mark.timeout(400)
 def test_two_peers_share_a_site_and_one_leaves(tmp_path: Path) -> None:
     network, first, second = tmp_path / "net.json", free_address(), free_address()
     place = ("--point", "10,0,0")
-    starting = overlay("start", str(network), "--listen", first, "--point", "-10,0,0")
-    with subprocess.Popen(starting) as one:
-        try:
-            status(network, first)
-            joining = overlay("join", str(network), first, "--listen", second, *place)
-            with subprocess.Popen(joining) as two:
-                assert status(network, second)["neighbours"]
-                submitting = overlay("submit", str(network), first, "near-two.example", *place)
-                assert subprocess.run(submitting, check=False).returncode == 0
-                assert status(network, second)["homed"] == ["near-two.example"]
-                two.send_signal(signal.SIGTERM)
-                assert two.wait(30) == 0
-            left = status(network, first)
-            assert left["homed"] == left["crawled"] == ["near-two.example"]
-        finally:
-            one.kill()
+    folders = [("--folder", str(tmp_path / name)) for name in ("one", "two")]
+    starting = overlay("start", str(network), "--listen", first, "--point", "-10,0,0", *folders[0])
+    joining = overlay("join", str(network), first, "--listen", second, *place, *folders[1])
+    with running(starting):
+        status(network, first)
+        with running(joining) as two:
+            assert status(network, second)["neighbours"]
+            submitting = overlay("submit", str(network), first, "near-two.example", *place)
+            assert subprocess.run(submitting, check=False).returncode == 0
+            assert status(network, second)["homed"] == ["https://near-two.example"]
+            two.send_signal(signal.SIGTERM)
+            assert two.wait(60) == 0
+        asking_all = overlay("status", str(network), first, "--all", "--json")
+        told = json.loads(subprocess.run(asking_all, capture_output=True, check=True).stdout)
+        assert [peer["peer"] for peer in told["projection"]["peers"]] == [first]
+        left = told["peers"][0]
+        assert left["homed"] == left["crawled"] == ["https://near-two.example"]
 
 
 def test_a_network_file_is_private_and_never_overwritten(tmp_path: Path) -> None:

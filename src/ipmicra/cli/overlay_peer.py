@@ -27,7 +27,6 @@ from ipmicra.overlay.live.placing import own_point
 from ipmicra.settings import Settings
 
 FOLDER = "peer"  # in the data folder
-MEASURED_MAX = 12  # peers that time a site, those that placed it included
 
 listen_option = click.option(
     "--listen",
@@ -94,7 +93,9 @@ async def _run(network: NetworkFile, standing: Standing, settings: Settings, fol
         assert standing.via is not None, "the first peer stands where it says"
         point = await own_point(standing.via, seal)
     card = Card(PeerId(standing.name), point, (), address=standing.address)
-    rules = PeerRules(switch=network.scheme, hand_over=HandOverRule(measured_max=MEASURED_MAX))
+    rules = PeerRules(
+        switch=network.scheme, hand_over=HandOverRule(measured_max=settings.overlay.measured_max)
+    )
     peer = Peer(card, network.space, rules)
     household = Household(folder, peer, seal, settings)
     try:

@@ -12,15 +12,13 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from ipmicra.carrier.changes import new_links
+from ipmicra.carrier.contents import links_elsewhere, site_about
 from ipmicra.carrier.package import Package
-from ipmicra.carrier.record import Measurement, PageChanged, PageMoved, PageSeen, Record
 from ipmicra.coordinator import grants
 from ipmicra.coordinator.packages import Claimed
-from ipmicra.crawler.decisions.urls import Normaliser, Site, Url, site_of
+from ipmicra.crawler.decisions.urls import Normaliser, Site, Url
 
 SITES_NAMED = 5  # in a reason
-_NO_SITE = Site("")
 
 
 class Judged(NamedTuple):
@@ -38,7 +36,7 @@ class Contents:
 
     def judged(self, connection: Connection, package: Package, claim: Claimed) -> Judged:
         """Leave out the records of sites that the crawler was never given under the package's lease."""
-        spoken_of = [self._site(record) for record in package.records]
+        spoken_of = [site_about(record, self._normaliser) for record in package.records]
         foreign = grants.foreign(connection, claim.crawler, claim.epoch, set(spoken_of))
         if not foreign:
             return Judged(package)
@@ -49,28 +47,7 @@ class Contents:
 
     def links_elsewhere(self, package: Package) -> Iterator[Url]:
         """Links to other sites; those within a site are its own crawler's to follow."""
-        for record in package.records:
-            here = self._site(record)
-            for url in map(self._normaliser.url, _targets(record)):
-                if url is not None and site_of(url) != here:
-                    yield url
-
-    def _site(self, record: Record) -> Site:
-        """Whose page it is about; no site's where it contradicts itself."""
-        if isinstance(record, Measurement):
-            return Site(record.site)
-        if isinstance(record, PageSeen) and record.page.url != record.url:
-            return _NO_SITE
-        url = self._normaliser.url(record.url)
-        return _NO_SITE if url is None else site_of(url)
-
-
-def _targets(record: Record) -> list[str]:
-    if isinstance(record, PageSeen) and not record.page.robots.nofollow:
-        return [link.url for link in record.page.links if "nofollow" not in link.rel]
-    if isinstance(record, PageChanged) and not record.robots.nofollow:
-        return [url for url, rel in new_links(record) if "nofollow" not in rel]
-    return [record.target] if isinstance(record, PageMoved) else []
+        return links_elsewhere(package, self._normaliser)
 
 
 def _reason(left_out: Counter[Site], claim: Claimed) -> str:

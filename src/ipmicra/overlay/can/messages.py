@@ -91,7 +91,14 @@ class Testify(msgspec.Struct, frozen=True, tag=True):
     records: tuple[SiteRecord, ...]
 
 
-Letter: TypeAlias = Join | Submit | Announce | Resign | Locate | Testify
+class Register(msgspec.Struct, frozen=True, tag=True):
+    """Routed to the registrar of the site's name, which answers `Registered` to the asker."""
+
+    record: SiteRecord
+    asker: Card
+
+
+Letter: TypeAlias = Join | Submit | Announce | Resign | Locate | Testify | Register
 
 
 class Routed(msgspec.Struct, frozen=True, tag=True):
@@ -158,6 +165,12 @@ class Crawl(msgspec.Struct, frozen=True, tag=True):
     home: Card
 
 
+class Registered(msgspec.Struct, frozen=True, tag=True):
+    """Registrar to whoever asked: this is where the site lies; perhaps not where you thought."""
+
+    record: SiteRecord
+
+
 class Homed(msgspec.Struct, frozen=True, tag=True):
     """Home to the peer that took a site in: I have it."""
 
@@ -209,6 +222,7 @@ Message: TypeAlias = (
     | HandOver
     | Remember
     | Gone
+    | Registered
     | Homed
     | Crawl
     | Confirm

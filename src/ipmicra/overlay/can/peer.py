@@ -34,6 +34,8 @@ from ipmicra.overlay.can.messages import (
     Message,
     Outgoing,
     PeerId,
+    Register,
+    Registered,
     Release,
     Remember,
     Resign,
@@ -45,6 +47,7 @@ from ipmicra.overlay.can.messages import (
     Update,
     Welcome,
 )
+from ipmicra.overlay.can.registrar import Registrar
 from ipmicra.overlay.can.routing import Routing
 from ipmicra.overlay.can.rules import PeerRules
 from ipmicra.overlay.can.sites import SiteBook
@@ -65,6 +68,8 @@ class Peer:
         self._succession = Succession(self._known, self._greeting, self._assignment, self._admission)
         self._holes = Holes(self._known, self._routing, self._greeting, self._assignment)
         self._witness = Witness(self._known, self._assignment)
+        self._registrar = Registrar(self._known, self._assignment)
+        self._next_registration_s = 0.0
         self._next_testimony_s = 0.0
         self.last_heard: Card | None = None  # by whom to come in again, should I lose all my zones
         self._next_look_s = 0.0
@@ -176,10 +181,14 @@ class Peer:
             known.copies.expire(now_s - known.rules.copies_kept_s)
             out += self._succession.left(now_s) if known.leaving else self._succession.gave_back(now_s)
             out += self._assignment.reviewed(now_s)
-            out += self._greeting.hello() + self._assignment.sent_again()
+            out += self._greeting.hello()
+            out += self._assignment.sent_again() + self._registrar.asked_again()
         if now_s >= self._next_testimony_s:
             self._next_testimony_s = now_s + known.rules.testify_every_s
             out += self._witness.told() + self._witness.spoken(now_s)
+        if now_s >= self._next_registration_s:
+            self._next_registration_s = now_s + known.rules.register_every_s
+            out += self._registrar.told()
         if now_s >= self._next_announcement_s:
             self._next_announcement_s = now_s + known.rules.announce_every_s
             say = self._assignment
@@ -204,6 +213,8 @@ class Peer:
                 return self._assignment.was_measured(message, now_s)
             case Located():
                 return self._holes.answered(message, now_s)
+            case Registered():
+                return self._registrar.answered(message.record)
             case Gone() | Homed() | Crawl() | Confirm() | Release() | Measure():
                 self._told(message, now_s)
                 return []
@@ -238,7 +249,7 @@ class Peer:
 
     def _routed(self, routed: Routed, now_s: float) -> list[Outgoing]:
         if isinstance(routed.letter, Submit) and routed.letter.taken_in_by is None:
-            return self._assignment.taken_in(routed.letter.record)
+            return self._registrar.asked(routed.letter.record)
         letter = self._admission.stamped(routed.letter)
         if self.owns(routed.key) or (isinstance(letter, Join) and letter.passed_on):
             return self._delivered(letter, routed, now_s)
@@ -254,6 +265,8 @@ class Peer:
                 return self._assignment.announced(letter, now_s)
             case Resign():
                 return self._assignment.resigned(letter, now_s)
+            case Register():
+                return self._registrar.registered(letter, now_s)
             case Testify():
                 self._witness.heard(letter.records, now_s)
                 return []

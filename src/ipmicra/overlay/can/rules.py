@@ -26,6 +26,7 @@ class PeerRules:
     announce_every_s: float = 5.0
     lease_s: float = 15.0  # a delegate that did not announce itself for so long has lost the site
     testify_every_s: float = 8.0  # how often a home repeats its sites to its witness at the far end
+    register_every_s: float = 60.0  # and to the registrars of their names
     copies_kept_s: float = 90.0
     claim_step_s: float = 1.0  # each further candidate for a dead peer's zone waits this much longer
     hops_max: int = 200

@@ -119,6 +119,13 @@ class SiteBook:
         self.crawled.pop(record.site, None)
         self.lay_down(record.site, record.epoch)
 
+    def drop(self, site: str) -> None:
+        """I am the site's home no longer, and crawl it no longer, since another home has it."""
+        record = self.homed.pop(site)
+        self._delegate_heard_s.pop(site, None)
+        self.changes += 1
+        self.stop(record)
+
     def given_away(self, zones: Iterable[Box]) -> tuple[SiteRecord, ...]:
         """The records whose keys lie in `zones`; I am their home no longer."""
         boxes = list(zones)

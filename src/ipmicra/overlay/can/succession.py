@@ -98,8 +98,8 @@ class Succession:
         dropped = known.table.prune(known.zones)
         out = [Outgoing(taker, Remember(sites))] if sites else []
         if known.leaving and not known.zones:
-            others = [card for card in dropped if card.peer != taker.peer]
-            return out + [Outgoing(card, Gone(known.id, taker)) for card in others]
+            told = {card.peer: card for card in (*dropped, taker)}
+            return out + [Outgoing(card, Gone(known.id, taker)) for card in told.values()]
         return out + self._greeting.to([*known.table.cards(), *dropped], with_sites=False)
 
     def _let_go(self, zones: list[Box], now_s: float) -> tuple[SiteRecord, ...]:

@@ -13,6 +13,8 @@ from typing import Protocol
 from ipmicra.overlay.can.box import Box, Point
 from ipmicra.overlay.can.messages import Card, PeerId
 
+NEWEST = 2**62  # no card's version is above it
+
 
 @dataclass(slots=True)
 class Neighbour:
@@ -102,8 +104,7 @@ class NeighbourTable:
     def bury(self, peer: PeerId) -> None:
         """Forget a peer that left or died; what others still tell of it counts no more."""
         known = self._known.pop(peer, None)
-        if known is not None:
-            self._departed[peer] = known.card.version
+        self._departed[peer] = known.card.version if known is not None else NEWEST
 
     def mourns(self, peer: PeerId) -> bool:
         """Whether the peer has left or died, as far as I know."""

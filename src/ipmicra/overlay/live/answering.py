@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import time
 from typing import TYPE_CHECKING
 
+from ipmicra.crawler.decisions.urls import Site
 from ipmicra.errors import HostFault
 from ipmicra.overlay.can.messages import (
     Card,
@@ -46,9 +48,8 @@ if TYPE_CHECKING:
     from ipmicra.overlay.live.household import Household
     from ipmicra.overlay.live.node import Node
 
-SEARCH_SECONDS_MAX = 3.0
 SEARCH_PEER_SECONDS_MAX = 2.0
-SEARCHED_AT_ONCE = 16
+FOUND_SECONDS_MAX = 30.0
 HITS_A_PEER = 100
 
 
@@ -133,6 +134,14 @@ class Answering:
             self._measured.pop(site, None)
         return placing.placed(site, node.space, answers)
 
+    async def submit_found(self, found: asyncio.Queue[Site]) -> None:
+        """Sites that pages link to, one after the other; one that nobody can time is passed over."""
+        while True:
+            site = await found.get()
+            with contextlib.suppress(HostFault, TimeoutError):
+                async with asyncio.timeout(FOUND_SECONDS_MAX):
+                    await self.answer(AskToSubmit(site))
+
     # --- searching ----------------------------------------------------------------------------
 
     async def _searched_here(self, request: Request) -> FoundHere:
@@ -153,8 +162,10 @@ class Answering:
                 raise HostFault(f"{card.peer} answered something else than what it finds")
             return answer
 
-        round_trip = Gathering(ask, SEARCHED_AT_ONCE)
-        await round_trip.gathered(await self._searched_here(request), SEARCH_SECONDS_MAX)
+        knobs = self._household().settings.overlay
+        round_trip = Gathering(ask, knobs.searched_at_once_max)
+        mine = await self._searched_here(request)
+        await round_trip.gathered(mine, knobs.search_seconds_max)
         answer = merged(round_trip.found.values(), node.space, request, began_s)
         return Found(answer, len(round_trip.found), len(round_trip.silent))
 

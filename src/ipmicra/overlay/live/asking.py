@@ -7,7 +7,7 @@ import time
 
 from ipmicra.errors import HostFault
 from ipmicra.overlay.can.box import Box, Point, key_in
-from ipmicra.overlay.can.messages import Homed, Located, SiteRecord
+from ipmicra.overlay.can.messages import Homed, Located, PeerId, SiteRecord
 from ipmicra.overlay.live.frames import MAC_BYTES, Seal, length_of
 from ipmicra.overlay.live.lines import opened
 from ipmicra.overlay.live.spoken import (
@@ -34,6 +34,34 @@ async def status_of(address: str, seal: Seal) -> Status:
     if not isinstance(answer, Status):
         raise HostFault(f"{address} answered something else than its status")
     return answer
+
+
+async def everybody(address: str, seal: Seal, at_once_max: int = 16) -> list[Status]:
+    """The status of all peers that can be found, from neighbour to neighbour; who is silent is left out."""
+    found: dict[PeerId, Status] = {}
+    waiting, met = [address], {address}
+    while waiting:
+        asking, waiting = waiting[:at_once_max], waiting[at_once_max:]
+        answers = await asyncio.gather(*(_status_or_fault(one, seal) for one in asking))
+        for status in answers:
+            if isinstance(status, HostFault):
+                continue
+            found[status.card.peer] = status
+            new = {card.address for card in status.neighbours if card.address} - met
+            waiting += sorted(new)
+            met |= new
+    if not found:
+        raise HostFault(
+            f"the peer at {address} did not answer; does it run, with this network's secret?"
+        )
+    return [found[peer] for peer in sorted(found)]
+
+
+async def _status_or_fault(address: str, seal: Seal) -> Status | HostFault:
+    try:
+        return await status_of(address, seal)
+    except HostFault as fault:
+        return fault
 
 
 async def submit(site: str, point: Point | None, space: Box, address: str, seal: Seal) -> None:

@@ -48,7 +48,7 @@ class Household:
 
     def __init__(self, folder: Path, peer: Peer, seal: Seal, settings: Settings) -> None:
         (folder / STATE_FOLDER).mkdir(parents=True, exist_ok=True)
-        self._peer, self._seal, self._settings = peer, seal, settings
+        self._peer, self._seal, self.settings = peer, seal, settings
         self._ledger = Ledger(folder)
         self._meter = Meter(self._ledger, settings.host, lambda: datetime.now(UTC))
         self.crawler = Crawler(folder / STATE_FOLDER, peer.id, settings, self._meter)
@@ -58,6 +58,8 @@ class Household:
         self._soundings = Soundings(lambda: settings, self._meter, self.crawler.passive, lambda: None)
         self._held: dict[str, HeldSite] = {}
         self._complete: set[str] = set()
+        self.found: asyncio.Queue[Site] = asyncio.Queue()  # sites that pages link to, each once
+        self._met: set[Site] = set()
         self._heirs: dict[str, Card] = {}
         self._states: dict[str, tuple[int, bytes]] = {}
         self._wanted_since_s: dict[str, float] = {}
@@ -115,6 +117,7 @@ class Household:
             return
         held = HeldSite(site, record.epoch, "")
         self._wanted_since_s.pop(site, None)
+        self._met.add(Site(site))
         if self._ledger.hold(held):
             self._held[site] = held
             self.crawler.hold(held)
@@ -190,11 +193,17 @@ class Household:
         waiting = self.crawler.waiting()
         data = {package.digest: self.crawler.package_bytes(package) for package in waiting}
         if data:
-            await asyncio.to_thread(self.shelf.put, list(data.values()))
+            self._note_found(await asyncio.to_thread(self.shelf.put, list(data.values())))
         for package in waiting:
             if not await self._kept_elsewhere(data[package.digest]):
                 return
             self.crawler.acknowledge(package)
+
+    def _note_found(self, sites: set[Site]) -> None:
+        if self.settings.overlay.follow_links:
+            for site in sorted(sites - self._met):
+                self.found.put_nowait(site)
+            self._met |= sites
 
     async def _kept_elsewhere(self, package: bytes) -> bool:
         keepers = self._keepers()

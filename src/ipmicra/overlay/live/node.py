@@ -83,6 +83,7 @@ class Node:
             helping.append(tasks.create_task(outlet.run(lambda: self._relays(via), self._moved)))
         if self.household is not None:
             helping.append(tasks.create_task(self.household.run(self.clock)))
+            helping.append(tasks.create_task(self._answering.submit_found(self.household.found)))
         try:
             await self._tick_on(via)
             await asyncio.sleep(TICK_SECONDS)  # the last words are on their way

@@ -5,7 +5,8 @@ a time, until nobody is left or the time is over. Zones tile the space, so the z
 tell what share of all sites was asked for; what is missing is said.
 
 Law: what the crawler of a site says of it counts; what others keep of it counts where its crawler did not
-answer or has not been through it yet. Of two sights of a page the later one counts. Scores are each index's own.
+answer or has not been through it yet. Of two sights of a page the later one counts. Scores are each
+index's own.
 """
 
 from __future__ import annotations

@@ -12,10 +12,11 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
+from ipmicra.carrier.contents import NO_SITE, links_elsewhere, site_about
 from ipmicra.carrier.durable import write_durably
 from ipmicra.carrier.package import Package, digest_of, pack, unpack
 from ipmicra.carrier.record import Measurement, Record
-from ipmicra.crawler.decisions.urls import Normaliser, site_of
+from ipmicra.crawler.decisions.urls import Normaliser, Site, site_of
 from ipmicra.search.contract import Answer, Request
 from ipmicra.search.intake import FOLDER as INDEX_FOLDER
 from ipmicra.search.tantivy_index import TantivyIndex
@@ -44,8 +45,8 @@ class Shelf:
         self._index.close()
         self._list.close()
 
-    def put(self, packages: Iterable[bytes]) -> None:
-        """Keep packages, all together. Raises PackageRefused for what is none."""
+    def put(self, packages: Iterable[bytes]) -> set[Site]:
+        """Keep packages, all together; returns the sites they link to. Raises PackageRefused for none."""
         opened = [(digest_of(data), data, unpack(data)) for data in packages]
         with self._turn:
             for digest, data, package in opened:
@@ -55,6 +56,8 @@ class Shelf:
                 rows = [(site, digest) for site in self._sites_in(package)]
                 self._list.executemany("INSERT OR IGNORE INTO about VALUES (?, ?)", rows)
             self._integrate([(digest, package) for digest, _, package in opened])
+        links = (url for _, _, package in opened for url in links_elsewhere(package, self._normaliser))
+        return {site_of(url) for url in links}
 
     def _integrate(self, packages: list[tuple[str, Package]]) -> None:
         writing = TantivyIndex(self._index_folder, writable=True)
@@ -74,7 +77,7 @@ class Shelf:
         newest: dict[tuple[str, str], Record] = {}
         for package in packages:
             for record in package.records:
-                if isinstance(record, Measurement) or self._site_of(record.url) != site:
+                if isinstance(record, Measurement) or site_about(record, self._normaliser) != site:
                     continue
                 known = newest.get((package.header.crawler, record.url))
                 if known is None or isinstance(known, Measurement) or known.visit < record.visit:
@@ -92,13 +95,8 @@ class Shelf:
     def _path(self, digest: str) -> Path:
         return self._packages / f"{digest}.package"
 
-    def _sites_in(self, package: Package) -> set[str]:
-        pages = (record for record in package.records if not isinstance(record, Measurement))
-        return {site for record in pages if (site := self._site_of(record.url)) is not None}
-
-    def _site_of(self, text: str) -> str | None:
-        url = self._normaliser.url(text)
-        return None if url is None else site_of(url)
+    def _sites_in(self, package: Package) -> set[Site]:
+        return {site_about(record, self._normaliser) for record in package.records} - {NO_SITE}
 
 
 def _packed(newest: dict[tuple[str, str], Record]) -> list[bytes]:

@@ -2,8 +2,9 @@
 
 \b
 Examples:
-  ipmicra overlay start net.json --listen 192.0.2.1:7400 --point 10,-4,2
-  ipmicra overlay join net.json 192.0.2.1:7400 --listen 192.0.2.9:7400 --point -80,3,11
-  ipmicra overlay submit net.json 192.0.2.9:7400 example.org --point 12,-5,2
-  ipmicra overlay status net.json 192.0.2.1:7400
+  ipmicra overlay start net.json --listen 192.0.2.1:7400
+  ipmicra overlay join net.json 192.0.2.1:7400 --listen 192.0.2.9:7400
+  ipmicra overlay submit net.json 192.0.2.9:7400 example.org
+  ipmicra overlay search net.json 192.0.2.9:7400 words to find
+  ipmicra overlay status net.json 192.0.2.1:7400 --all
 """

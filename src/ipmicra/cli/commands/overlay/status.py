@@ -1,4 +1,4 @@
-"""`ipmicra overlay status`: what one peer knows."""
+"""`ipmicra overlay status`: what one peer knows, or all of them."""
 
 from __future__ import annotations
 
@@ -6,29 +6,58 @@ import asyncio
 from pathlib import Path
 
 import click
+import msgspec
 from rich.table import Table
 
 from ipmicra.cli import terminal
-from ipmicra.overlay.live.asking import status_of
+from ipmicra.overlay.can.projection import Projection, projected
+from ipmicra.overlay.live.asking import everybody, status_of
 from ipmicra.overlay.live.frames import Seal
 from ipmicra.overlay.live.network_file import read
 from ipmicra.overlay.live.spoken import Status
 
 
+class Told(msgspec.Struct, frozen=True):
+    """The asked peers, and their zones on a plane, to be drawn."""
+
+    peers: list[Status]
+    projection: Projection
+
+
 @click.command()
 @click.argument("network", type=click.Path(path_type=Path, dir_okay=False))
 @click.argument("address")
+@click.option("--all", "of_all", is_flag=True, help="Go from neighbour to neighbour and ask everybody.")
 @terminal.json_option
-def command(network: Path, address: str, as_json: bool) -> None:
-    """Ask a peer for its zones, its neighbours and its sites.
+def command(network: Path, address: str, of_all: bool, as_json: bool) -> None:
+    """Ask a peer for its zones, its neighbours and its sites; or all peers that can be found from there.
+
+    With --json there are also the zones on a plane of the two axes along which the peers differ most.
 
     \b
     Examples:
       ipmicra overlay status net.json 192.0.2.1:7400
-      ipmicra overlay status net.json 192.0.2.1:7400 --json
+      ipmicra overlay status net.json 192.0.2.1:7400 --all
+      ipmicra overlay status net.json 192.0.2.1:7400 --all --json
     """
-    found = asyncio.run(status_of(address, Seal(read(network).secret.encode())))
-    terminal.show(found, as_json, lambda: _table(found))
+    seal = Seal(read(network).secret.encode())
+    if of_all:
+        peers = asyncio.run(everybody(address, seal))
+        cards = [peer.card for peer in peers]
+    else:
+        peers = [asyncio.run(status_of(address, seal))]
+        cards = [peers[0].card, *peers[0].neighbours]
+    told = Told(peers, projected(cards, peers[0].space))
+    terminal.show(told, as_json, lambda: _overview(peers) if of_all else _table(peers[0]))
+
+
+def _overview(peers: list[Status]) -> Table:
+    table = Table("peer", "share of space", "neighbours", "home to", "crawls", "pages", "to fetch")
+    for peer in peers:
+        share = sum(zone.volume for zone in peer.card.zones) / peer.space.volume
+        counts = (len(peer.neighbours), len(peer.homed), len(peer.crawled), peer.pages, peer.pending)
+        table.add_row(peer.card.peer, f"{share:.1%}", *map(str, counts))
+    return table
 
 
 def _table(found: Status) -> Table:
@@ -40,5 +69,9 @@ def _table(found: Status) -> Table:
     table.add_row("neighbours", ", ".join(card.peer for card in found.neighbours) or "none")
     table.add_row("home to", ", ".join(found.homed) or "no site")
     table.add_row("to crawl", ", ".join(found.crawled) or "no site")
+    table.add_row("pages found here", str(found.pages))
+    table.add_row("URLs to fetch", str(found.pending))
+    table.add_row("packages with no copy yet", str(found.packages_uncopied))
     table.add_row("letters lost", str(found.letters_lost))
+    table.add_row("frames refused", str(found.frames_refused))
     return table

@@ -1,0 +1,24 @@
+"""The knobs of a peer of the overlay. What all peers of a network must agree on is in its network file."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from ipmicra.knobs import described
+
+
+class OverlaySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a peer does of its own accord, and how long it tries."""
+
+    follow_links: Annotated[
+        bool, described("Submit sites that crawled pages link to; false: crawl only submitted ones.")
+    ] = True
+    measured_max: Annotated[
+        int, described("Peers that time a site, those that placed it included; more find nearer ones.")
+    ] = 12
+    search_seconds_max: Annotated[
+        float, described("How long a search waits for other peers before it says what is missing.")
+    ] = 3.0
+    searched_at_once_max: Annotated[int, described("Peers that a search asks at the same time.")] = 16

@@ -1,0 +1,37 @@
+"""Zones on a plane: the axes that show most, rectangles that keep their place, depth where there is more."""
+
+from __future__ import annotations
+
+from ipmicra.overlay.can.box import Box
+from ipmicra.overlay.can.messages import Card, PeerId
+from ipmicra.overlay.can.projection import projected
+
+SPACE = Box((-10.0, -10.0, -10.0), (10.0, 10.0, 10.0))
+LOWER, UPPER = SPACE.cut(2, 0.0)
+CARDS = [
+    Card(PeerId("low"), (0.0, 1.0, -5.0), (LOWER,), load=3.0),
+    Card(PeerId("high"), (0.0, -1.0, 5.0), (UPPER,)),
+]
+
+
+def test_the_plane_is_that_of_the_axes_along_which_peers_differ_most() -> None:
+    drawn = projected(CARDS, SPACE)
+    assert drawn.axes == (2, 1)
+    assert [(peer.peer, peer.x, peer.y, peer.load) for peer in drawn.peers] == [
+        ("high", 5.0, -1.0, 0.0),
+        ("low", -5.0, 1.0, 3.0),
+    ]
+
+
+def test_rectangles_on_the_plane_keep_sides_and_share() -> None:
+    drawn = projected(CARDS, SPACE)
+    shapes = {zone.peer: zone for zone in drawn.zones}
+    assert shapes[PeerId("low")].polygon == ((-10.0, -10.0), (0.0, -10.0), (0.0, 10.0), (-10.0, 10.0))
+    assert sum(zone.share for zone in drawn.zones) == 1.0
+    assert {zone.depth for zone in drawn.zones} == {0.5}
+
+
+def test_a_line_and_an_empty_network_are_drawn_too() -> None:
+    line = Box((0.0,), (1.0,))
+    assert projected([Card(PeerId("one"), (0.5,), (line,))], line).axes == (0, 0)
+    assert projected([], SPACE).zones == ()
