@@ -42,7 +42,7 @@ from ipmicra.overlay.live.spoken import (
     Status,
 )
 from ipmicra.search.contract import Request
-from ipmicra.search.fields import site_of
+from ipmicra.search.keys import site_of
 
 if TYPE_CHECKING:
     from ipmicra.overlay.live.household import Household

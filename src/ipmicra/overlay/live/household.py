@@ -191,11 +191,11 @@ class Household:
         if seal:
             await self.crawler.seal()
         waiting = self.crawler.waiting()
-        data = {package.digest: self.crawler.package_bytes(package) for package in waiting}
-        if data:
-            self._note_found(await asyncio.to_thread(self.shelf.put, list(data.values())))
         for package in waiting:
-            if not await self._kept_elsewhere(data[package.digest]):
+            came = self.crawler.package_bytes(package)
+            data = await asyncio.to_thread(self.shelf.whole, came)
+            self._note_found(await asyncio.to_thread(self.shelf.put, [data]))
+            if not await self._kept_elsewhere(data):
                 return
             self.crawler.acknowledge(package)
 

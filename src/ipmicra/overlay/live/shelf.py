@@ -9,13 +9,22 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TypeAlias
 
+from ipmicra.carrier.changes import made_whole, urls_changed
 from ipmicra.carrier.contents import NO_SITE, links_elsewhere, site_about
 from ipmicra.carrier.durable import write_durably
 from ipmicra.carrier.package import Package, digest_of, pack, unpack
-from ipmicra.carrier.record import Measurement, Record
+from ipmicra.carrier.record import (
+    Measurement,
+    PageChanged,
+    PageGone,
+    PageMoved,
+    PageSeen,
+    VisitFailed,
+)
 from ipmicra.crawler.decisions.urls import Normaliser, Site, site_of
 from ipmicra.search.contract import Answer, Request
 from ipmicra.search.intake import FOLDER as INDEX_FOLDER
@@ -27,6 +36,8 @@ _TABLES = """
 CREATE TABLE IF NOT EXISTS about (
     site TEXT NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (site, digest)) WITHOUT ROWID;
 """
+
+Visit: TypeAlias = PageSeen | PageChanged | PageGone | PageMoved | VisitFailed
 
 
 class Shelf:
@@ -44,6 +55,18 @@ class Shelf:
     def close(self) -> None:
         self._index.close()
         self._list.close()
+
+    def whole(self, data: bytes) -> bytes:
+        """The package with every page in it whole: keepers and heirs need not have the ones before."""
+        package = unpack(data)
+        changed = urls_changed([package])
+        if not changed:
+            return data
+        with self._turn:
+            before = [record for site in self._sites_in(package) for record in self._pages_of(site)]
+        before.sort(key=lambda record: record.fetched_at_ms)
+        *_, complete = made_whole([package._replace(records=list(before)), package], changed)
+        return pack(complete.records, package.header.crawler, package.header.sequence)
 
     def put(self, packages: Iterable[bytes]) -> set[Site]:
         """Keep packages, all together; returns the sites they link to. Raises PackageRefused for none."""
@@ -71,18 +94,27 @@ class Shelf:
 
     def documents_of(self, site: str) -> list[bytes]:
         """All that is known of a site's pages, as a package by each crawler that saw them."""
+        newest: dict[tuple[str, str], Visit] = {}
         with self._turn:
-            rows = self._list.execute("SELECT digest FROM about WHERE site = ? ORDER BY digest", (site,))
-            packages = [unpack(self._path(digest).read_bytes()) for (digest,) in rows]
-        newest: dict[tuple[str, str], Record] = {}
-        for package in packages:
-            for record in package.records:
-                if isinstance(record, Measurement) or site_about(record, self._normaliser) != site:
-                    continue
-                known = newest.get((package.header.crawler, record.url))
-                if known is None or isinstance(known, Measurement) or known.visit < record.visit:
-                    newest[package.header.crawler, record.url] = record
+            for package in self._about(site):
+                for record in self._visits_in(package, site):
+                    known = newest.get((package.header.crawler, record.url))
+                    if known is None or known.visit < record.visit:
+                        newest[package.header.crawler, record.url] = record
         return _packed(newest)
+
+    def _about(self, site: str) -> Iterator[Package]:
+        rows = self._list.execute("SELECT digest FROM about WHERE site = ? ORDER BY digest", (site,))
+        for (digest,) in rows.fetchall():
+            yield unpack(self._path(digest).read_bytes())
+
+    def _pages_of(self, site: str) -> list[Visit]:
+        return [record for package in self._about(site) for record in self._visits_in(package, site)]
+
+    def _visits_in(self, package: Package, site: str) -> Iterator[Visit]:
+        for record in package.records:
+            if not isinstance(record, Measurement) and site_about(record, self._normaliser) == site:
+                yield record
 
     def search(self, request: Request) -> Answer:
         with self._turn:
@@ -99,8 +131,8 @@ class Shelf:
         return {site_about(record, self._normaliser) for record in package.records} - {NO_SITE}
 
 
-def _packed(newest: dict[tuple[str, str], Record]) -> list[bytes]:
-    by_crawler: defaultdict[str, list[Record]] = defaultdict(list)
+def _packed(newest: dict[tuple[str, str], Visit]) -> list[bytes]:
+    by_crawler: defaultdict[str, list[Visit]] = defaultdict(list)
     for (crawler, _), record in sorted(newest.items(), key=lambda item: item[0]):
         by_crawler[crawler].append(record)
     return [pack(records, crawler, 0) for crawler, records in by_crawler.items()]
