@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -26,6 +25,7 @@ from ipmicra.overlay.live.asking import submit
 from ipmicra.overlay.live.frames import Seal
 from ipmicra.overlay.live.household import Household
 from ipmicra.overlay.live.node import Node
+from ipmicra.search.contract import Request
 from ipmicra.settings import Settings, load_settings
 from tests.coordinator.running import free_port
 from tests.overlay.network import random_point
@@ -43,6 +43,8 @@ RULES = PeerRules(
     testify_every_s=2.0,
     hand_over=HandOverRule(),
 )
+
+EVERYTHING = Request(text="lang:en", limit=100, per_site=0)
 
 
 def settings_with(web: LoopbackWeb) -> Settings:
@@ -134,12 +136,9 @@ class Village:
 
     def found(self, name: str) -> set[str]:
         """The pages in one peer's index."""
-        ledger = sqlite3.connect(self.folder / name / "index" / "ledger.sqlite", timeout=10)
-        try:
-            rows = ledger.execute("SELECT url FROM pages WHERE content IS NOT NULL").fetchall()
-        finally:
-            ledger.close()
-        return {url for (url,) in rows}
+        household = self.nodes[name].household
+        assert household is not None
+        return {hit.url for hit in household.shelf.search(EVERYTHING).hits}
 
     def found_anywhere(self) -> set[str]:
         return {url for name in self.nodes for url in self.found(name)}

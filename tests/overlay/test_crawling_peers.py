@@ -8,11 +8,9 @@ from pathlib import Path
 
 from ipmicra.overlay.live import asking
 from ipmicra.overlay.live.frames import Seal
-from ipmicra.search.contract import Request
-from tests.overlay.crawling_peers import SECRET, SPACE, Village, village
+from tests.overlay.crawling_peers import EVERYTHING, SECRET, SPACE, Village, village
 
 CORNERS = {"a": (-60.0, -60.0, 0.0), "b": (60.0, 60.0, 0.0), "c": (60.0, -60.0, 0.0)}
-EVERYTHING = Request(text="lang:en", limit=100, per_site=0)
 
 
 def test_peers_crawl_search_leave_and_die_and_no_page_is_lost(tmp_path: Path) -> None:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from ipmicra.overlay.live import asking
 from ipmicra.overlay.live.frames import Seal
-from ipmicra.search.contract import Request
-from tests.overlay.crawling_peers import SECRET, SPACE, village
+from tests.overlay.crawling_peers import EVERYTHING, SECRET, SPACE, village
 
 
 def test_an_unreachable_peer_crawls_answers_and_outlives_its_relay(tmp_path: Path) -> None:
@@ -39,10 +38,9 @@ async def relayed(folder: Path) -> None:
         await living.until(lambda: living.address("hidden") == moved, 20)
         await living.until(lambda: "hidden" in living.nodes[other].peer.table, 20)
         await living.until(lambda: living.crawled() == living.sites, 20)
-        everything = Request(text="lang:en", limit=50, per_site=0)
 
         async def found() -> set[str]:
-            asked = await asking.search(everything, living.address(other), Seal(SECRET))
+            asked = await asking.search(EVERYTHING, living.address(other), Seal(SECRET))
             return {hit.url for hit in asked.answer.hits}
 
         while await found() != living.urls:
