@@ -11,13 +11,16 @@ kept once. A heading or a link's text that is a line of its page's text is the w
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
 
 import msgspec
 
 from ipmicra.carrier.record import PageSeen, Record
 from ipmicra.crawler.extraction.page import Link, Page
 
+_STR_32 = struct.Struct(">BI")  # MessagePack's head of a long string
 _SHARED_MAX = 255  # characters that an address shares with the one before it: a byte
 
 
@@ -72,14 +75,14 @@ def columns_of(records: Sequence[Record]) -> Columns:
     known = 0
     for page in pages:
         new = [link.text for link in page.links if link_at[link] >= known]
-        line_at = _places(page.text, bool(page.headings or new))
+        line_at = _places(page.text) if page.headings or new else {}
         headings.add(line_at, page.headings)
         anchors.add(line_at, new)
         known += len(new)
     shared, rest = _front_coded(list(at))
     return Columns(
         others=[record for record in records if not isinstance(record, PageSeen)],
-        texts=_joined([page.text for page in pages]),
+        texts=_joined_as_encoded([page.text for page in pages]),
         titles=_joined([page.title for page in pages]),
         descriptions=_joined([page.description for page in pages]),
         headings=_joined(headings.explicit),
@@ -126,10 +129,8 @@ def _addresses(page: Page) -> Iterable[str]:
         yield link.url
 
 
-def _places(text: str, wanted: bool) -> dict[str, int]:
-    """The lines of a text -> the number of the last such line; nothing where nobody looks for any."""
-    if not wanted:
-        return {}
+def _places(text: str) -> dict[str, int]:
+    """The lines of a text -> the number of the last such line."""
     lines = text.split("\n")
     return dict(zip(lines, range(len(lines)), strict=True))
 
@@ -147,6 +148,16 @@ def _joined(texts: Sequence[str]) -> str:
     if joined.count("\0") != max(len(texts) - 1, 0):
         return "\0".join(text.replace("\0", "\ufffd") for text in texts)
     return joined
+
+
+def _joined_as_encoded(texts: Sequence[str]) -> str:
+    """As `_joined`, but already as MessagePack has it, which the encoder takes over as it is.
+
+    As one `str` all texts of a package would take two or four bytes a character as soon as one page has a
+    letter that needs them: most of a crawler's memory.
+    """
+    joined = b"\0".join([text.replace("\0", "\ufffd").encode() for text in texts])
+    return cast(str, msgspec.Raw(_STR_32.pack(0xDB, len(joined)) + joined))
 
 
 def _differences(values: Sequence[int]) -> list[int]:
