@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import NewType
 
 import can_ada
@@ -111,9 +112,18 @@ def port_of(site: Site) -> int:
 
 
 def key_of(url: Url) -> UrlKey:
-    """64 bits of BLAKE2b. Among 10 million URLs two share a key with a chance of 3 in a million."""
-    digest = hashlib.blake2b(url.encode(), digest_size=8).digest()
-    return UrlKey(int.from_bytes(digest, "big", signed=True))
+    """64 bits: 8 of the site, so that a site's keys stand together in a table, and 56 of the URL.
+
+    Among 10 million URLs of many sites two share a key with a chance of 3 in a million; if all are of one
+    site, of 7 in ten thousand.
+    """
+    digest = hashlib.blake2b(url.encode(), digest_size=7).digest()
+    return UrlKey(int.from_bytes(_site_byte(site_of(url)) + digest, "big", signed=True))
+
+
+@lru_cache(4_096)
+def _site_byte(site: Site) -> bytes:
+    return hashlib.blake2b(site.encode(), digest_size=1).digest()
 
 
 def _decoded_or_upper(match: re.Match[str]) -> str:

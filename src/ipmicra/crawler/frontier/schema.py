@@ -1,12 +1,12 @@
 """The frontier's tables, and how SQLite is asked to keep them.
 
-Keys are 64-bit hashes: dedupe is one look-up in `known`, which holds nothing else, so that ten million
-URLs are some hundred megabytes of which the busy part stays cached. `queue` holds what is PENDING or
-LEASED, in the order of each site's times, with all that fetching needs: leasing reads neighbours, never
-the whole file. A row is leased while `lease` is the running epoch: a crash leaves only older epochs, so
-every lease of a dead process is pending again without a write. A known key without a queue row is DONE,
-and has a row in `visits`, or was passed on to another process of the crawl. `revisits` waits until a page is
-due, in order of time over all sites.
+Keys are 64-bit hashes that begin with the site's: dedupe is one look-up in `known`, which holds nothing
+else, so that ten million URLs are some hundred megabytes of which the open sites' part stays cached.
+`queue` holds what is PENDING or LEASED, in the order of each site's times, with all that fetching needs:
+leasing reads neighbours, never the whole file. A row is leased while `lease` is the running epoch: a
+crash leaves only older epochs, so every lease of a dead process is pending again without a write. A
+known key without a queue row is DONE, and has a row in `visits`, or was passed on to another process of
+the crawl. `revisits` waits until a page is due, in order of time over all sites.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ipmicra.errors import HostFault
 
-VERSION = 1
+VERSION = 2
 
 TABLES = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value) WITHOUT ROWID;

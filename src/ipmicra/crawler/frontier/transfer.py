@@ -23,7 +23,7 @@ from ipmicra.crawler.measuring import Measured
 from ipmicra.errors import OurFault
 
 ROWS_PER_CHUNK = 2_000
-VERSION = 1
+VERSION = 2
 
 
 class SiteHead(msgspec.Struct, frozen=True, tag="site"):
