@@ -1,12 +1,16 @@
 """How many pages does one core crawl in a second of its time, against Scrapy, Crawlee and wget?
 
 Real documentation trees from Debian packages, one site each, behind nginx on loopback with gzip on; the
-server on one core, the contestant on the other. Everybody crawls the same sites from the same start pages,
-and the server's log must show that everybody fetched every page. Starting a program costs about a second:
-each contestant also crawls a site of one page, and "net" leaves that out for all alike.
+server on one core, the contestant on the other. Everybody crawls the same sites from the same start
+pages, and the server's log must show that everybody fetched every page. Starting a program costs about a
+second: each contestant also crawls a site of one page, and "net" leaves that out for all alike. Two
+processes get both cores, the server's too; of theirs "resident" is the larger one's. With --close the
+server hangs up after every answer: a new connection, and with --tls a handshake, for each page, as if
+each were a site of its own.
 
     python -m benchmarks crawl --pages 5000
     python -m benchmarks crawl --only 'ipmicra crawl' 'wget -r' --tls
+    python -m benchmarks crawl --pages 700 --tls --close
 """
 
 from __future__ import annotations
@@ -20,7 +24,15 @@ from typing import NamedTuple
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.crawl_parts.contests import CONTESTANTS, Command, Cost, Task, fresh_folder, run
+from benchmarks.crawl_parts.contests import (
+    CONTESTANTS,
+    TWO_PROCESSES,
+    Command,
+    Cost,
+    Task,
+    fresh_folder,
+    run,
+)
 from benchmarks.crawl_parts.documentation_sites import START_PAGE, DocumentationSite, documentation_sites
 from benchmarks.crawl_parts.web_server import PORT, TLS_PORT, Served, address_of, serving
 
@@ -48,9 +60,10 @@ def main() -> None:
         work.chmod(0o755)  # nginx's worker is another user
         sites = documentation_sites(wishes.cache, wishes.pages)
         tiny = _tiny_site(work / "tiny")
-        with serving([*sites, tiny], work, SERVER_CORE) as served:
+        with serving([*sites, tiny], work, SERVER_CORE, wishes.close) as served:
             results = [_contest(name, served, work, wishes.tls, console) for name in wishes.only]
-    console.print(_table(results, sum(len(site.pages) for site in sites), wishes.tls))
+    how = f"{'HTTPS' if wishes.tls else 'HTTP'}{', a connection a page' if wishes.close else ''}"
+    console.print(_table(results, sum(len(site.pages) for site in sites), how))
 
 
 def _wishes() -> argparse.Namespace:
@@ -60,6 +73,7 @@ def _wishes() -> argparse.Namespace:
     parser.add_argument("--pages", type=int, default=5000, help="pages in all sites together")
     parser.add_argument("--only", nargs="+", default=list(CONTESTANTS), choices=list(CONTESTANTS))
     parser.add_argument("--tls", action="store_true", help="over HTTPS")
+    parser.add_argument("--close", action="store_true", help="a new connection for each page")
     parser.add_argument("--cache", type=Path, default=data / "documentation-sites")
     return parser.parse_args()
 
@@ -88,7 +102,8 @@ def _contest(name: str, served: Served, work: Path, tls: bool, console: Console)
 
 def _run(command: Command, urls: list[str], served: Served, work: Path, name: str) -> Cost:
     task = Task(urls, _pattern(), fresh_folder(work, name), served.authority)
-    return run(command(task), task, CLIENT_CORE, work / "contestant.log")
+    cores = f"{SERVER_CORE},{CLIENT_CORE}" if name == TWO_PROCESSES else str(CLIENT_CORE)
+    return run(command(task), task, cores, work / "contestant.log")
 
 
 def _last_words(work: Path) -> str:
@@ -100,9 +115,8 @@ def _pattern() -> str:
     return rf"^https?://127\.0\.1\.[0-9]+:({PORT}|{TLS_PORT})/[^?#]*\.html$"
 
 
-def _table(results: list[Result], pages: int, tls: bool) -> Table:
-    transport = "HTTPS" if tls else "HTTP"
-    table = Table(title=f"{pages} pages over {transport}; server on core 0, contestant on core 1")
+def _table(results: list[Result], pages: int, how: str) -> Table:
+    table = Table(title=f"{pages} pages over {how}; server on core 0, contestant on core 1")
     for column in (
         "contestant",
         "net pages/CPU-s",

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,7 +38,7 @@ class Cost(NamedTuple):
 Command = Callable[[Task], list[str]]
 
 
-def ipmicra(task: Task) -> list[str]:
+def ipmicra(task: Task, processes: int = 1) -> list[str]:
     """The whole pipeline: durable frontier, politeness clocks, extraction, packages."""
     sites = sorted({url.split("/")[2] for url in task.start_urls})
     grants = "\n".join(
@@ -51,8 +52,20 @@ def ipmicra(task: Task) -> list[str]:
         f'[crawler]\ncontact = "benchmark@example.org"\n{grants}\n'
     )
     program = [sys.executable, "-m", "ipmicra", "--settings", str(settings), "crawl", "--json"]
-    scope = ["--name", "benchmark", "--scope", "pattern", "--pattern", task.pattern]
+    scope = [
+        "--processes",
+        str(processes),
+        "--name",
+        "benchmark",
+        "--scope",
+        "pattern",
+        "--pattern",
+        task.pattern,
+    ]
     return [*program, *scope, *task.start_urls]
+
+
+TWO_PROCESSES = "ipmicra crawl, two processes"
 
 
 def _program(module: str, way: str) -> Command:
@@ -74,6 +87,7 @@ def wget(task: Task) -> list[str]:
 
 CONTESTANTS: dict[str, Command] = {
     "ipmicra crawl": ipmicra,
+    TWO_PROCESSES: partial(ipmicra, processes=2),
     "Scrapy, our parser, aiohttp handler": _program("scrapy_spiders", "our-parser-aiohttp"),
     "Scrapy, our parser": _program("scrapy_spiders", "our-parser"),
     "Scrapy, tuned, lxml": _program("scrapy_spiders", "lxml"),
@@ -84,8 +98,8 @@ CONTESTANTS: dict[str, Command] = {
 }
 
 
-def run(command: list[str], task: Task, core: int, log: Path) -> Cost:
-    """Run on one core until it ends."""
+def run(command: list[str], task: Task, cores: str, log: Path) -> Cost:
+    """Run on the cores, as taskset names them, until it ends."""
     environment = {
         **os.environ,
         "PYTHONPATH": str(REPOSITORY),
@@ -94,7 +108,7 @@ def run(command: list[str], task: Task, core: int, log: Path) -> Cost:
     }
     started_at = time.monotonic()
     with log.open("wb") as output:
-        pinned = ["taskset", "-c", str(core), *command]
+        pinned = ["taskset", "-c", cores, *command]
         process = subprocess.Popen(
             pinned, cwd=task.folder, env=environment, stdout=output, stderr=subprocess.STDOUT
         )

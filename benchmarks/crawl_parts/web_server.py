@@ -41,6 +41,7 @@ http {{
     uwsgi_temp_path {folder}/uwsgi;
     scgi_temp_path {folder}/scgi;
     keepalive_requests 1000000;
+    keepalive_timeout {keep_alive_seconds};
     gzip on;
     gzip_static on;
     ssl_certificate {folder}/server.pem;
@@ -87,7 +88,9 @@ def address_of(position: int) -> str:
 
 
 @contextlib.contextmanager
-def serving(sites: list[DocumentationSite], folder: Path, core: int) -> Iterator[Served]:
+def serving(
+    sites: list[DocumentationSite], folder: Path, core: int, hang_up: bool = False
+) -> Iterator[Served]:
     program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
     if program is None:
         raise HostFault("this benchmark needs nginx: apt-get install nginx-light")
@@ -100,7 +103,10 @@ def serving(sites: list[DocumentationSite], folder: Path, core: int) -> Iterator
         for address, site in zip(addresses, sites, strict=True)
     )
     configuration = folder / "nginx.conf"
-    configuration.write_text(CONFIGURATION.format(folder=folder, servers=servers))
+    keep_alive_seconds = 0 if hang_up else 75
+    configuration.write_text(
+        CONFIGURATION.format(folder=folder, servers=servers, keep_alive_seconds=keep_alive_seconds)
+    )
     command = [
         "taskset",
         "-c",
