@@ -87,10 +87,15 @@ def joined(address: str, href: str) -> str:
     if len(href) > URL_CHARACTERS_MAX:
         return ""
     try:
-        url = (can_ada.parse(address) + href.partition("#")[0]).href
+        url = (_parsed(address) + href.partition("#")[0]).href
     except ValueError:
         return ""
     return url if url.startswith(("http://", "https://")) and len(url) <= URL_CHARACTERS_MAX else ""
+
+
+@lru_cache(64)  # all links of a page are joined to one or two addresses
+def _parsed(address: str) -> can_ada.URL:
+    return can_ada.parse(address)
 
 
 def _text(anchor: Element) -> str:
