@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ipmicra.coordinator import hosts
+from ipmicra.coordinator import events, hosts
 from ipmicra.web.hours import hours_of, week
 from tests.web.scene import Scene
 
@@ -45,9 +45,11 @@ def test_contact_address_and_buttons_are_for_operators(scene: Scene) -> None:
     with scene.database.begin() as connection:
         hosts.register(connection, "oslo", "token", scene.now_s, 60, "owner@example.org")
         hosts.enrol(connection, "token", b"k" * 32, "192.0.2.77", scene.now_s)
+        events.note(connection, "host-enrolled", "oslo", "from 192.0.2.77", scene.now_s)
     for page in ("/hosts", "/hosts/oslo", "/", "/packages", "/errors"):
         text = scene.get(page).text
         assert "owner@example.org" not in text
+        assert "192.0.2.77" not in text
         assert "<form" not in text.replace('<form class="finder"', "")
     scene.sign_in()
     page = scene.get("/hosts/oslo").text

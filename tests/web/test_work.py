@@ -53,11 +53,22 @@ def test_errors_are_told_by_kind_with_examples_and_advice(scene: Scene) -> None:
     page = scene.get("/errors").text
     assert "Sites that nobody could reach" in page
     assert 'href="/explain?url=https://gone.example"' in page
-    assert "tried again by itself" in page
-    assert kinds(scene) == {"site-unreachable": 1}
+    assert "tried again by themselves" in page
     with scene.database.read() as connection:
         found = {trouble.what for trouble in troubles(connection, scene.now_s)}
     assert found == {"no such name", "nobody who was asked got an answer"}
+
+
+def test_one_reason_is_one_kind_whatever_the_names_in_it(scene: Scene) -> None:
+    names = [f"https://a{number}.example" for number in range(7)]
+    scene.names |= {name: f"{name.removeprefix('https://')} has no address" for name in names}
+    scene.join("lima")
+    scene.submit(*(f"{name}/" for name in names))
+    scene.play()
+    with scene.database.read() as connection:
+        (trouble,) = troubles(connection, scene.now_s)
+    assert (trouble.what, trouble.count) == ("the name has no address", 7)
+    assert len(trouble.examples) == 5
 
 
 def test_each_kind_of_trouble_is_seen(scene: Scene) -> None:

@@ -6,6 +6,7 @@ Law: reads rows. A kind is shown only while it is true, with the latest examples
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from urllib.parse import urlsplit
 
 import msgspec
 from sqlalchemy import ColumnElement, Connection, Table, func, select
@@ -26,6 +27,7 @@ KINDS_MAX = 20  # of one family
 DAY_S = 86_400.0
 STUCK_SECONDS = 600.0
 ORDERS_LOOKED_AT = 2_000
+SITES_LOOKED_AT = 20_000
 
 
 class Trouble(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,18 +57,28 @@ def troubles(connection: Connection, now_s: float) -> list[Trouble]:
 
 
 def _unreachable_sites(connection: Connection, _: float) -> Iterator[Trouble]:
+    """By the reason that was noted, whatever the site's name in it."""
     rows = site_rows.c
-    for note, count in _by_text(connection, rows.note, rows.state == SiteState.UNREACHABLE):
-        which = (rows.state == SiteState.UNREACHABLE) & (rows.note == note)
+    query = select(rows.name, rows.note).where(rows.state == SiteState.UNREACHABLE)
+    latest = connection.execute(query.order_by(rows.delegated_s.desc()).limit(SITES_LOOKED_AT))
+    by_reason: dict[str, list[str]] = {}
+    for name, note in latest:
+        by_reason.setdefault(_without_name(note, name), []).append(name)
+    for reason, names in list(by_reason.items())[:KINDS_MAX]:
         yield Trouble(
             kind="site-unreachable",
             whose="the site's",
-            what=note or "nobody got an answer",
-            advice="It is tried again by itself after coordinator.retry_seconds. A name that does not exist "
-            "may be mistyped where it was linked.",
-            count=count,
-            examples=_examples(connection, rows.name, which),
+            what=reason or "nobody got an answer",
+            advice="They are tried again by themselves after coordinator.retry_seconds. A name that does "
+            "not exist may be mistyped where it was linked.",
+            count=len(names),
+            examples=names[:EXAMPLES_MAX],
         )
+
+
+def _without_name(note: str, site: str) -> str:
+    name = urlsplit(site).hostname or site
+    return note.replace(name, "the name")
 
 
 def _waiting_sites(connection: Connection, now_s: float) -> Iterator[Trouble]:

@@ -119,7 +119,7 @@ def _path(path: Sequence[SubnetSeen]) -> h.Node:
             h.li(".node")[
                 _subnet_link(step.range),
                 " ",
-                step.organisation,
+                step.organisation or ("the whole Internet" if step is path[0] else ""),
                 " ",
                 h.span(".quiet.small")[country_name(step.country)] if step.country else None,
             ]

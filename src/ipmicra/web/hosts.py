@@ -27,10 +27,11 @@ from ipmicra.web.gate import Gate, HttpRequest, Visit
 from ipmicra.web.hours import hours_of, week
 from ipmicra.web.navigation import page
 from ipmicra.web.packages import parcels_table
-from ipmicra.web.parts import Column, facts, panel, table, tag
+from ipmicra.web.parts import Column, behind, facts, panel, table, tag
 
 SITES_SHOWN = 100
 FRESH_SECONDS = 3
+UNFOLDED_MAX = 8
 
 
 class HostSeen(NamedTuple):
@@ -125,7 +126,7 @@ def host_page(seen: HostSeen, visit: Visit, now_s: float) -> Response[str]:
         _actions(host, visit) if visit.signed_in else None,
         h.div(".grid")[_about(seen, visit, now_s), _hours_panel(host), _limits(host)],
         panel(f"Sites ({words.number(host.sites)})", _sites(seen)),
-        panel("Packages", parcels_table(seen.parcels, now_s)),
+        panel("Packages", parcels_table(seen.parcels[:UNFOLDED_MAX], now_s)),
     ]
     return page(host.name, body, here="/hosts", scripts=("htmx.min.js",))
 
@@ -201,7 +202,8 @@ def _sites(seen: HostSeen) -> h.Node:
     ]
     more = seen.standing.sites - len(rows)
     note = h.p(".quiet.small")[f"and {more:,} more"] if more > 0 else None
-    return [table(("site", "subnet", "state"), rows, empty="It has no sites yet."), note]
+    shown = table(("site", "subnet", "state"), rows, empty="It has no sites yet.")
+    return behind("All of them", [shown, note]) if len(rows) > UNFOLDED_MAX else shown
 
 
 def _actions(host: HostStanding, visit: Visit) -> h.Node:

@@ -15,6 +15,7 @@ from ipmicra.web.navigation import page
 from ipmicra.web.parts import Column, Figure, behind, figures, panel, table
 from ipmicra.web.sampling import Point, Sample
 
+EVENTS_SHOWN = 8
 ROWS_MAX = 30  # of the table behind the curves
 SCRIPTS = ("uplot.min.js", "live.js")
 
@@ -24,12 +25,19 @@ def overview_figures(sample: Sample) -> list[Figure]:
     now, near, point = sample.figures, sample.nearness, sample.point
     share = near.savings.saved_share
     saved = (
-        "nothing to compare yet" if share is None else f"{words.percent(share)} of what hashing costs"
+        "nothing to compare yet"
+        if share is None
+        else f"{words.percent(share)} of what hashing would have cost"
     )
     return [
         Figure("pages", "Pages", words.number(point.pages), _home(now)),
         Figure("sites", "Sites", words.number(now.delegated), f"of {words.number(now.sites)} known"),
-        Figure("subnets", "Subnets delegated", words.number(near.subnets)),
+        Figure(
+            "subnets",
+            "Subnets delegated",
+            words.number(near.subnets),
+            "the smallest known around each site",
+        ),
         Figure(
             "crawlers",
             "Crawlers",
@@ -48,7 +56,12 @@ def overview_figures(sample: Sample) -> list[Figure]:
             words.number(near.probes_per_delegation, 2),
             f"{words.plural(near.probes, 'probe')} in all",
         ),
-        Figure("unprobed", "Delegated without a probe", words.percent(near.share_without_probe)),
+        Figure(
+            "unprobed",
+            "Delegated without a probe",
+            words.percent(near.share_without_probe),
+            f"{words.number(near.sites - near.probed_sites)} of {words.plural(near.sites, 'site')}",
+        ),
         Figure(
             "saved",
             "Bytes × ms saved",
@@ -99,8 +112,8 @@ def _curve(title: str, key: str, place: int, history: Sequence[Point]) -> h.Elem
 
 def _events(events: Sequence[Happened], now_s: float) -> h.Element:
     rows = [
-        (words.ago(event.at_s, now_s), event.kind.replace("-", " "), _subject(event), event.detail)
-        for event in events
+        (words.ago(event.at_s, now_s), event.kind.replace("-", " "), _subject(event), _detail(event))
+        for event in events[:EVENTS_SHOWN]
     ]
     heads = ("when", "what", "whom", "detail")
     return panel("What happened last", table(heads, rows, empty="Nothing has happened yet."))
@@ -109,3 +122,8 @@ def _events(events: Sequence[Happened], now_s: float) -> h.Element:
 def _subject(event: Happened) -> h.Node:
     is_host = event.kind.startswith(("host-", "crawler-", "lease-"))
     return h.a(href=f"/hosts/{event.subject}")[event.subject] if is_host else event.subject
+
+
+def _detail(event: Happened) -> str:
+    """The address that a host enrolled from is nobody's business here."""
+    return "" if event.kind == "host-enrolled" else event.detail

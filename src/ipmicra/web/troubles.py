@@ -10,7 +10,7 @@ from ipmicra.coordinator.service.rooms import Rooms
 from ipmicra.coordinator.troubles import Trouble, troubles
 from ipmicra.web import words
 from ipmicra.web.navigation import page
-from ipmicra.web.parts import notice, tag
+from ipmicra.web.parts import Column, notice, table, tag
 
 _TITLES = {
     "site-unreachable": "Sites that nobody could reach",
@@ -38,26 +38,27 @@ def _troubles(rooms: Rooms) -> list[Trouble]:
 
 
 def errors_page(found: list[Trouble]) -> Response[str]:
+    by_kind: dict[str, list[Trouble]] = {}
+    for trouble in found:
+        by_kind.setdefault(trouble.kind, []).append(trouble)
     body = [
         h.h1["What goes wrong"],
         h.p(".lead")["By kind: how often, whose it is to mend, and what to do about it."],
-        [_trouble(trouble) for trouble in found] or notice("Nothing goes wrong at the moment."),
+        [_kind(kind, troubles) for kind, troubles in by_kind.items()]
+        or notice("Nothing goes wrong at the moment."),
     ]
     return page("Errors", body, here="/errors")
 
 
-def _trouble(trouble: Trouble) -> h.Element:
+def _kind(kind: str, found: list[Trouble]) -> h.Element:
+    first = found[0]
+    rows: list[tuple[h.Node, ...]] = [
+        (trouble.what, words.number(trouble.count), _examples(trouble)) for trouble in found
+    ]
     return h.section(".panel")[
-        h.h2[_TITLES[trouble.kind]],
-        h.p[
-            h.strong[words.number(trouble.count)],
-            " × ",
-            trouble.what,
-            " ",
-            tag(f"{trouble.whose} to mend", _MEANINGS.get(trouble.whose, "")),
-        ],
-        h.p[trouble.advice],
-        h.p(".quiet.small")["Such as: ", _examples(trouble)] if trouble.examples else None,
+        h.h2[_TITLES[kind], " ", tag(f"{first.whose} to mend", _MEANINGS.get(first.whose, ""))],
+        h.p[first.advice],
+        table(("what", Column("how often", True), "such as"), rows),
     ]
 
 
@@ -67,4 +68,4 @@ def _examples(trouble: Trouble) -> h.Node:
         is_site = trouble.kind.startswith("site-")
         address = f"/explain?url={name}" if is_site else f"/hosts/{name}"
         shown += [", " if shown else "", h.a(href=address)[name]]
-    return shown
+    return h.span[shown]
