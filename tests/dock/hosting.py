@@ -15,6 +15,7 @@ import msgspec
 from click.testing import CliRunner, Result
 
 from ipmicra.cli.main import program
+from ipmicra.dock.code.dispatched import Dispatched
 from ipmicra.dock.ledger import Ledger
 from ipmicra.dock.life import Life
 from ipmicra.dock.sandbox.code import Code
@@ -49,11 +50,13 @@ async def living(
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     reload: Callable[[], Settings] | None = None,
     code: Code | None = None,
+    dispatched: Callable[[Ledger], Dispatched] | None = None,
 ) -> AsyncIterator[tuple[Life, asyncio.Task[object]]]:
     """A host in this process, until the scene is over."""
     ledger = Ledger(folder / "host")
     try:
-        life = Life(folder / "host", settings, ledger, Random(1), clock, reload, code)
+        sent = None if dispatched is None else dispatched(ledger)
+        life = Life(folder / "host", settings, ledger, Random(1), clock, reload, code, sent)
         task = asyncio.create_task(life.run())
         try:
             yield life, task

@@ -8,7 +8,7 @@
 | release   | stopped at once, state exported and sent, then forgotten                         |
 | pause     | remembered until resume                                                          |
 | retire    | all sites released, all packages sent, then the host ends                        |
-| upgrade   | refused: the owner installs programs here                                        |
+| upgrade   | fetched, verified and tried; refused where the owner runs his own code only      |
 
 Law: whatever is half done when the process dies is done again when the order is offered again, with the
 same end. An order is reported only when its effect is durable.
@@ -17,7 +17,7 @@ same end. An order is reported only when its effect is durable.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from ipmicra.crawler.decisions.urls import Site
 from ipmicra.dock.ledger import HeldSite, Ledger
@@ -38,7 +38,7 @@ from ipmicra.dock.protocol import (
 )
 from ipmicra.dock.soundings import Soundings
 from ipmicra.dock.tenant import Tenant
-from ipmicra.errors import Fault
+from ipmicra.errors import Fault, HostFault
 
 
 class OrderBook:
@@ -51,10 +51,12 @@ class OrderBook:
         line: Line,
         meter: Meter,
         reason_to_rest: Callable[[], str | None],
+        upgrade: Callable[[str], Awaitable[str]] | None = None,
     ) -> None:
         self.reportable = asyncio.Event()
         self._ledger, self._crawler = ledger, crawler
         self._line, self._reason_to_rest = line, reason_to_rest
+        self._upgrade = upgrade
         self._under_way: set[int] = set()
         self._soundings = Soundings(lambda: crawler.settings, meter, crawler.passive, reason_to_rest)
 
@@ -98,9 +100,18 @@ class OrderBook:
                 await self._retire(order.number, reason)
                 return None
             case Upgrade(version=version):
-                detail = f"no upgrade to {version}: programs are installed by this host's owner"
-                return OrderDone(number=order.number, done=False, detail=detail)
+                refusal = await self._upgraded(version)
+                return OrderDone(number=order.number, done=not refusal, detail=refusal)
         return OrderDone(number=order.number)
+
+    async def _upgraded(self, version: str) -> str:
+        """Why not; empty where the version is being tried."""
+        if self._upgrade is None:
+            return f"no upgrade to {version}: programs are installed by this host's owner"
+        try:
+            return await self._upgrade(version)
+        except HostFault as fault:  # the coordinator is away, or gives half a file
+            raise LineDown(str(fault)) from fault
 
     # --- probes -------------------------------------------------------------------------------------
 

@@ -22,13 +22,14 @@ from typing import TypeVar
 from ipmicra import __version__
 from ipmicra.crawler.decisions.urls import Site
 from ipmicra.dock import folder as folders
+from ipmicra.dock.code.dispatched import Dispatched
 from ipmicra.dock.crawling import Crawler
 from ipmicra.dock.delivering import deliver
 from ipmicra.dock.doing import OrderBook
 from ipmicra.dock.identity import read_key
 from ipmicra.dock.ledger import Ledger
 from ipmicra.dock.line import Backoff, Dismissed, Line, LineDown, Refused
-from ipmicra.dock.protocol import Heartbeat, OrderDone, Orders
+from ipmicra.dock.protocol import CodeReport, Heartbeat, OrderDone, Orders
 from ipmicra.dock.resting import DRAIN_SECONDS
 from ipmicra.dock.rules import Rules
 from ipmicra.dock.sandbox.code import Code
@@ -67,17 +68,23 @@ class Life:
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         reload: Callable[[], Settings] | None = None,
         code: Code | None = None,
+        dispatched: Dispatched | None = None,
     ) -> None:
-        """With `code` the crawler runs in a sandbox; without, in this process."""
+        """With `code` the crawler runs in a sandbox; without, in this process.
+
+        With `dispatched` the coordinator may send other code for the sandbox.
+        """
         self._folder, self._ledger, self._dice = folder, ledger, dice
         self._rules = Rules(folder, settings, ledger, clock, reload)
         self._meter = meter = self._rules.meter
         member, key = folders.membership(ledger), read_key(folder)
         source = settings.fetching.source_address
         self._line = line = Line(member.coordinator, member.host, key, ledger, meter, source)
+        self._dispatched = dispatched
         self._crawler = self._tenant(member.host, code)
         rest = self._rules.reason_to_begin_nothing
-        self._orders = OrderBook(ledger, self._crawler, line, meter, rest)
+        upgrade = None if dispatched is None else dispatched.upgrade
+        self._orders = OrderBook(ledger, self._crawler, line, meter, rest, upgrade)
         self._heartbeat_seconds = HEARTBEAT_SECONDS_MAX
         self._ending: Ending | None = None
         self._over = asyncio.Event()
@@ -88,9 +95,14 @@ class Life:
         rules, meter, ledger = self._rules, self._meter, self._ledger
         if code is None:
             return Crawler(self._folder / STATE_FOLDER, name, rules.settings, meter)
-        return SandboxedCrawler(
+        if self._dispatched is not None:
+            code = self._dispatched.code()
+        crawler = SandboxedCrawler(
             self._folder, name, rules.settings, meter, code, rules.reason_to_rest, ledger.note
         )
+        if self._dispatched is not None:
+            self._dispatched.attach(crawler)
+        return crawler
 
     def stop(self, ending: Ending = Ending.STOPPED) -> None:
         """End the life: what is under way is given a moment, everything is kept."""
@@ -114,6 +126,8 @@ class Life:
     async def _live(self) -> None:
         await self._remember()
         loops = [self._hear, self._report, self._deliver, self._work]
+        if self._dispatched is not None:
+            loops.append(self._dispatched.watch)
         try:
             async with self._line, asyncio.TaskGroup() as group:
                 tasks = [group.create_task(loop()) for loop in loops]
@@ -230,6 +244,7 @@ class Life:
             own_sites=host.own_sites,
             rules=in_words(host),
             version=__version__,
+            code=CodeReport() if self._dispatched is None else self._dispatched.report(),
         )
 
     # --- deliver ------------------------------------------------------------------------------------

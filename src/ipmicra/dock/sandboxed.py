@@ -64,6 +64,7 @@ class SandboxedCrawler:
         self.settings, self.held, self.code = settings, HeldSites(), code
         self.passive = PassiveRoundTrips(settings.probing)
         self.news = News()
+        self.heard_at, self.ends, self.last_end = 0.0, 0, ""
         self._folder, self._name, self._meter = folder, name, meter
         self._state = folder / STATE_FOLDER
         self._state.mkdir(parents=True, exist_ok=True)
@@ -147,6 +148,7 @@ class SandboxedCrawler:
             if self._berth is not None:
                 ended, self._berth = self._berth, None
                 await ended.close()
+                self.ends, self.last_end = self.ends + 1, ended.ended_why
                 self._remarks.add(ended.ended_why)
                 await asyncio.sleep(self._pause())
             berth = Berth(self._plan(), self._shore())
@@ -191,6 +193,7 @@ class SandboxedCrawler:
         )
 
     def _hear(self, news: News) -> None:
+        self.heard_at = time.monotonic()
         self._meter.round_trips.tell(news.measured)
         if self.settings.probing.by_answers:
             self._learn(news.measured)

@@ -104,10 +104,17 @@ def unpack(data: bytes, folder: Path, caps: Caps = ORDINARY_CAPS) -> Manifest:
             target = folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
+        _let_everybody_read(folder)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     return manifest
+
+
+def _let_everybody_read(folder: Path) -> None:
+    """Whatever the owner's habit: the sandbox reads it as nobody."""
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
 
 
 def read(data: bytes, caps: Caps = ORDINARY_CAPS) -> tuple[Manifest, dict[str, bytes]]:

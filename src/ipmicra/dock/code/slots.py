@@ -88,6 +88,10 @@ class Slots:
         if self.state.trial is not None:
             self._keep(tries=self.state.tries + 1)
             return self._running(self.state.trial)
+        return self.running()
+
+    def running(self) -> Running | None:
+        """The good code, which is no trial."""
         return None if self.state.good is None else self._running(self.state.good)
 
     def healthy(self) -> None:

@@ -1,0 +1,166 @@
+"""Code that travels: upgrades in place under load, and code that crashes, hangs or does nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ipmicra.coordinator.bundles.contents import contents
+from ipmicra.dock.code.bundle import packed
+from ipmicra.dock.code.dispatched import Dispatched
+from ipmicra.dock.code.health import TrialRules
+from ipmicra.dock.ledger import Ledger
+from ipmicra.dock.protocol import CodeReport, Upgrade
+from ipmicra.dock.sandbox.code import PROGRAM, own_code
+from tests.crawler.local_site import Answer, LocalSite, html
+from tests.dock.code.publishing import NOW, Publisher, publishing
+from tests.dock.hosting import host_settings, join, living
+from tests.dock.scripted_coordinator import ScriptedCoordinator
+from tests.dock.test_life import take
+
+UPGRADES = int(os.environ.get("IPMICRA_UPGRADES", "4"))
+PAGES = 60 * UPGRADES
+PATIENT, IMPATIENT = TrialRules(), TrialRules(answer_s_max=3.0, work_s_max=5.0)
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120 + 20 * UPGRADES)]
+
+
+@pytest.fixture
+def publisher(tmp_path: Path) -> Iterator[Publisher]:
+    with publishing(tmp_path / "operator") as running:
+        yield running
+
+
+def real_bundle(version: str) -> bytes:
+    made = contents(PROGRAM)
+    files = {**made.files, "mark.py": f"VERSION = {version!r}\n".encode()}
+    return packed(version, PROGRAM, files, made.packages)
+
+
+def broken_bundle(version: str, source: str) -> bytes:
+    return packed(version, "broken", {"broken.py": source.encode()})
+
+
+def release(publisher: Publisher, bundle: bytes) -> None:
+    publisher.repository.sign(bundle, publisher.keys, NOW)
+
+
+def dispatching(
+    publisher: Publisher, folder: Path, rules: TrialRules = PATIENT
+) -> Callable[[Ledger], Dispatched]:
+    return lambda ledger: Dispatched(
+        folder / "host" / "code", publisher.host("host-trust"), own_code(), ledger.note, rules
+    )
+
+
+def web(pages: int, seconds: float = 0.0) -> dict[str, Answer]:
+    """A front page that links to all others."""
+    others = [f"/{number}" for number in range(1, pages)]
+    linked = {"/": html(*others)} | {path: html(title=f"page {path}") for path in others}
+    return {path: answer._replace(seconds=seconds) for path, answer in linked.items()}
+
+
+def code(home: ScriptedCoordinator) -> CodeReport:
+    return home.heartbeats[-1].code if home.heartbeats else CodeReport()
+
+
+def test_upgrades_under_load_lose_no_page_and_fetch_none_twice(
+    tmp_path: Path, publisher: Publisher
+) -> None:
+    async def story() -> None:
+        site_pages = web(PAGES, seconds=0.08)
+        site = LocalSite(site_pages)
+        async with ScriptedCoordinator().serving() as home, site.serving():
+            home.lease_s = 2.0  # so that heartbeats come twice a second
+            await join(home, tmp_path)
+            home.give(take(site, f"{site.address}/"))
+            settings = host_settings(tmp_path)
+            async with living(
+                tmp_path, settings, code=own_code(), dispatched=dispatching(publisher, tmp_path)
+            ):
+                await home.until(lambda: len(home.pages()) > 5)
+                for number in range(1, UPGRADES + 1):
+                    version = f"9.{number}"
+                    release(publisher, real_bundle(version))
+                    order = home.give(Upgrade(version=version))
+                    await home.until(lambda order=order: order in home.done, 60)  # type: ignore[misc]
+                    assert home.done[order].done, home.done[order]
+                    await home.until(lambda version=version: code(home).version == version, 60)  # type: ignore[misc]
+                await home.until(lambda: len(set(home.pages())) == PAGES, 120)
+            fetched = [asked for asked in site.paths() if asked in site_pages]
+            assert sorted(home.pages()) == sorted(set(home.pages())), "none came home twice"
+            assert sorted(fetched) == sorted(set(fetched)), "none was fetched twice"
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("raise SystemExit(3)", "ended by itself"),
+        ("while True: pass", "answer"),
+    ],
+)
+def test_code_that_crashes_or_hangs_is_rolled_back_and_the_work_goes_on(
+    tmp_path: Path, publisher: Publisher, source: str, reason: str
+) -> None:
+    async def story() -> None:
+        site = LocalSite(web(40))
+        async with ScriptedCoordinator().serving() as home, site.serving():
+            home.lease_s = 2.0
+            await join(home, tmp_path)
+            settings = host_settings(tmp_path)
+            async with living(
+                tmp_path,
+                settings,
+                code=own_code(),
+                dispatched=dispatching(publisher, tmp_path, IMPATIENT),
+            ):
+                release(publisher, broken_bundle("9.1", source))
+                home.give(Upgrade(version="9.1"))
+                await home.until(lambda: dict(code(home).refused).get("9.1"), 80)
+                assert reason in dict(code(home).refused)["9.1"]
+                home.give(take(site, f"{site.address}/"))
+                await home.until(lambda: len(set(home.pages())) == 40, 60)
+                again = home.give(Upgrade(version="9.1"))
+                await home.until(lambda: again in home.done)
+                assert "was tried and failed" in home.done[again].detail
+
+    asyncio.run(story())
+
+
+def test_code_that_is_not_signed_for_is_refused_and_nothing_stops(
+    tmp_path: Path, publisher: Publisher
+) -> None:
+    async def story() -> None:
+        async with ScriptedCoordinator().serving() as home:
+            home.lease_s = 2.0
+            await join(home, tmp_path)
+            settings = host_settings(tmp_path)
+            async with living(
+                tmp_path, settings, code=own_code(), dispatched=dispatching(publisher, tmp_path)
+            ):
+                order = home.give(Upgrade(version="6.6"))
+                await home.until(lambda: order in home.done)
+                assert not home.done[order].done
+                assert "not among the signed" in home.done[order].detail
+                await home.until(lambda: "6.6" in dict(code(home).refused))
+
+    asyncio.run(story())
+
+
+def test_a_host_whose_owner_runs_his_own_code_takes_no_other(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with ScriptedCoordinator().serving() as home:
+            await join(home, tmp_path)
+            async with living(tmp_path, host_settings(tmp_path)):
+                order = home.give(Upgrade(version="9.1"))
+                await home.until(lambda: order in home.done)
+                assert "installed by this host's owner" in home.done[order].detail
+                assert not code(home).takes_bundles
+
+    asyncio.run(story())
