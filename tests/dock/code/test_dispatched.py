@@ -24,7 +24,8 @@ from tests.dock.test_life import take
 
 UPGRADES = int(os.environ.get("IPMICRA_UPGRADES", "4"))
 PAGES = 60 * UPGRADES
-PATIENT, IMPATIENT = TrialRules(), TrialRules(answer_s_max=3.0, work_s_max=5.0)
+PATIENT = TrialRules(answer_s_max=30.0, work_s_max=15.0)
+IMPATIENT = TrialRules(answer_s_max=3.0, work_s_max=5.0)
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120 + 20 * UPGRADES)]
 
