@@ -42,7 +42,7 @@ BRIEF_FILE = "brief.json"  # in the host's folder
 ASK_SECONDS_MAX = 60.0
 ASK_AT_REST_SECONDS_MAX = 20.0  # so long, once, code runs while its host rests: to let a site go, say
 STOP_SECONDS_MAX = 2.0  # beyond the grace; then the code is ended
-CHANGE_GRACE_SECONDS = 3.0
+CHANGE_GRACE_SECONDS = 30.0  # there is no hurry, and what is broken off is fetched again
 TRIES = 3  # of an order, each with the code started anew
 PAUSE_SECONDS_FIRST, PAUSE_SECONDS_MAX = 0.5, 60.0
 FILE_BYTES_MAX = 256 << 20
@@ -208,8 +208,8 @@ class SandboxedCrawler:
     async def change_code(self, code: Code) -> None:
         """Run other code on the same state from now on: what works is stopped well, and begun anew."""
         was_working = self.is_working
-        await self.stop(CHANGE_GRACE_SECONDS)
-        async with self._berthing:
+        async with self._berthing:  # whoever starts meanwhile waits for the new code
+            await self.stop(CHANGE_GRACE_SECONDS)
             ended, self._berth, self.code = self._berth, None, code
             if ended is not None:
                 await ended.close()

@@ -16,14 +16,14 @@ from ipmicra.dock.code.health import TrialRules
 from ipmicra.dock.ledger import Ledger
 from ipmicra.dock.protocol import CodeReport, Upgrade
 from ipmicra.dock.sandbox.code import PROGRAM, own_code
-from tests.crawler.local_site import Answer, LocalSite, html
+from tests.crawler.local_site import Answer, Asked, LocalSite, html
 from tests.dock.code.publishing import NOW, Publisher, publishing
 from tests.dock.hosting import host_settings, join, living
 from tests.dock.scripted_coordinator import ScriptedCoordinator
 from tests.dock.test_life import take
 
 UPGRADES = int(os.environ.get("IPMICRA_UPGRADES", "4"))
-PAGES = 60 * UPGRADES
+WIDTH = 100  # pages that can be fetched at any time
 PATIENT = TrialRules(answer_s_max=30.0, work_s_max=15.0)
 IMPATIENT = TrialRules(answer_s_max=3.0, work_s_max=5.0)
 
@@ -69,34 +69,63 @@ def code(home: ScriptedCoordinator) -> CodeReport:
     return home.heartbeats[-1].code if home.heartbeats else CodeReport()
 
 
+class Busy:
+    """A site that has another page to each one that is fetched, until it is told that it is enough."""
+
+    def __init__(self) -> None:
+        self.enough = False
+
+    def __call__(self, asked: Asked) -> Answer:
+        number = asked.path.strip("/")
+        if asked.path == "/":
+            return html(*(f"/{first}" for first in range(1, WIDTH + 1)))
+        if not number.isdecimal():
+            return Answer(status=404)
+        on = () if self.enough else (f"/{int(number) + WIDTH}",)
+        return html(*on, title=f"page {number}")._replace(seconds=0.05)
+
+
 def test_upgrades_under_load_lose_no_page_and_fetch_none_twice(
     tmp_path: Path, publisher: Publisher
 ) -> None:
     async def story() -> None:
-        site_pages = web(PAGES, seconds=0.08)
-        site = LocalSite(site_pages)
-        async with ScriptedCoordinator().serving() as home, site.serving():
+        busy = Busy()
+        async with ScriptedCoordinator().serving() as home, LocalSite(busy).serving() as site:
             home.lease_s = 2.0  # so that heartbeats come twice a second
             await join(home, tmp_path)
             home.give(take(site, f"{site.address}/"))
-            settings = host_settings(tmp_path)
-            async with living(
-                tmp_path, settings, code=own_code(), dispatched=dispatching(publisher, tmp_path)
-            ):
+            settings, sent = host_settings(tmp_path), dispatching(publisher, tmp_path)
+            async with living(tmp_path, settings, code=own_code(), dispatched=sent):
                 await home.until(lambda: len(home.pages()) > 5)
                 for number in range(1, UPGRADES + 1):
-                    version = f"9.{number}"
-                    release(publisher, real_bundle(version))
-                    order = home.give(Upgrade(version=version))
-                    await home.until(lambda order=order: order in home.done, 60)  # type: ignore[misc]
-                    assert home.done[order].done, home.done[order]
-                    await home.until(lambda version=version: code(home).version == version, 60)  # type: ignore[misc]
-                await home.until(lambda: len(set(home.pages())) == PAGES, 120)
-            fetched = [asked for asked in site.paths() if asked in site_pages]
-            assert sorted(home.pages()) == sorted(set(home.pages())), "none came home twice"
-            assert sorted(fetched) == sorted(set(fetched)), "none was fetched twice"
+                    await upgraded(home, publisher, f"9.{number}")
+                busy.enough = True
+                await home.until(lambda: set(home.pages()) == pages_of(site), 60)
+            assert len(home.pages()) == len(set(home.pages())), "none came home twice"
+            fetched = [path for path in site.paths() if is_page(path)]
+            twice = {path for path in fetched if fetched.count(path) > 1}
+            assert not twice, f"fetched twice: {twice}"
 
     asyncio.run(story())
+
+
+async def upgraded(home: ScriptedCoordinator, publisher: Publisher, version: str) -> None:
+    """Ordered, done, and healthy."""
+    await asyncio.to_thread(
+        lambda: release(publisher, real_bundle(version))
+    )  # the site answers meanwhile
+    order = home.give(Upgrade(version=version))
+    await home.until(lambda: order in home.done, 60)
+    assert home.done[order].done, home.done[order]
+    await home.until(lambda: code(home).version == version, 60)
+
+
+def pages_of(site: LocalSite) -> set[str]:
+    return {f"{site.address}{path}" for path in site.paths() if is_page(path)}
+
+
+def is_page(path: str) -> bool:
+    return path == "/" or path[1:].isdecimal()
 
 
 @pytest.mark.parametrize(
