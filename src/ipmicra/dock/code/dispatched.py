@@ -65,7 +65,9 @@ class Dispatched:
         running = self._running
         if running is None:
             return self._installed
-        return Code(running.folder, running.program, running.version)
+        return self._installed._replace(
+            folder=running.folder, program=running.program, version=running.version
+        )
 
     def attach(self, tenant: CodeTenant) -> None:
         """The crawler that runs `code`."""

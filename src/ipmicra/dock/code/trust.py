@@ -19,7 +19,7 @@ from tuf.ngclient import FetcherInterface, Updater, UpdaterConfig
 
 from ipmicra.dock.code.bundle import ORDINARY_CAPS, BadBundle, Caps
 from ipmicra.dock.code.versions import checked_version
-from ipmicra.errors import HostFault
+from ipmicra.errors import HostFault, OperatorFault
 
 METADATA_PATH = "/v1/bundles/metadata/"
 TARGETS_PATH = "/v1/bundles/targets/"
@@ -84,6 +84,20 @@ class Bundles:
             return Path(updater.download_target(found, str(target))).read_bytes()
         finally:
             target.unlink(missing_ok=True)
+
+
+def first_root(coordinator: str) -> bytes:
+    """The root that a coordinator says is its first. Believe it only by its fingerprint."""
+    url = f"{coordinator.rstrip('/')}{METADATA_PATH}{FIRST_ROOT}"
+    with httpx.Client(timeout=SILENCE_SECONDS_MAX) as client:
+        try:
+            return _BoundedFetcher(client, FILE_SECONDS_MAX).download_bytes(url, METADATA_BYTES_MAX)
+        except DownloadHTTPError as error:
+            raise OperatorFault(
+                f"{coordinator} has no signed code to give: {error.status_code}"
+            ) from error
+        except DownloadError as error:
+            raise HostFault(f"fetching the first root of {coordinator}: {_words(error)}") from error
 
 
 def bundle_name(version: str) -> str:

@@ -7,6 +7,7 @@ coordinator sent may not.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from ipmicra.dock.sandbox import guards
 from ipmicra.dock.sandbox.code import Code, own_code
@@ -15,26 +16,25 @@ from ipmicra.dock.settings import HostSettings
 from ipmicra.errors import HostFault
 
 
-async def code_to_run(settings: HostSettings, note: Callable[[str], None]) -> Code | None:
-    """The installed code for a sandbox; None: in the dock. Raises HostFault where the owner insists."""
+class Choice(NamedTuple):
+    """How the crawler runs here."""
+
+    installed: Code | None  # for a sandbox; None: the crawler lives in the dock
+    takes_bundles: bool  # whether code that a coordinator sent may run in that sandbox
+
+
+async def chosen(settings: HostSettings, note: Callable[[str], None]) -> Choice:
+    """Raises HostFault where the owner insists on a sandbox that cannot be made."""
     if settings.sandbox == "never":
-        return None
+        return Choice(None, takes_bundles=False)
     tried = await guards.tried_out()
     lacking = guards.missing(tried)
-    if not lacking:
-        return own_code()._replace(guards=guards.to_put_up(tried))
-    if settings.sandbox == "always":
+    if lacking and settings.sandbox == "always":
         raise HostFault(f"host.sandbox = always: {_in_words(lacking)}; see: ipmicra host check")
-    note(f"the crawler runs without a sandbox: {_in_words(lacking)}")
-    return None
-
-
-def refusal_of_dispatched_code(tried: list[Guard], settings: HostSettings) -> str | None:
-    """Why code that the owner did not install may not run here; None: it may."""
-    lacking = guards.missing(tried, settings.guards_done_without)
-    if not lacking:
-        return None
-    return f"no code is taken from a coordinator on this machine: {_in_words(lacking)}"
+    if guards.missing(tried, settings.guards_done_without):
+        note(f"the crawler runs without a sandbox: {_in_words(lacking)}")
+        return Choice(None, takes_bundles=False)
+    return Choice(own_code()._replace(guards=guards.to_put_up(tried)), takes_bundles=True)
 
 
 def _in_words(lacking: list[Guard]) -> str:

@@ -19,8 +19,9 @@ from ipmicra.cli.host_options import folder_of, folder_option
 from ipmicra.cli.main import INTERRUPTED
 from ipmicra.crawler.running import tune_process
 from ipmicra.dock import folder as folders
+from ipmicra.dock.code.accepting import dispatched_to
 from ipmicra.dock.life import Ending, Life
-from ipmicra.dock.sandbox.choosing import code_to_run
+from ipmicra.dock.sandbox.choosing import chosen
 from ipmicra.dock.settings import HostSettings
 from ipmicra.errors import OperatorFault
 
@@ -54,8 +55,10 @@ def command(context: click.Context, folder: Path | None) -> int:
         dice = Random(secrets.randbits(64))  # noqa: S311 - jitter, so that hosts do not call in step
 
         async def live() -> Ending:
-            code = await code_to_run(settings.host, ledger.note)
-            life = Life(place, settings, ledger, dice, reload=reload, code=code)
+            choice = await chosen(settings.host, ledger.note)
+            sent = dispatched_to(place, ledger, choice)
+            code = choice.installed
+            life = Life(place, settings, ledger, dice, reload=reload, code=code, dispatched=sent)
             _stop_on_signals(life.stop)
             return await life.run()
 

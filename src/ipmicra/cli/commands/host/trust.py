@@ -1,0 +1,52 @@
+"""`ipmicra host trust`: accept the code of a coordinator, or of nobody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ipmicra.cli import terminal
+from ipmicra.cli.host_options import folder_of, folder_option
+from ipmicra.dock import folder as folders
+from ipmicra.dock.code.accepting import accept, accepted_root, withdraw
+from ipmicra.dock.code.trust import fingerprint, first_root
+from ipmicra.errors import OperatorFault
+
+
+@click.command()
+@click.argument("expected", metavar="[FINGERPRINT]", required=False)
+@click.option(
+    "--nobody", is_flag=True, help="Run only what you installed yourself, from the next start on."
+)
+@folder_option
+@click.pass_context
+def command(context: click.Context, expected: str | None, nobody: bool, folder: Path | None) -> None:
+    """Accept crawlers' code that the holders of these keys have signed. It runs in a sandbox only.
+
+    FINGERPRINT is what the coordinator's operator told you, by another way than the coordinator itself.
+    Without it: show whom you trust. Before you trust, see `ipmicra host check`.
+
+    \b
+    Examples:
+      ipmicra host trust "a56d 02ec f819 f48b 8671 0e3e c6a3 ce89"
+      ipmicra host trust                    whom do I trust?
+      ipmicra host trust --nobody
+    """
+    place = folder_of(terminal.settings_of(context), folder)
+    if nobody and expected:
+        raise OperatorFault("give a fingerprint or --nobody, not both")
+    with folders.ledger_in(place) as ledger:
+        if nobody:
+            withdraw(place)
+            ledger.note("the owner trusts nobody's code but his own")
+        elif expected:
+            accept(place, first_root(folders.membership(ledger).coordinator), expected)
+            ledger.note(f"the owner trusts code signed under {expected}")
+    root = accepted_root(place)
+    words = (
+        "nobody: only installed code runs" if root is None else f"code signed under {fingerprint(root)}"
+    )
+    terminal.output().print(f"trusted: {words}")
+    if expected or nobody:
+        terminal.remark("this counts from the next start of the host")
