@@ -33,6 +33,7 @@ def test_a_page_that_names_itself_has_no_canonical() -> None:
         ("H<sub>2</sub>O and <b>bo</b>ld", "H2O and bold"),
         ("<ul><li>a</li><li><a href=x>b</a></li></ul>", "a\nb"),
         ("<table><tr><td>1<td>2<tr><td>3<td>4</table>after", "1 2\n3 4\nafter"),
+        ("x<table><caption>c</caption><tr><th>1<td>2</table>y", "x\nc\n1 2\ny"),
         ("a<br>b", "a\nb"),
         ("<script>no()</script><style>no</style><template>no</template>yes", "yes"),
         ("<div hidden>no</div><i aria-hidden=true>no</i><svg><text>no</text></svg>yes", "yes"),

@@ -32,7 +32,7 @@ def text_and_headings(document: Document) -> tuple[str, list[str]]:
     for element in _not_worth_indexing(document, body):
         element.decompose()
     headings = _headings(document)
-    _open_up_tables(document, body)
+    _open_up_tables(document)
     return lines_of(body.to_text(_PLAIN)), headings
 
 
@@ -49,16 +49,17 @@ def _headings(document: Document) -> list[str]:
     return [heading for heading in headings if heading][:HEADINGS_MAX]
 
 
-def _open_up_tables(document: Document, body: Document | Element) -> None:
-    """Cells become words apart, rows become lines."""
-    cells, rows = [*document.select("td"), *document.select("th")], document.select("tr")
-    if not cells:
+def _open_up_tables(document: Document) -> None:
+    """Cells become words apart, rows become lines: what is in no table is laid out as running text."""
+    tables = document.select("table")
+    if not tables:
         return
-    for cell in cells:
+    for cell in [*document.select("td"), *document.select("th")]:
         cell.append(Text(" "))
-    for row in rows:
+    for row in [*document.select("tr"), *document.select("caption")]:
         row.append(Element("br"))
-    body.strip_tags("table,thead,tbody,tfoot,tr,td,th,caption")
+    for table in tables:
+        table.tag = "div"
 
 
 def lines_of(text: str) -> str:
