@@ -11,10 +11,12 @@ from __future__ import annotations
 import logging
 
 from ipmicra.carrier.package import Package, PackageRefused, unpack
-from ipmicra.coordinator import events, packages, purging, sites
+from ipmicra.coordinator import comparing, events, packages, purging, sites
+from ipmicra.coordinator.known_pages import lie_in
 from ipmicra.coordinator.package_contents import Contents, Judged
 from ipmicra.coordinator.package_stores import PackageStore
 from ipmicra.coordinator.packages import Claimed
+from ipmicra.coordinator.settings import KnownPage
 from ipmicra.coordinator.state.database import Database
 from ipmicra.errors import HostFault
 from ipmicra.search.contract import Index
@@ -28,7 +30,14 @@ class Integrator:
     """One worker. Several may run; a claim keeps them apart."""
 
     def __init__(
-        self, database: Database, store: PackageStore, index: Index, name: str, claim_s: float
+        self,
+        database: Database,
+        store: PackageStore,
+        index: Index,
+        name: str,
+        claim_s: float,
+        compared_share: float = 0.0,
+        known_pages: tuple[KnownPage, ...] = (),
     ) -> None:
         self._database = database
         self._store = store
@@ -36,6 +45,7 @@ class Integrator:
         self._name = name
         self._claim_s = claim_s
         self._contents = Contents()
+        self._compared_share, self._known_pages = compared_share, known_pages
 
     def work(self, now_s: float) -> int:
         """Integrate what waits, a handful. Returns how many packages were dealt with."""
@@ -55,13 +65,17 @@ class Integrator:
     def _note(self, claim: Claimed, found: Judged, now_s: float) -> None:
         with self._database.begin() as connection:
             sites.found(connection, self._contents.links_elsewhere(found.package), now_s)
-            if packages.integrated(connection, claim, now_s, found.reason) and found.reason:
+            if not packages.integrated(connection, claim, now_s, found.reason):
+                return
+            comparing.pick(connection, found.package, self._compared_share, now_s)
+            if found.reason:
                 events.note(connection, "records-refused", claim.crawler, found.reason, now_s)
 
     def _judged(self, claim: Claimed, now_s: float) -> Judged | None:
         try:
             package = unpack(self._store.fetch(claim.digest))
             _check_sender(package, claim)
+            self._check_known_pages(package, now_s)
             return self._own(package, claim)
         except PackageRefused as reason:
             self._refuse(claim, str(reason), now_s)
@@ -77,6 +91,13 @@ class Integrator:
         if package.records and not found.package.records:
             raise PackageRefused(found.reason)
         return found
+
+    def _check_known_pages(self, package: Package, now_s: float) -> None:
+        lie = lie_in(package, self._known_pages)
+        if lie is not None:
+            with self._database.begin() as connection:
+                comparing.distrust(connection, package.header.crawler, lie, now_s)
+            raise PackageRefused(lie)
 
     def _refuse(self, claim: Claimed, reason: str, now_s: float) -> None:
         _log.warning("a package was refused", extra={"crawler": claim.crawler, "why": reason})

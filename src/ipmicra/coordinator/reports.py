@@ -11,13 +11,14 @@ from typing import NamedTuple
 import msgspec
 from sqlalchemy import Connection, delete, select
 
-from ipmicra.coordinator import events, granting, handovers, hosts, orders, releasing, traffic
+from ipmicra.coordinator import comparing, events, granting, handovers, hosts, orders, releasing, traffic
 from ipmicra.coordinator.hosts import HostState
 from ipmicra.coordinator.state.schema import passive as passives
 from ipmicra.crawler.decisions.urls import Normaliser, site_of
 from ipmicra.dock.protocol import (
     CrawlOwnSites,
     Heartbeat,
+    LookAt,
     OrderBody,
     OrderDone,
     Passive,
@@ -69,6 +70,8 @@ def _follow_up(
     if isinstance(body, ReleaseThese):
         for site, epoch in body.sites:
             releasing.released(connection, host, site, epoch)
+    if isinstance(body, LookAt):
+        comparing.heard(connection, host, body, done, now_s)
     if isinstance(body, Retire) and done.done:
         hosts.end(connection, host, HostState.RETIRED)
         events.note(connection, "host-retired", host, body.reason, now_s)

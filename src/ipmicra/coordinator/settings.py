@@ -9,6 +9,13 @@ import msgspec
 from ipmicra.knobs import described
 
 
+class KnownPage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A page of the operator's own, and words that stand in it."""
+
+    url: str
+    words: str
+
+
 class CoordinatorSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where the coordinator keeps its state, whom it believes, and how it delegates."""
 
@@ -35,6 +42,13 @@ class CoordinatorSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
         int, described("Hosts that may join from one public address: more could outvote the others.")
     ] = 4
     hosts_per_network_max: Annotated[int, described("The same for its network, a /24 or a /48.")] = 16
+    compared_share: Annotated[
+        float, described("Of pages brought, how many another host looks at too; more costs requests.")
+    ] = 0.005
+    known_pages: Annotated[
+        tuple[KnownPage, ...],
+        described("Pages whose words you know, { url, words }: a crawler that brings others has lied."),
+    ] = ()
     strategy: Annotated[str, described("Who takes which subnet; see docs/reference/strategies.md.")] = (
         "adaptive"
     )

@@ -26,7 +26,9 @@ from ipmicra.crawler.plan import CrawlPlan, plan_from
 from ipmicra.crawler.running import fetcher_for, seal_rules
 from ipmicra.dock import states
 from ipmicra.dock.ledger import HeldSite
+from ipmicra.dock.looking import looked_at
 from ipmicra.dock.metered import MeteredFetcher, Metering
+from ipmicra.dock.protocol import Look
 from ipmicra.dock.tenant import HeldSites
 from ipmicra.probing.passive import PassiveRoundTrips
 from ipmicra.settings import Settings
@@ -120,6 +122,11 @@ class Crawler:
         task, self._task, self._engine = self._task, None, None
         if task is not None and not task.cancelled():
             task.result()
+
+    async def look(self, url: str) -> Look:
+        web = self._web_for(self.settings, self.held)
+        async with MeteredFetcher(web, self._meter, self.passive) as fetcher:
+            return await looked_at(fetcher, url)
 
     async def _run(self) -> None:
         fetching = msgspec.structs.replace(

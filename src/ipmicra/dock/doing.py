@@ -5,6 +5,7 @@
 | probe     | measured now, or refused while the host rests                                    |
 | take      | state fetched and imported where one waits, site held, links queued              |
 | own-sites | the same                                                                         |
+| look      | pages fetched once, and told how they look; refused while the host rests         |
 | release   | stopped at once, state exported and sent, then forgotten                         |
 | pause     | remembered until resume                                                          |
 | retire    | all sites released, all packages sent, then the host ends                        |
@@ -26,6 +27,7 @@ from ipmicra.dock.meter import Meter
 from ipmicra.dock.protocol import (
     CrawlOwnSites,
     Grant,
+    LookAt,
     Order,
     OrderDone,
     Pause,
@@ -39,6 +41,8 @@ from ipmicra.dock.protocol import (
 from ipmicra.dock.soundings import Soundings
 from ipmicra.dock.tenant import Tenant
 from ipmicra.errors import Fault, HostFault
+
+LOOKS_AT_ONCE = 20
 
 
 class OrderBook:
@@ -92,6 +96,8 @@ class OrderBook:
                 for site, epoch in sites:
                     await self.release(Site(site), epoch)
                 await self.send_states()
+            case LookAt(urls=urls):
+                return await self._look(order.number, urls)
             case Pause(reason=reason):
                 self._ledger.keep(paused_by_coordinator=reason)
             case Resume():
@@ -120,6 +126,16 @@ class OrderBook:
         if rest is not None:
             return OrderDone(number=number, done=False, detail=rest)
         return OrderDone(number=number, probes=await self._soundings.of(body.targets))
+
+    async def _look(self, number: int, urls: tuple[str, ...]) -> OrderDone:
+        rest = self._reason_to_rest()
+        if rest is not None:
+            return OrderDone(number=number, done=False, detail=rest)
+        try:
+            looks = [await self._crawler.look(url) for url in urls[:LOOKS_AT_ONCE]]
+        except Fault as fault:
+            return OrderDone(number=number, done=False, detail=str(fault))
+        return OrderDone(number=number, looks=tuple(looks))
 
     # --- sites --------------------------------------------------------------------------------------
 

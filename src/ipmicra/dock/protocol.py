@@ -88,8 +88,14 @@ class Retire(_Record, frozen=True, kw_only=True, tag="retire"):
     reason: str = ""
 
 
+class LookAt(_Record, frozen=True, kw_only=True, tag="look"):
+    """Fetch pages that another crawler has brought, and tell how they look from here."""
+
+    urls: tuple[str, ...]
+
+
 OrderBody: TypeAlias = (
-    ProbeThese | TakeThese | ReleaseThese | CrawlOwnSites | Upgrade | Pause | Resume | Retire
+    ProbeThese | TakeThese | ReleaseThese | CrawlOwnSites | Upgrade | Pause | Resume | Retire | LookAt
 )
 
 
@@ -117,6 +123,15 @@ class ProbeResult(_Record, frozen=True, kw_only=True):
     silence: str | None = None  # why nothing came back
 
 
+class Look(_Record, frozen=True, kw_only=True):
+    """A page as seen from one host; without a content hash it could not be seen."""
+
+    url: str
+    content_hash: str = ""  # hexadecimal
+    similarity_hash: int = 0
+    detail: str = ""
+
+
 class OrderDone(_Record, frozen=True, kw_only=True):
     """What became of an order."""
 
@@ -124,6 +139,7 @@ class OrderDone(_Record, frozen=True, kw_only=True):
     done: bool = True
     detail: str = ""
     probes: tuple[ProbeResult, ...] = ()
+    looks: tuple[Look, ...] = ()
 
 
 class Passive(_Record, frozen=True, kw_only=True):

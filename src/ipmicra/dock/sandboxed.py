@@ -26,7 +26,7 @@ from ipmicra.dock.inside.messages import News, Order
 from ipmicra.dock.inside.program import Brief
 from ipmicra.dock.ledger import HeldSite
 from ipmicra.dock.meter import Meter
-from ipmicra.dock.protocol import Passive
+from ipmicra.dock.protocol import Look, Passive
 from ipmicra.dock.sandbox.berth import Berth, Shore
 from ipmicra.dock.sandbox.code import Code
 from ipmicra.dock.sandbox.conversation import CodeIsGone
@@ -248,6 +248,13 @@ class SandboxedCrawler:
     async def forget(self, site: Site) -> None:
         self.held.addresses.pop(site, None)
         await self._ask(messages.Forget(site))
+
+    async def look(self, url: str) -> Look:
+        answer = await self._ask(messages.LookAtPage(url))
+        try:
+            return msgspec.json.decode(answer, type=Look)
+        except msgspec.MsgspecError as error:
+            raise HostFault(f"the crawler's code does not say how {url} looks: {error}") from error
 
     # --- its files ----------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from ipmicra.carrier.package import PackageFile
 from ipmicra.crawler.decisions.urls import Site, Url, name_of, site_of
 from ipmicra.crawler.frontier import Counts
 from ipmicra.dock.ledger import HeldSite
+from ipmicra.dock.protocol import Look
 from ipmicra.probing.passive import PassiveRoundTrips
 from ipmicra.settings import Settings
 
@@ -78,6 +79,10 @@ class Tenant(Protocol):
 
     async def forget(self, site: Site) -> None:
         """Nothing of the site is known here any more."""
+
+    async def look(self, url: str) -> Look:
+        """How a page looks from here, whoever crawls its site."""
+        ...
 
     # --- files --------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 
 from ipmicra.dock.ledger import Ledger
+from ipmicra.dock.protocol import LookAt
 from ipmicra.dock.sandbox.code import own_code
 from tests.crawler.local_site import LocalSite
 from tests.dock.hosting import host_settings, join, living
@@ -21,12 +22,18 @@ def test_a_host_sends_home_what_its_crawler_in_the_sandbox_has_fetched(tmp_path:
             async with living(tmp_path, host_settings(tmp_path), code=own_code()):
                 await home.until(lambda: len(home.pages()) == 4)
                 await home.until(lambda: any(beat.passive for beat in home.heartbeats))
+                look = home.give(LookAt(urls=(f"{site.address}/a", "http://127.0.0.2/")))
+                await home.until(lambda: look in home.done)
             assert home.done[order].done
+            seen, unseen = home.done[look].looks
+            assert seen.url == f"{site.address}/a"
+            assert seen.content_hash
+            assert not unseen.content_hash
             assert sorted(home.pages()) == urls(site, "/", "/a", "/b", "/c")
 
     asyncio.run(story())
     log = events(tmp_path)
-    assert not [line for line in log if "code tried" in line or "refused" in line], "honest code"
+    assert not [line for line in log if "code tried" in line], "honest code"
 
 
 def events(folder: Path) -> list[str]:

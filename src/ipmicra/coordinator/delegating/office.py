@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from ipmicra.addresses import IPAddress
-from ipmicra.coordinator import events, granting, hosts, releasing, reports, sites
+from ipmicra.coordinator import comparing, events, granting, hosts, releasing, reports, sites
 from ipmicra.coordinator.delegating.acquaintance import Acquaintance
 from ipmicra.coordinator.delegating.book import Book
 from ipmicra.coordinator.delegating.caps import ProbeCaps
@@ -164,6 +164,7 @@ class Delegator:
         desk.watching.balance(connection, desk.talks, now_s)
         desk.acquaintance.ask(connection, desk.talks, now_s)
         desk.talks.go_on(connection, now_s)
+        comparing.ask(connection, now_s)
         desk.book.write(connection, now_s)
         releasing.end_releases(connection, now_s, self._settings.release_seconds_max)
         granting.send_links(connection, now_s, LINKS_A_ROUND, self._settings.links_per_order_max)

@@ -24,7 +24,7 @@ from typing import Protocol
 import uvicorn
 from litestar.types import ControllerRouterHandler
 
-from ipmicra.coordinator import orders, packages
+from ipmicra.coordinator import orders, packages, purging
 from ipmicra.coordinator.bundles import rolling
 from ipmicra.coordinator.delegating.names import NameDesk
 from ipmicra.coordinator.delegating.office import Delegator
@@ -163,7 +163,7 @@ def _integrate(rooms: Rooms, index_folder: Path, stop: threading.Event) -> None:
 
 def _packages_wait(rooms: Rooms) -> bool:
     with rooms.database.read() as connection:
-        return packages.somebody_waits(connection, rooms.clock())
+        return packages.somebody_waits(connection, rooms.clock()) or bool(purging.wished(connection))
 
 
 def _integrate_all(rooms: Rooms, index_folder: Path, stop: threading.Event) -> None:
@@ -171,7 +171,13 @@ def _integrate_all(rooms: Rooms, index_folder: Path, stop: threading.Event) -> N
     index = TantivyIndex(index_folder, writable=True)
     try:
         integrator = Integrator(
-            rooms.database, rooms.store, index, rooms.name, rooms.settings.claim_seconds
+            rooms.database,
+            rooms.store,
+            index,
+            rooms.name,
+            rooms.settings.claim_seconds,
+            rooms.settings.compared_share,
+            rooms.settings.known_pages,
         )
         while not stop.is_set() and integrator.work(rooms.clock()):
             rooms.news.set()

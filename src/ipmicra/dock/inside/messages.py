@@ -68,11 +68,19 @@ class Seal(msgspec.Struct, frozen=True, tag="seal"):
     """Answered by "sealed", or nothing where there was nothing to seal."""
 
 
+class LookAtPage(msgspec.Struct, frozen=True, tag="look"):
+    """Answered by a Look, as JSON."""
+
+    url: str
+
+
 class NextPackage(msgspec.Struct, frozen=True, tag="next-package"):
     pass
 
 
-Order: TypeAlias = Hold | Give | TakeOver | Release | Forget | Work | Drain | Stop | Seal | NextPackage
+Order: TypeAlias = (
+    Hold | Give | TakeOver | Release | Forget | Work | Drain | Stop | Seal | NextPackage | LookAtPage
+)
 
 
 class Ask(msgspec.Struct, frozen=True):

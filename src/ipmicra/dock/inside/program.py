@@ -87,6 +87,8 @@ class Program:
                 self._say(self._news())
             case messages.Seal():
                 return "sealed" if await crawler.seal() else ""
+            case messages.LookAtPage(url=url):
+                return msgspec.json.encode(await crawler.look(url)).decode()
             case messages.NextPackage():
                 return str(await crawler.next_package())
         return ""
