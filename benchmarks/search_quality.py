@@ -35,7 +35,9 @@ class Judged(NamedTuple):
 
 VARIANTS: dict[str, dict[str, float]] = {
     "as it is": {},
-    "without authority": {"authority": 0.0},
+    "without links between pages": {"links": 0.0},
+    "without authority of sites": {"authority": 0.0},
+    "without both": {"links": 0.0, "authority": 0.0},
     "all fields alike": {"title": 1, "headings": 0, "anchors": 1},
     "without link texts": {"anchors": 0},
 }
@@ -56,7 +58,8 @@ def main() -> None:
 
 
 def _row(name: str, changes: dict[str, float], judged: list[Judged], pages: list[Page]) -> None:
-    weights, authority = dict(fields.WEIGHTS), ranking.AUTHORITY_WEIGHT
+    weights, links, authority = dict(fields.WEIGHTS), ranking.LINKS_WEIGHT, ranking.AUTHORITY_WEIGHT
+    ranking.LINKS_WEIGHT = changes.get("links", links)
     ranking.AUTHORITY_WEIGHT = changes.get("authority", authority)
     fields.WEIGHTS.update({field: int(weight) for field, weight in changes.items() if field in weights})
     folder = Path(tempfile.mkdtemp(prefix="ipmicra-quality-"))
@@ -67,7 +70,7 @@ def _row(name: str, changes: dict[str, float], judged: list[Judged], pages: list
     finally:
         shutil.rmtree(folder)
         fields.WEIGHTS.update(weights)
-        ranking.AUTHORITY_WEIGHT = authority
+        ranking.LINKS_WEIGHT, ranking.AUTHORITY_WEIGHT = links, authority
     reciprocal = sum(1 / rank for rank in ranks if rank) / len(ranks)
     gain = sum(1 / math.log2(rank + 1) for rank in ranks if rank) / len(ranks)
     first = sum(rank == 1 for rank in ranks) / len(ranks)

@@ -70,3 +70,11 @@ def test_numbers_beyond_the_caps_are_refused(client: TestClient, query: str) -> 
 def test_a_browser_can_add_the_engine(client: TestClient) -> None:  # type: ignore[type-arg]
     assert "search?q={searchTerms}" in client.get("/opensearch.xml").text
     assert 'type="application/opensearchdescription+xml"' in client.get("/").text
+
+
+@pytest.mark.parametrize("path", ["/", "/search?q=otter", "/api/search?q=otter", "/opensearch.xml"])
+def test_head_is_answered_as_get_without_a_body(client: TestClient, path: str) -> None:  # type: ignore[type-arg]
+    head, whole = client.head(path), client.get(path)
+    assert head.status_code == whole.status_code == 200
+    assert head.headers["content-type"] == whole.headers["content-type"]
+    assert client.post(path).status_code == 405

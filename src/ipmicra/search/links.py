@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from ipmicra.crawler.extraction.page import Page
+from ipmicra.search.authority import site_authority
 from ipmicra.search.keys import key_of, site_of
 
 SCHEMA = """
@@ -21,7 +22,9 @@ CREATE INDEX IF NOT EXISTS links_by_source ON links (source);
 CREATE TABLE IF NOT EXISTS site_links (
     source INTEGER NOT NULL, target INTEGER NOT NULL, links INTEGER NOT NULL,
     PRIMARY KEY (source, target)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS authority (site INTEGER PRIMARY KEY, value REAL NOT NULL);
 """
+PAIRS_MAX = 5_000_000  # of sites that are weighed: some seconds, once a cycle
 LINKS_OF_A_PAGE_MAX = 500  # that lend their text and authority
 ANCHORS_MAX = 30  # different texts of links to one page
 _TEXT_CHARACTERS_MAX = 120
@@ -34,6 +37,7 @@ class Links:
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
+        self._pairs_changed = False
 
     def replace(self, url: str, page: Page | None) -> list[int]:
         """What a page links to now. Returns the keys of those for whom that changed something."""
@@ -54,15 +58,28 @@ class Links:
             for _, _, site, target_site, _ in rows:
                 if site != target_site:
                     changes[site, target_site] += sign
+        self._pairs_changed |= any(changes.values())
         self._database.executemany(
             "INSERT INTO site_links VALUES (?, ?, ?)"
             " ON CONFLICT DO UPDATE SET links = links + excluded.links",
             [(*pair, count) for pair, count in changes.items() if count],
         )
 
-    def between_sites(self) -> list[tuple[int, int, int]]:
-        """Source, target and number of links, for each pair of sites that has any."""
-        return self._database.execute("SELECT * FROM site_links WHERE links > 0").fetchall()
+    def weigh_sites(self) -> None:
+        """Bring every site's authority up to date. The caller holds the transaction."""
+        pairs = self._database.execute(
+            "SELECT source, target, links FROM site_links WHERE links > 0 LIMIT ?", (PAIRS_MAX,)
+        ).fetchall()
+        self._database.execute("DELETE FROM authority")
+        self._database.executemany("INSERT INTO authority VALUES (?, ?)", site_authority(pairs).items())
+
+    def authority(self) -> dict[int, float]:
+        return dict(self._database.execute("SELECT site, value FROM authority"))
+
+    def pairs_changed(self) -> bool:
+        """Whether links between sites came or went since this was last asked."""
+        changed, self._pairs_changed = self._pairs_changed, False
+        return changed
 
     def anchors(self, target: int) -> list[str]:
         """What links to the page call it, what most of them say first."""

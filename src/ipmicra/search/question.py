@@ -20,7 +20,8 @@ WORD_CHARACTERS_MAX = 64
 
 FIELDS = ("site", "lang", "inurl", "intitle", "near", "after", "before")
 _TOKEN = re.compile(
-    r'(?P<minus>-)?(?:(?P<field>[a-z]+):)?(?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s()"]+))|(?P<paren>[()])'
+    r"(?P<without>-)?(?P<paren>[()])"
+    r'|(?P<minus>-)?(?:(?P<field>[a-z]+):)?(?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s()"]+))'
 )
 _NUMBERS = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
 
@@ -109,7 +110,7 @@ class _Reader:
                 continue
             if token["word"] == "AND" and not token["field"]:
                 continue
-            part = self.read(depth + 1) if token["paren"] and depth < DEPTH_MAX else _leaf(token)
+            part = self._group(token, depth) if token["paren"] and depth < DEPTH_MAX else _leaf(token)
             if part is None or part == All(()):
                 continue
             if either and not isinstance(part, Not):
@@ -118,6 +119,10 @@ class _Reader:
                 parts.append(part)
             either = False
         return All(tuple(parts))
+
+    def _group(self, token: re.Match[str], depth: int) -> Part:
+        group = self.read(depth + 1)
+        return Not(group) if token["without"] and group.parts else group
 
 
 def _choices(part: Part) -> tuple[Part, ...]:

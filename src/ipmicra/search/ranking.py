@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 ALIKE_BITS_MAX = 3  # of 64, as Manku, Jain and Das Sarma (2007) found for web pages
-AUTHORITY_WEIGHT = 0.1
+LINKS_WEIGHT = 0.05
+AUTHORITY_WEIGHT = 0.05
 
 
 class Candidates(NamedTuple):
@@ -23,7 +24,8 @@ class Candidates(NamedTuple):
     score: Sequence[float]
     similarity: Sequence[int]
     site: Sequence[int]
-    authority: Sequence[float]
+    links: Sequence[float]  # the logarithm of how many links the page has
+    authority: Sequence[float]  # of its site, see `authority`
 
 
 class Ranked(NamedTuple):
@@ -36,8 +38,10 @@ class Ranked(NamedTuple):
 def ranked(candidates: Candidates, per_site: int, until: int) -> list[Ranked]:
     """The best `until` results, or all there are."""
     lifted = [
-        score * (1 + AUTHORITY_WEIGHT * authority)
-        for score, authority in zip(candidates.score, candidates.authority, strict=True)
+        score * (1 + LINKS_WEIGHT * links + AUTHORITY_WEIGHT * authority)
+        for score, links, authority in zip(
+            candidates.score, candidates.links, candidates.authority, strict=True
+        )
     ]
     order = sorted(range(len(lifted)), key=lambda at: (-lifted[at], candidates.identity[at]))
     kept, folded = _without_near_duplicates(order, candidates.similarity)

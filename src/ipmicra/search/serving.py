@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated
 
 import uvicorn
-from litestar import Litestar, MediaType, Response, get
+from litestar import HttpMethod, Litestar, MediaType, Response, route
 from litestar import Request as HttpRequest
 from litestar.datastructures import State
 from litestar.handlers import HTTPRouteHandler
@@ -27,6 +27,7 @@ from ipmicra.search.contract import Answer, Request
 from ipmicra.search.intake import FOLDER, integrate_all, waiting_packages
 from ipmicra.search.tantivy_index import TantivyIndex
 
+_METHODS = (HttpMethod.GET, HttpMethod.HEAD)  # the server keeps the body of an answer to HEAD to itself
 _Limit = Annotated[int, QueryParameter(ge=1, le=100)]
 _Every = Annotated[bool, QueryParameter(description="all results of each site, not only its best")]
 _Offset = Annotated[int, QueryParameter(ge=0, le=1000)]
@@ -35,7 +36,13 @@ _Offset = Annotated[int, QueryParameter(ge=0, le=1000)]
 def search_pages(index: TantivyIndex, navigation: Navigation) -> list[HTTPRouteHandler]:
     """The search page and its description, over an index that somebody else closes."""
 
-    @get("/search", media_type=MediaType.HTML, include_in_schema=False, sync_to_thread=False)
+    @route(
+        "/search",
+        http_method=_METHODS,
+        media_type=MediaType.HTML,
+        include_in_schema=False,
+        sync_to_thread=False,
+    )
     def search(
         q: FromQuery[str] = "", limit: _Limit = 10, offset: _Offset = 0, every: _Every = False
     ) -> str:
@@ -44,7 +51,7 @@ def search_pages(index: TantivyIndex, navigation: Navigation) -> list[HTTPRouteH
         request = Request(text=q, limit=limit, offset=offset, per_site=0 if every else 1)
         return pages.answer_page(request, index.search(request), navigation)
 
-    @get("/opensearch.xml", include_in_schema=False, sync_to_thread=False)
+    @route("/opensearch.xml", http_method=_METHODS, include_in_schema=False, sync_to_thread=False)
     def description(request: HttpRequest[None, None, State]) -> Response[bytes]:
         text = pages.open_search_description(f"{request.base_url}search")
         return Response(text.encode(), media_type="application/opensearchdescription+xml")
@@ -55,7 +62,7 @@ def search_pages(index: TantivyIndex, navigation: Navigation) -> list[HTTPRouteH
 def search_api(index: TantivyIndex) -> HTTPRouteHandler:
     """The same answers as JSON."""
 
-    @get("/api/search", tags=["search"], sync_to_thread=False)
+    @route("/api/search", http_method=_METHODS, tags=["search"], sync_to_thread=False)
     def api(
         q: FromQuery[str] = "", limit: _Limit = 10, offset: _Offset = 0, every: _Every = False
     ) -> Answer:
@@ -67,7 +74,7 @@ def search_api(index: TantivyIndex) -> HTTPRouteHandler:
 def application(index: TantivyIndex) -> Litestar:
     """The search engine alone, over an index that somebody else closes."""
 
-    @get("/", media_type=MediaType.HTML, sync_to_thread=False)
+    @route("/", http_method=_METHODS, media_type=MediaType.HTML, sync_to_thread=False)
     def first() -> str:
         return pages.empty_page(index.page_count(), NOWHERE_ELSE)
 

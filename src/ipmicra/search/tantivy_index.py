@@ -21,6 +21,7 @@ from ipmicra.carrier.record import PageChanged, PageGone, PageMoved, PageSeen, R
 from ipmicra.errors import OperatorFault
 from ipmicra.search import fields
 from ipmicra.search.asking import Asking
+from ipmicra.search.authority import SiteAuthority
 from ipmicra.search.contract import Answer, Hit, Request
 from ipmicra.search.kept_page import HEAD_CHARACTERS
 from ipmicra.search.keys import key_of, site_of
@@ -46,8 +47,8 @@ class TantivyIndex:
         self._schema = fields.schema()
         self._engine = tantivy.Index(self._schema, path=str(folder / "engine"))
         self._analyzers = fields.register_analyzers(self._engine)
-        self._searcher, self._asking = self._view()
         self._ledger = Ledger(folder / "ledger.sqlite")
+        self._searcher, self._asking, self._authority = self._view()
         self._writer = self._opened_writer(folder) if writable else None
 
     def integrate(self, package: Package, digest: str) -> int:
@@ -77,6 +78,8 @@ class TantivyIndex:
         self._writer.commit()
         self._ledger.begin()
         self._ledger.clean(renewed)
+        if self._ledger.links.pairs_changed():
+            self._ledger.links.weigh_sites()
         self._ledger.commit()
         self.reload()
 
@@ -87,7 +90,7 @@ class TantivyIndex:
         limit, offset = min(max(request.limit, 0), LIMIT_MAX), max(request.offset, 0)
         depth = min(max(_CANDIDATES_A_RESULT * (offset + limit), CANDIDATES_MIN), CANDIDATES_MAX)
         found = searcher.search(asking.query(question), depth)
-        order = ranked(_candidates(searcher, found), request.per_site, offset + limit)
+        order = ranked(self._candidates(searcher, found), request.per_site, offset + limit)
         total = int(found.count or 0)  # type: ignore[attr-defined]  # missing in the stubs
         remarks = list(question.remarks)
         if offset + limit > len(order) and total > depth:
@@ -108,12 +111,13 @@ class TantivyIndex:
     def reload(self) -> None:
         """See what has been committed, be it by another process."""
         self._engine.reload()
-        self._searcher, self._asking = self._view()
+        self._searcher, self._asking, self._authority = self._view()
 
-    def _view(self) -> tuple[tantivy.Searcher, Asking]:
-        """What is committed, and questions to it."""
+    def _view(self) -> tuple[tantivy.Searcher, Asking, SiteAuthority]:
+        """What is committed, questions to it, and how much its sites count."""
         searcher = self._engine.searcher()
-        return searcher, Asking(self._schema, self._analyzers, searcher)
+        asking = Asking(self._schema, self._analyzers, searcher)
+        return searcher, asking, SiteAuthority(self._ledger.links.authority())
 
     def close(self) -> None:
         if self._writer is not None:
@@ -214,11 +218,11 @@ class TantivyIndex:
             text = self._ledger.rest(shown.identity)
         return marker.snippet(text, shown.page.description)
 
-
-def _candidates(searcher: tantivy.Searcher, found: tantivy.SearchResult) -> Candidates:
-    addresses = [address for _, address in found.hits]
-    identity, similarity, site, authority = (
-        cast("list[int]", searcher.fast_field_values(name, addresses))  # every page has each of them
-        for name in ("id", "similarity", "site_key", "authority")
-    )
-    return Candidates(identity, [score for score, _ in found.hits], similarity, site, authority)
+    def _candidates(self, searcher: tantivy.Searcher, found: tantivy.SearchResult) -> Candidates:
+        addresses = [address for _, address in found.hits]
+        identity, similarity, site, links = (
+            cast("list[int]", searcher.fast_field_values(name, addresses))  # every page has each of them
+            for name in ("id", "similarity", "site_key", "authority")
+        )
+        score = [score for score, _ in found.hits]
+        return Candidates(identity, score, similarity, site, links, self._authority.of(site))
