@@ -166,7 +166,7 @@ class Harvester:
         followed = [link.url for link in page.links if "nofollow" not in link.rel]
         found = []
         for text in self._recent.unseen(followed):
-            url = self._plan.normaliser.url(text)
+            url = self._plan.normaliser.link(text)
             if url is not None and self._is_wanted(url, depth, now_ms):
                 found.append(Discovery(url, depth, now_ms))
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import can_ada
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -158,3 +159,11 @@ def test_a_path_with_endless_queries_is_cut_off() -> None:
 
 def test_a_site_is_not_a_url() -> None:
     assert Site("http://e.org") == site_of(Url("http://e.org/"))
+
+
+@given(st.text("aZ09._~%2fFeE?&=@:/-#é ", max_size=30))
+def test_a_link_made_absolute_gets_the_normal_form_of_its_text(path: str) -> None:
+    absolute = normaliser.joined(Url("http://e.org/folder/"), path)
+    if absolute is not None:
+        link = can_ada.parse(f"http://e.org/folder/{path}").href.partition("#")[0]
+        assert normaliser.link(link) == normaliser.url(link)

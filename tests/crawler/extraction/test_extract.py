@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import can_ada
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ipmicra.crawler.extraction import Link, Page, RobotsDirectives, extract
 
@@ -77,6 +80,16 @@ def test_headings_are_listed_by_level() -> None:
 )
 def test_links_are_absolute_without_fragment_and_once(markup: str, links: list[Link]) -> None:
     assert html(markup).links == links
+
+
+@given(st.text("aZ09._~-/", min_size=1, max_size=20))
+def test_plain_names_are_joined_as_all_others_are(href: str) -> None:
+    base = "https://site.example/folder/"
+    try:
+        expected = [(can_ada.parse(base) + href).href]
+    except ValueError:
+        expected = []
+    assert [link.url for link in html(f'<a href="{href}">x</a>').links] == expected
 
 
 def test_a_base_element_moves_relative_links() -> None:

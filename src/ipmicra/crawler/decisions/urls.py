@@ -55,6 +55,13 @@ class Normaliser:
             return None
         return self._normal(parsed)
 
+    def link(self, text: str) -> Url | None:
+        """The normal form of a link that a page's extraction has made absolute by the WHATWG's rules.
+
+        Most of them are in their normal form; only escapes, queries and credentials may have to change.
+        """
+        return self.url(text) if "%" in text or "?" in text or "@" in text else Url(text)
+
     def joined(self, page: Url, reference: str) -> Url | None:
         """The normal form of what `reference` means on `page`."""
         try:

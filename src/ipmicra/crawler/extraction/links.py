@@ -8,6 +8,7 @@ remembered: pages of one folder link mostly alike.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -19,7 +20,11 @@ from ipmicra.crawler.extraction.page import Link
 LINKS_MAX = 50_000  # of a page: no index page of ours has more
 URL_CHARACTERS_MAX = 4_096
 TEXT_CHARACTERS_MAX = 512
+PLAIN_CHARACTERS_MAX = 512
 LINKS_REMEMBERED_MAX = 16_384  # for sharing: some five megabytes
+
+# Names and folders in letters, digits and what no rule of URLs changes: joining is writing them side by side.
+_PLAIN = re.compile(r"[A-Za-z0-9_~-][A-Za-z0-9_.~-]*(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)*/?")
 
 
 def links_of(document: Document, address: str) -> tuple[list[Link], bool]:
@@ -48,7 +53,17 @@ def _folder(address: str) -> str:
 @lru_cache(LINKS_REMEMBERED_MAX)
 def _link(address: str, href: str, text: str, rel: str) -> Link:
     """The link as found at `address`; one without a url where it leads nowhere."""
+    if len(href) <= PLAIN_CHARACTERS_MAX and _PLAIN.fullmatch(href) and _is_plain_folder(address):
+        return Link(address + href, text, rel)
     return Link(joined(address, href), text, rel)
+
+
+@lru_cache(64)
+def _is_plain_folder(address: str) -> bool:
+    """Whether plain names need only be written behind it."""
+    return (
+        address.startswith(("http://", "https://")) and address.endswith("/") and len(address) <= 1_024
+    )
 
 
 def _written(anchors: list[Element]) -> dict[str, tuple[str, str]]:
