@@ -33,7 +33,7 @@ def test_the_demo_plays_stays_up_for_the_curious_and_leaves_nothing(tmp_path: Pa
 def _looked_at(demo: subprocess.Popen[bytes]) -> bytes:
     """Search as a curious person would, then press Ctrl-C. Returns what the demo printed."""
     try:
-        with urllib.request.urlopen(f"{_search_page_of(demo)}search?q=lighthouse", timeout=20) as answer:
+        with urllib.request.urlopen(f"{_search_page_of(demo)}?q=lighthouse", timeout=20) as answer:
             assert b"harbour" in answer.read().lower()
         demo.send_signal(signal.SIGINT)
         told, _ = demo.communicate(timeout=60)

@@ -54,10 +54,10 @@ def command(seed: int, seconds: float | None, no_wait: bool, as_json: bool) -> N
 
 
 def _town(seed: int, folder: Path) -> Town:
-    coordinator_port, web_port, names_port, search_port = (
-        _free_port(PORTS_FROM + 100 * number) for number in range(4)
+    coordinator_port, web_port, names_port = (
+        _free_port(PORTS_FROM + 100 * number) for number in range(3)
     )
-    return Town(seed, folder, web_port, names_port, coordinator_port, search_port)
+    return Town(seed, folder, web_port, names_port, coordinator_port)
 
 
 class _Bars:
@@ -102,10 +102,11 @@ def _shown(told: Told) -> Group:
 
 
 def _stay_up(town: Town, stage: Stage, seconds: float | None) -> None:
-    stage.start_search()
     address = town.coordinator
+    link = stage.command("home", "coordinator", "admin-link", "--address", address).strip()
     aside = terminal.aside()
-    aside.print(f"\nstill running: the coordinator at {address}/, the search page at {town.search_page}")
+    aside.print(f"\nstill running: the dashboard at {address}/ and the search page at {address}/search")
+    aside.print(f"to administer: {link}")
     aside.print(f"in another terminal: ipmicra explain {town.front_pages()[0]} --coordinator {address}")
     aside.print("Ctrl-C ends it all" if seconds is None else f"for {seconds:g} s, or until Ctrl-C")
     try:

@@ -61,11 +61,6 @@ class Stage:
     def start_host(self, city: str) -> None:
         self._start(city.lower(), self.options(city), ["host", "run"])
 
-    def start_search(self) -> None:
-        words = ["search", "--serve", "--port", str(self._town.search_port)]
-        process = self._start("search", self.options("home"), words)
-        self._wait("search", process, lambda: _answers(self._town.search_page))
-
     def options(self, whose: str) -> list[str]:
         settings = self._town.settings(whose)
         return [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]

@@ -24,7 +24,6 @@ class Town:
     web_port: int
     names_port: int
     coordinator_port: int
-    search_port: int
     sites_count: int = SITES
     pages_count: int = PAGES
 
@@ -39,10 +38,6 @@ class Town:
     @property
     def coordinator(self) -> str:
         return f"http://127.0.0.1:{self.coordinator_port}"
-
-    @property
-    def search_page(self) -> str:
-        return f"http://127.0.0.1:{self.search_port}/"
 
     @property
     def pages_total(self) -> int:
