@@ -103,7 +103,7 @@ def _search_box(address: str) -> h.Element:
             type="search",
             name="q",
             maxlength="1000",
-            placeholder="Search the crawl",
+            placeholder="Search",
             aria_label="Search the crawl",
         )
     ]
