@@ -52,6 +52,18 @@ def test_a_lower_delegation_supersedes_a_higher_one() -> None:
     assert delegations.covering((inner, outer)) == (outer, "a")
 
 
+def test_of_lone_addresses_the_longest_given_is_forgotten_and_subnets_never() -> None:
+    delegations = Delegations(lone_max=3)
+    delegations.give(Subnet(7), CRAWLERS[0])
+    lone = [address(f"192.0.2.{number}") for number in range(4)]
+    for ground in (*lone[:3], lone[0], lone[3]):
+        delegations.give(ground, CRAWLERS[1])
+    assert [delegations.owner(ground) for ground in lone] == ["b", None, "b", "b"]
+    assert delegations.owner(Subnet(7)) == "a"
+    assert delegations.count_held_by(CRAWLERS[1]) == 3
+    assert len(delegations) == 4
+
+
 TREE = tree_of(
     ("10.0.0.0/8", "p"),
     ("10.1.0.0/16", "q"),

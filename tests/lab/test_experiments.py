@@ -87,6 +87,19 @@ def test_no_policy_beats_the_optimum_and_assigning_with_all_measured_is_it(
     assert costs["assignment", "all measured"] == pytest.approx(1.0, abs=1e-3)
 
 
+def test_balancing_in_passes_asks_no_more_than_one_probe_a_site(
+    found: Callable[[str], Findings],
+) -> None:
+    rows = {(row["policy"], row["base"]): row for row in found("two-thirds").tables[1].rows}
+    at_once, settled = (
+        rows["assign-and-probe", "adaptive"],
+        rows["assign-and-probe, in passes", "adaptive"],
+    )
+    assert float(settled["extra_probes"]) <= 1.0
+    assert float(settled["moves"]) >= float(at_once["moves"])
+    assert float(settled["cost"]) <= float(at_once["cost"]) + 0.002
+
+
 def findings_of(*plots: Plot) -> Findings:
     return Findings("x", "w", 2, 1, [], list(plots), ["words"])
 

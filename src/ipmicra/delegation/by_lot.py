@@ -13,7 +13,7 @@ import msgspec
 
 from ipmicra.delegation.crawlers import CrawlerProfile
 from ipmicra.delegation.decision import Decision, Why
-from ipmicra.delegation.delegations import Ground
+from ipmicra.delegation.delegations import LONE_MAX, Ground
 from ipmicra.delegation.probes import CrawlerId, Site, Target
 from ipmicra.delegation.strategy import Delegating, Strategy
 from ipmicra.delegation.subnets import Subnets
@@ -87,6 +87,8 @@ class Hashed(Strategy):
             self._winners = {}
         winner = self._winners.get(site)
         if winner is None and crawlers.awake:
+            if len(self._winners) >= LONE_MAX:
+                self._winners.clear()
             winner = max(crawlers.awake, key=lambda name: self._score(site, crawlers.profile(name)))
             self._winners[site] = winner
         return winner

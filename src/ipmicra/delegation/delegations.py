@@ -2,7 +2,8 @@
 
 Law: one owner per ground. A lower delegation supersedes a higher one: whoever asks about an address
 walks from the smallest subnet up and takes the first owner. Whatever is listed is listed in the order
-it was given.
+it was given. Bounded: subnets are as many as the tree has; of lone addresses and sites the longest given
+are forgotten when there are too many, and delegated again when they turn up.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from ipmicra.hierarchy import Subnet
 # What can be held: a subnet of the tree; an address that lies in no subnet, or that a strategy without
 # a tree remembers; a site, for strategies that go by name.
 Ground: TypeAlias = Subnet | IPAddress | Site
+
+LONE_MAX = 500_000  # addresses and sites that are remembered one by one; some 200 MB
 
 Key = TypeVar("Key")
 Entry = TypeVar("Entry")
@@ -40,8 +43,10 @@ class Watcher(Protocol):
 class Delegations:
     """Ground -> crawler, with the way back and the organisations' holdings."""
 
-    def __init__(self, watcher: Watcher | None = None) -> None:
+    def __init__(self, watcher: Watcher | None = None, lone_max: int = LONE_MAX) -> None:
         self._watcher = watcher
+        self._lone_max = lone_max
+        self._lone: dict[Ground, None] = {}
         self._owner: dict[Ground, CrawlerId] = {}
         self._held: dict[CrawlerId, dict[Ground, None]] = {}
         self._organisation: dict[Ground, int] = {}
@@ -51,6 +56,10 @@ class Delegations:
     def give(self, ground: Ground, crawler: CrawlerId, organisation: int = UNKNOWN_ORGANISATION) -> None:
         """The ground is the crawler's from now on, whoever had it before."""
         self.take(ground)
+        if not is_subnet(ground):
+            while len(self._lone) >= self._lone_max:
+                self.take(next(iter(self._lone)))
+            self._lone[ground] = None
         self._owner[ground] = crawler
         self._held.setdefault(crawler, {})[ground] = None
         if organisation != UNKNOWN_ORGANISATION:
@@ -66,6 +75,7 @@ class Delegations:
         owner = self._owner.pop(ground, None)
         if owner is None:
             return None
+        self._lone.pop(ground, None)
         _drop(self._held, owner, ground)
         if (organisation := self._organisation.pop(ground, None)) is not None:
             _drop(self._of_organisation, organisation, ground)

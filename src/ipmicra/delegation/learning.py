@@ -21,6 +21,7 @@ from ipmicra.delegation.strategy import Strategy
 from ipmicra.delegation.subnets import Subnets
 
 UNREACHABLE_MAX = 100_000  # addresses remembered as unreachable; some 20 MB
+ANYCAST_MAX = 100_000  # grounds remembered as being in many places; some 20 MB
 
 
 class LearningStrategy(Strategy):
@@ -89,13 +90,19 @@ class LearningStrategy(Strategy):
         near = [crawler for crawler in inquiry.near if self.crawlers.is_awake(crawler)]
         if near:
             chosen, why = min(near, key=self._burden), Why.ANYCAST
-            self._anycast |= dict.fromkeys(grounds)
+            self._remember_anycast(grounds)
         if chosen is None:
             self._remember_silence(inquiry)
             return inquiry.decision(None, Why.UNREACHABLE)
         for ground in grounds:
             self.give(ground, chosen)
         return inquiry.decision(chosen, why, tuple(filter(is_subnet, grounds)))
+
+    def _remember_anycast(self, grounds: tuple[Ground, ...]) -> None:
+        for ground in grounds:
+            while len(self._anycast) >= ANYCAST_MAX:
+                del self._anycast[next(iter(self._anycast))]
+            self._anycast[ground] = None
 
     def _burden(self, crawler: CrawlerId) -> tuple[float, int]:
         return self.crawlers.fullness(crawler), self.delegations.count_held_by(crawler)

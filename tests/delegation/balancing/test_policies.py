@@ -12,6 +12,8 @@ from ipmicra.delegation.balancing.admitting import WayOut, owners_with_newcomer
 from ipmicra.delegation.balancing.assigning import cheapest_owners, exhaustive_owners
 from ipmicra.delegation.balancing.believing import Numbers
 from ipmicra.delegation.balancing.moves import best_move, least_variance_move, next_best_move
+from ipmicra.delegation.balancing.policies import Policy
+from ipmicra.delegation.balancing.settling import passes_of
 
 every_policy = pytest.mark.parametrize("name", POLICIES)
 
@@ -45,7 +47,11 @@ def loads_in(
 
 
 def balanced(name: str, loads: Loads, truth: Numbers) -> Assignment:
-    talk = POLICIES[name](loads)
+    return driven(POLICIES[name], loads, truth)
+
+
+def driven(policy: Policy, loads: Loads, truth: Numbers) -> Assignment:
+    talk = policy(loads)
     asked = set()
     try:
         question = next(talk)
@@ -100,6 +106,26 @@ def test_nothing_to_balance_is_balanced(name: str) -> None:
         np.empty(0, int),
     )
     assert balanced(name, loads, nothing).relieved
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_in_passes_no_more_is_asked_and_the_first_fetches_lower_the_cost(seed: int) -> None:
+    loads, truth = loads_in(seed, grounds=80, known_each=2)
+    at_once = balanced("assign-and-probe", loads, truth).total_ms(truth)
+    probes, rows = 0, np.arange(80)
+    for policy in passes_of("assign-and-probe"):
+        done = driven(policy, loads, truth)
+        probes += done.probes
+        assert done.relieved
+        loads = loads.handed_over(done.owner, truth[rows, done.owner])
+        assert np.isfinite(loads.known_ms[rows, loads.owner]).all()
+    assert probes <= 80
+    assert done.total_ms(truth) <= at_once * 1.005
+
+
+def test_only_ours_balances_in_passes() -> None:
+    assert [len(passes_of(name)) for name in POLICIES] == [1, 1, 1, 1, 4]
+    assert passes_of("variance") == (POLICIES["variance"],)
 
 
 @given(seed=st.integers(0, 10**6))

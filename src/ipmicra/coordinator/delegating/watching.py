@@ -20,7 +20,8 @@ from ipmicra.coordinator.delegating.memory import Reasons, reasons_of
 from ipmicra.coordinator.reports import Heard
 from ipmicra.coordinator.settings import CoordinatorSettings
 from ipmicra.delegation.balancing.picture import Moved, Weighed, balanced
-from ipmicra.delegation.balancing.policies import POLICIES
+from ipmicra.delegation.balancing.policies import POLICIES, Policy
+from ipmicra.delegation.balancing.settling import passes_of
 from ipmicra.delegation.calibration import (
     Calibration,
     CalibrationSettings,
@@ -73,6 +74,7 @@ class Watching:
         self._day = -1
         self._weighed: dict[Ground, Weighed] = {}
         self._balanced_s: float | None = None
+        self._passes: list[Policy] = []  # of balancing that are still to come
 
     # --- memory ---------------------------------------------------------------
 
@@ -144,15 +146,17 @@ class Watching:
         talks.begin(connection, talk, ended)
 
     def balance(self, connection: Connection, talks: Conversations, now_s: float) -> None:
-        """Relieve crawlers over their daily capacity, now and then."""
+        """Relieve crawlers over their daily capacity, now and then, in as many passes as it takes."""
         due = self._balanced_s is None or now_s - self._balanced_s >= self._settings.balancing_seconds
         if not due:
             return
         self._balanced_s = now_s
         self._tell_loads()
-        if not any(
-            self._strategy.crawlers.fullness(crawler) > 1 for crawler in self._strategy.crawlers.all
-        ):
+        fullness = self._strategy.crawlers.fullness
+        overfull = any(fullness(crawler) > 1 for crawler in self._strategy.crawlers.all)
+        if not self._passes and overfull:
+            self._passes = list(passes_of(self._settings.balancing))
+        if not self._passes:
             return
 
         def ended(connection: Connection, moved: tuple[Moved, ...]) -> None:
@@ -163,8 +167,7 @@ class Watching:
             )
             self._book.settle(connection, [move.ground for move in moved], reasons, now_s)
 
-        policy = POLICIES[self._settings.balancing]
-        talk: Talk = balanced(self._strategy, dict(self._weighed), policy, now_s)
+        talk: Talk = balanced(self._strategy, dict(self._weighed), self._passes.pop(0), now_s)
         talks.begin(connection, talk, ended)
 
     def _weigh(self, ground: Ground, target: Target, body_bytes: int, now_s: float) -> None:

@@ -120,12 +120,13 @@ class Adaptive(LearningStrategy):
         while not self.no_use(inquiry):
             if belief.version != self.experience.version:
                 belief = self._begun(inquiry, facts)
-            column, saving_ms = choice(belief, self._askable(inquiry), _best_ms(inquiry))
+            best_ms = _best_ms(inquiry)
+            column, saving_ms = choice(belief, self._askable(inquiry), best_ms)
             if column is None:
                 break
             crawler = self.experience.mutual.names[column]
             if saving_ms < (price_ms := self._price_ms):
-                if not curious:
+                if not curious or (best_ms is not None and belief.bounds_ms[column] >= best_ms):
                     inquiry.steps.append(stop_step(crawler, saving_ms, price_ms))
                     break
                 curious = False

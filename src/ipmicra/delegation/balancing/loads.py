@@ -64,6 +64,12 @@ class Loads:
             known[question] = np.inf if answer_ms is None else answer_ms
         return replace(self, known_ms=known)
 
+    def handed_over(self, owner: Owners, measured_ms: Numbers) -> Loads:
+        """The picture after a move: everybody's first fetch at its owner has measured that round trip."""
+        known = self.known_ms.copy()
+        known[np.arange(len(owner)), owner] = measured_ms
+        return replace(self, known_ms=known, owner=owner)
+
 
 @dataclass(frozen=True)
 class Assignment:

@@ -10,6 +10,7 @@ Law: a policy sees `Loads` and answers to its questions, never the truth.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator
 from typing import TypeAlias
 
@@ -24,7 +25,7 @@ from ipmicra.delegation.balancing.moves import SingleMove, best_move, least_vari
 Balancing: TypeAlias = Generator[Question, float | None, Assignment]
 Policy: TypeAlias = Callable[[Loads], Balancing]
 
-ROUNDS = 8  # of solving and probing; more: better questions, one solution each
+ROUNDS = 8  # of solving and probing for each probe a ground; more: better questions, one solution each
 PROMISE_MS_MIN = 0.05  # a question that promises less is not asked
 PROBES_PER_GROUND = 1.0  # what `assign-and-probe` may ask, on average
 
@@ -54,16 +55,16 @@ def assignment(loads: Loads) -> Balancing:
     return result(loads, cheapest_owners(loads.costs_ms, loads))
 
 
-def assign_and_probe(loads: Loads) -> Balancing:
+def assign_and_probe(loads: Loads, probes_per_ground: float = PROBES_PER_GROUND) -> Balancing:
     """Ours: assign by what is known and believed, probe what could change the solution most, and again.
 
     The solution sets a price on room at every crawler. Of each ground the probe is asked that promises
     most against cost plus price: that its chosen crawler is worse than believed, or another one better.
     Answers also change what is believed of other pairs, as far as the belief learns from them.
     """
-    budget = int(PROBES_PER_GROUND * len(loads.owner))
+    budget = int(probes_per_ground * len(loads.owner))
     asked = 0
-    for rounds_left in range(ROUNDS, 0, -1):
+    for rounds_left in range(math.ceil(ROUNDS * probes_per_ground), 0, -1):
         questions = _worth_asking(loads)[: -((asked - budget) // rounds_left)]
         if not questions:
             break

@@ -1,0 +1,32 @@
+"""A policy's name -> the passes in which it balances.
+
+What a pass moves is fetched by its new crawler, and every fetch measures a round trip, for nothing. So
+`assign-and-probe` does not ask everything at once: it moves by what is believed, learns from the fetches
+what that was worth, asks a part of its probes, moves again, and so on. What was believed too well of a
+crawler comes to light without a probe; the price is that some subnets move more than once.
+
+Law: the probes of all passes together are those of the policy in one pass.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ipmicra.delegation.balancing.policies import (
+    POLICIES,
+    PROBES_PER_GROUND,
+    Policy,
+    assign_and_probe,
+    assignment,
+)
+
+# After the first pass, which asks nothing. More: a lower cost, more moves.
+ASKING_PASSES = 3
+
+
+def passes_of(policy: str) -> tuple[Policy, ...]:
+    """One after the other, with time between them for every moved subnet to be fetched once."""
+    if policy != "assign-and-probe":
+        return (POLICIES[policy],)
+    asking = partial(assign_and_probe, probes_per_ground=PROBES_PER_GROUND / ASKING_PASSES)
+    return (assignment, *[asking] * ASKING_PASSES)
