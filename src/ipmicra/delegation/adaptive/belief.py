@@ -50,7 +50,7 @@ class Belief:
         doors, fixed = rows.searchsorted((examples.doors, examples.fixed)).tolist()
         self._fixed, self._alone = fixed, len(rows)  # sites from here on, twins from there on
         counts = (doors, fixed - doors, len(rows) - fixed, len(rows) - fixed)
-        self._towns = (doors, fixed)
+        self._towns = slice(doors, fixed)
         self._widths = widths = spreads.widths(counts)
         rows = np.concatenate((rows, rows[fixed:]))
         self.nearest: Whole = examples.nearest.take(rows)
@@ -74,6 +74,7 @@ class Belief:
         self._shifts = self._pull
         self._misses: Singles = np.empty((0, len(rows)), dtype=np.float32)  # answer by example
         self._scores: Singles = self._misses  # squared misses in variances, and FREEDOM
+        self._stretch: Singles = np.ones(len(rows), dtype=np.float32)  # of variances
         self._foretold: Foretold | None = None
 
     def hear(self, column: int, round_trip_ms: float) -> None:
@@ -107,15 +108,28 @@ class Belief:
         scores /= self._variances.take(self.columns, axis=0)
         scores += FREEDOM
         self._scores = scores
+        shifted = self._shifts * self._shifts
+        shifted *= self._widths.shift_precision
         told = np.add.reduce(np.log(scores), axis=0)
         told *= FREEDOM + 1
         told += self._against
-        told += self._shifts * self._shifts * self._widths.shift_precision
+        told += shifted
         told -= np.minimum.reduce(told)
         told *= -0.5
         weights = np.exp(told, out=told)
         weights /= np.add.reduce(weights)
         self.weights = weights
+        shifted += np.add.reduce(scores, axis=0)
+        self._humble(shifted)
+
+    def _humble(self, misfit: Singles) -> None:
+        """Who foretold the answers badly knows the rest no better: its variance is Student's, given the
+        answers. A town's is want of knowledge from the start and stays as it is."""
+        number = len(self.columns)
+        misfit -= (number - 1) * FREEDOM  # which every score holds
+        misfit *= 1.0 / (FREEDOM + number)
+        misfit[self._towns] = 1.0
+        self._stretch = misfit
 
     def foretold(self) -> Foretold:
         """What is believed now of every crawler's round trip, asked or not."""
@@ -126,25 +140,12 @@ class Belief:
             means += self._shifts.take(kept)
             np.maximum(means, self.bounds_ms[:, None], out=means)
             spreads = self._variances.take(kept, axis=1)
-            if self.columns:
-                spreads *= self._stretch(kept)
+            spreads *= self._stretch.take(kept)
             np.sqrt(spreads, out=spreads)
             weights = self.weights.take(kept)
             weights /= np.add.reduce(weights)
             self._foretold = Foretold(kept, weights, means, spreads)
         return self._foretold
-
-    def _stretch(self, kept: Whole) -> Singles:
-        """Who foretold the answers badly knows the rest no better: its variance is Student's, given the
-        answers. A town's is want of knowledge from the start and stays as it is."""
-        number, shifts = len(self.columns), self._shifts.take(kept)
-        stretch: Singles = np.add.reduce(self._scores.take(kept, axis=1), axis=0)
-        stretch += shifts * shifts * self._widths.shift_precision.take(kept)
-        stretch -= (number - 1) * FREEDOM
-        stretch /= FREEDOM + number
-        towns = kept.searchsorted(self._towns)
-        stretch[towns[0] : towns[1]] = 1.0
-        return stretch
 
     def by_example(self) -> Singles:
         """The weights of the prior's examples, each with its twin's."""

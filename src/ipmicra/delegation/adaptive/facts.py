@@ -14,6 +14,7 @@ import numpy as np
 from ipmicra.addresses import AddressRange, IPAddress
 from ipmicra.delegation.adaptive.arrays import Keys, Shorts, Singles
 from ipmicra.delegation.subnets import UNKNOWN_ORGANISATION, Subnets, known_subnet
+from ipmicra.hierarchy import Subnet
 
 UNKNOWN = -1
 # Blocks wider than this are handed to registries and carriers, not to networks in one place.
@@ -42,8 +43,12 @@ def country_number(code: str | None) -> int:
 
 def facts_of(address: IPAddress, tree: Subnets) -> Facts:
     """What the tree says of an address."""
+    return facts_in(known_subnet(tree, address), address, tree)
+
+
+def facts_in(subnet: Subnet | None, address: IPAddress, tree: Subnets) -> Facts:
+    """The same where the address's smallest known subnet was looked up already."""
     key = int(address) << 32 if address.version == 4 else int(address) >> 64
-    subnet = known_subnet(tree, address)
     if subnet is None:
         return Facts(family=address.version, key=key)
     organisation = tree.organisation_of(subnet)

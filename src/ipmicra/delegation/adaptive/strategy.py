@@ -22,7 +22,7 @@ from ipmicra.delegation.adaptive.belief import Belief
 from ipmicra.delegation.adaptive.closeness import Ties
 from ipmicra.delegation.adaptive.experience import Experience
 from ipmicra.delegation.adaptive.explanation import candidates_step, stop_step, ties_step
-from ipmicra.delegation.adaptive.facts import Facts, facts_of
+from ipmicra.delegation.adaptive.facts import Facts, facts_in
 from ipmicra.delegation.adaptive.settings import AdaptiveSettings
 from ipmicra.delegation.adaptive.spreads import Spreads
 from ipmicra.delegation.adaptive.state import AdaptiveState, restore, state_of
@@ -64,17 +64,17 @@ class Adaptive(LearningStrategy):
     def delegated(self, target: Target) -> CrawlerId | None:
         """The address's own owner, else that of its subnet where its sites agree."""
         owner = self.delegations.owner(target.address)
-        return self._inherited(target) if owner is None else owner
+        return self._inherited(known_subnet(self.tree, target.address)) if owner is None else owner
 
     def ground_of(self, target: Target) -> Ground:
         """The address, unless it goes with its subnet."""
-        if self.delegations.owner(target.address) is None and self._inherited(target) is not None:
+        if self.delegations.owner(target.address) is None:
             subnet = known_subnet(self.tree, target.address)
-            return target.address if subnet is None else subnet
+            if subnet is not None and self._inherited(subnet) is not None:
+                return subnet
         return target.address
 
-    def _inherited(self, target: Target) -> CrawlerId | None:
-        subnet = known_subnet(self.tree, target.address)
+    def _inherited(self, subnet: Subnet | None) -> CrawlerId | None:
         owner = None if subnet is None else self.delegations.owner(subnet)
         return (
             owner if subnet is not None and owner is not None and self._agrees(subnet, owner) else None
@@ -92,23 +92,22 @@ class Adaptive(LearningStrategy):
     # --- deciding -------------------------------------------------------------
 
     def delegate(self, target: Target, now_s: float, *, afresh: bool = False) -> Delegating:
-        if not afresh and (kept := self._kept(target, now_s)) is not None:
+        if not afresh and (owner := self.delegations.owner(target.address)) is not None:
+            return self.kept(owner)
+        subnet = known_subnet(self.tree, target.address)
+        if not afresh and (kept := self._kept(target, subnet, now_s)) is not None:
             return kept
         inquiry = Inquiry(self, target, now_s)
         if not afresh:
             inquiry.recall(self._settings.remember_s)
         if not self.crawlers.awake:
             return inquiry.decision(None, Why.NO_CRAWLER_AWAKE)
-        facts = facts_of(target.address, self.tree)
+        facts = facts_in(subnet, target.address, self.tree)
         belief = yield from self._asked(inquiry, facts)
-        return self._end(inquiry, facts, belief)
+        return self._end(inquiry, subnet, facts, belief)
 
-    def _kept(self, target: Target, now_s: float) -> Decision | None:
-        owner = self.delegations.owner(target.address)
-        if owner is not None:
-            return self.kept(owner)
-        owner = self._inherited(target)
-        subnet = known_subnet(self.tree, target.address)
+    def _kept(self, target: Target, subnet: Subnet | None, now_s: float) -> Decision | None:
+        owner = self._inherited(subnet)
         if owner is not None and subnet is not None and self.rng.random() >= self._settings.explore:
             return self.kept(owner, subnet)
         return self.settled(target, (), now_s)
@@ -126,7 +125,7 @@ class Adaptive(LearningStrategy):
                 break
             crawler = self.experience.mutual.names[column]
             if saving_ms < (price_ms := self._price_ms):
-                if not curious or (best_ms is not None and belief.bounds_ms[column] >= best_ms):
+                if not curious or self._nothing_to_find(belief.bounds_ms[column], best_ms):
                     inquiry.steps.append(stop_step(crawler, saving_ms, price_ms))
                     break
                 curious = False
@@ -135,6 +134,12 @@ class Adaptive(LearningStrategy):
             if round_trip_ms is not None and belief.version == self.experience.version:
                 belief.hear(column, round_trip_ms)
         return belief
+
+    def _nothing_to_find(self, bound_ms: float, best_ms: float | None) -> bool:
+        """Whether the bounds say that the answer cannot be the best. Only an address in many places breaks
+        them, and one curious look in many is spared to find those."""
+        bound = best_ms is not None and bound_ms >= best_ms
+        return bound and self.rng.random() >= self._settings.explore
 
     def _begun(self, inquiry: Inquiry, facts: Facts) -> Belief:
         """The belief from the prior, and from what is known already."""
@@ -167,7 +172,7 @@ class Adaptive(LearningStrategy):
 
     # --- concluding -----------------------------------------------------------
 
-    def _end(self, inquiry: Inquiry, facts: Facts, belief: Belief) -> Decision:
+    def _end(self, inquiry: Inquiry, subnet: Subnet | None, facts: Facts, belief: Belief) -> Decision:
         chosen = inquiry.fastest()
         if belief.columns:
             inquiry.steps += [
@@ -177,7 +182,7 @@ class Adaptive(LearningStrategy):
         grounds: tuple[Ground, ...] = (inquiry.target.address,)
         if chosen is not None and not inquiry.near:
             self._become_wiser(inquiry, facts, belief)
-            grounds += self._subnet_with(inquiry.target, chosen)
+            grounds += self._subnet_with(subnet, chosen)
         return self.concluded(inquiry, chosen, Why.BELIEVED, grounds)
 
     def _become_wiser(self, inquiry: Inquiry, facts: Facts, belief: Belief) -> None:
@@ -187,9 +192,8 @@ class Adaptive(LearningStrategy):
             if self._settings.sites:
                 self.experience.remember(inquiry.target.address, facts, *belief.summary())
 
-    def _subnet_with(self, target: Target, chosen: CrawlerId) -> tuple[Ground, ...]:
-        """The subnet goes along where most of its sites go to the chosen crawler."""
-        subnet = known_subnet(self.tree, target.address)
+    def _subnet_with(self, subnet: Subnet | None, chosen: CrawlerId) -> tuple[Ground, ...]:
+        """It goes along where most of its sites go to the chosen crawler."""
         if subnet is None:
             return ()
         most = self.agreement.count(self.tree.range_of(subnet), chosen)
