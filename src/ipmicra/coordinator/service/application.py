@@ -6,7 +6,8 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from litestar import Litestar, Request, Response
+from litestar import Litestar, MediaType, Request, Response
+from litestar.exceptions import HTTPException
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.types import ControllerRouterHandler
@@ -45,16 +46,29 @@ def application(rooms: Rooms, beside: Sequence[ControllerRouterHandler] = ()) ->
             OperatorFault: _wrongly_asked,
             Fault: _unavailable,
             OperationalError: _unavailable,
+            HTTPException: _in_json,
         },
     )
 
 
+def _in_json(_: _Anything, error: HTTPException) -> Response[dict[str, object]]:
+    """A refusal of the framework's, as JSON whatever the answer would have been."""
+    told: dict[str, object] = {"status_code": error.status_code, "detail": error.detail}
+    if error.extra:
+        told["extra"] = error.extra
+    return Response(
+        told, status_code=error.status_code, media_type=MediaType.JSON, headers=error.headers
+    )
+
+
 def _wrongly_asked(_: _Anything, error: OperatorFault) -> Response[dict[str, object]]:
-    return Response({"status_code": 400, "detail": str(error)}, status_code=400)
+    told: dict[str, object] = {"status_code": 400, "detail": str(error)}
+    return Response(told, status_code=400, media_type=MediaType.JSON)
 
 
 def _unavailable(_: _Anything, error: Exception) -> Response[dict[str, object]]:
     """Disk or database: the host keeps what it has and tries again."""
     _log.error("cannot answer", extra={"why": str(error)})
     detail = "the coordinator cannot do this now; try again later"
-    return Response({"status_code": 503, "detail": detail}, status_code=503)
+    told: dict[str, object] = {"status_code": 503, "detail": detail}
+    return Response(told, status_code=503, media_type=MediaType.JSON)

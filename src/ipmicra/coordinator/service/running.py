@@ -24,26 +24,24 @@ from typing import Protocol
 import uvicorn
 from litestar.types import ControllerRouterHandler
 
-from ipmicra.coordinator import orders, packages, purging
+from ipmicra.coordinator import orders
 from ipmicra.coordinator.bundles import rolling
 from ipmicra.coordinator.delegating.names import NameDesk
 from ipmicra.coordinator.delegating.office import Delegator
-from ipmicra.coordinator.integrating import Integrator
 from ipmicra.coordinator.places import bundles_folder, database_address, package_store
 from ipmicra.coordinator.service.application import application
 from ipmicra.coordinator.service.rooms import Rooms
+from ipmicra.coordinator.service.working import Worker
 from ipmicra.coordinator.state.database import Database
 from ipmicra.delegation.subnets import NoSubnets, Subnets
 from ipmicra.registry.places import tree_file
 from ipmicra.registry.treefile import open_tree
 from ipmicra.search.intake import FOLDER as INDEX_FOLDER
-from ipmicra.search.tantivy_index import TantivyIndex
 from ipmicra.settings import Settings
 
 ROUND_SECONDS = 0.25  # between two rounds of the delegator, unless something happens before
 RING_SECONDS = 0.25  # between two looks for orders that wait to be fetched
 AFTER_FAILURE_SECONDS = 5.0
-INTEGRATION_SECONDS = 1.0  # between two looks for packages
 ROLLOUT_SECONDS = 2.0  # between two looks at the roll-out of new code
 SHUTDOWN_SECONDS = 20
 
@@ -107,14 +105,13 @@ def _workers(rooms: Rooms, settings: Settings) -> Iterator[None]:
     )
     rooms.leads = lambda: delegator.leads
     stop = threading.Event()
-    index = settings.data_folder / INDEX_FOLDER
     threads = [
         threading.Thread(target=_delegate, args=(delegator, rooms, stop), name="delegator"),
         threading.Thread(target=_roll_out, args=(rooms, stop), name="roll-out"),
     ]
     if rooms.settings.integrates:
-        integrator = threading.Thread(target=_integrate, args=(rooms, index, stop), name="integrator")
-        threads.append(integrator)
+        worker = _worker(rooms, settings.data_folder / INDEX_FOLDER)
+        threads.append(threading.Thread(target=worker.run, args=(stop,), name="integrator"))
     for thread in threads:
         thread.start()
     try:
@@ -125,6 +122,19 @@ def _workers(rooms: Rooms, settings: Settings) -> Iterator[None]:
         for thread in threads:
             thread.join()
         names.close()
+
+
+def _worker(rooms: Rooms, index_folder: Path) -> Worker:
+    return Worker(
+        rooms.database,
+        rooms.store,
+        index_folder,
+        rooms.name,
+        rooms.settings,
+        rooms.clock,
+        may_work=rooms.leads,
+        integrated=rooms.news.set,
+    )
 
 
 def _delegate(delegator: Delegator, rooms: Rooms, stop: threading.Event) -> None:
@@ -148,41 +158,6 @@ def _roll_out(rooms: Rooms, stop: threading.Event) -> None:
                     rolling.look(connection, rooms.clock(), rooms.settings.rollout_soak_seconds)
         except Exception as error:
             _log.error("cannot look at the roll-out", extra={"why": str(error)})
-
-
-def _integrate(rooms: Rooms, index_folder: Path, stop: threading.Event) -> None:
-    while not stop.is_set():
-        try:
-            if rooms.leads() and _packages_wait(rooms):
-                _integrate_all(rooms, index_folder, stop)
-            stop.wait(INTEGRATION_SECONDS)
-        except Exception as error:
-            _log.error("integrating failed; it is tried again", extra={"why": str(error)})
-            stop.wait(AFTER_FAILURE_SECONDS)
-
-
-def _packages_wait(rooms: Rooms) -> bool:
-    with rooms.database.read() as connection:
-        return packages.somebody_waits(connection, rooms.clock()) or bool(purging.wished(connection))
-
-
-def _integrate_all(rooms: Rooms, index_folder: Path, stop: threading.Event) -> None:
-    """The index has one writer: it is opened while there is something to write, and closed again."""
-    index = TantivyIndex(index_folder, writable=True)
-    try:
-        integrator = Integrator(
-            rooms.database,
-            rooms.store,
-            index,
-            rooms.name,
-            rooms.settings.claim_seconds,
-            rooms.settings.compared_share,
-            rooms.settings.known_pages,
-        )
-        while not stop.is_set() and integrator.work(rooms.clock()):
-            rooms.news.set()
-    finally:
-        index.close()
 
 
 class _Server(uvicorn.Server):

@@ -1,0 +1,47 @@
+"""`ipmicra coordinator work`: packages into the index, in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+
+import click
+
+from ipmicra.cli import terminal
+from ipmicra.cli.coordinator_rows import database_option, opened_rows
+from ipmicra.coordinator.places import package_store
+from ipmicra.coordinator.service.logs import log_to_stderr
+from ipmicra.coordinator.service.working import Worker
+from ipmicra.search.intake import FOLDER as INDEX_FOLDER
+
+
+@click.command()
+@database_option
+@click.pass_context
+def command(context: click.Context, database: str | None) -> None:
+    """Integrate packages until SIGTERM or Ctrl-C, beside a coordinator that leaves it to others.
+
+    For a coordinator that is busy, or whose index lies on another machine: run that one with
+    coordinator.integrates = false. The index has one writer, so one worker a data folder.
+
+    \b
+    Examples:
+      ipmicra coordinator work
+      ipmicra coordinator work --database postgresql://ipmicra@db.example.org/ipmicra
+    """
+    log_to_stderr()
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda _number, _frame: stop.set())
+    with opened_rows(context, database) as rows:
+        settings = rows.settings
+        Worker(
+            rows.database,
+            package_store(settings.coordinator.packages, settings.data_folder),
+            settings.data_folder / INDEX_FOLDER,
+            f"{socket.gethostname()}-{os.getpid()}",
+            settings.coordinator,
+        ).run(stop)
+    terminal.remark("stopped")

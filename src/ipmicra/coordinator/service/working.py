@@ -1,0 +1,72 @@
+"""Packages that wait -> integrated, as long as somebody wants it: beside the coordinator or by itself.
+
+Law: the index has one writer, so it is opened while there is something to write, and closed again. A
+failure is logged and tried again, never the end of the work.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ipmicra.coordinator import packages, purging
+from ipmicra.coordinator.integrating import Integrator
+from ipmicra.coordinator.package_stores import PackageStore
+from ipmicra.coordinator.settings import CoordinatorSettings
+from ipmicra.coordinator.state.database import Database
+from ipmicra.search.tantivy_index import TantivyIndex
+
+LOOK_SECONDS = 1.0  # between two looks for packages
+AFTER_FAILURE_SECONDS = 5.0
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass
+class Worker:
+    """One worker: packages to integrate, pages to purge. `may_work` is asked before each look; `integrated` is called after each handful."""
+
+    database: Database
+    store: PackageStore
+    index_folder: Path
+    name: str
+    settings: CoordinatorSettings
+    clock: Callable[[], float] = time.time
+    may_work: Callable[[], bool] = lambda: True
+    integrated: Callable[[], None] = lambda: None
+
+    def run(self, stop: threading.Event) -> None:
+        """Until `stop` is set."""
+        while not stop.is_set():
+            try:
+                if self.may_work() and self._something_waits():
+                    self._integrate_all(stop)
+                stop.wait(LOOK_SECONDS)
+            except Exception as error:
+                _log.error("integrating failed; it is tried again", extra={"why": str(error)})
+                stop.wait(AFTER_FAILURE_SECONDS)
+
+    def _something_waits(self) -> bool:
+        with self.database.read() as connection:
+            return packages.somebody_waits(connection, self.clock()) or bool(purging.wished(connection))
+
+    def _integrate_all(self, stop: threading.Event) -> None:
+        index = TantivyIndex(self.index_folder, writable=True)
+        try:
+            integrator = Integrator(
+                self.database,
+                self.store,
+                index,
+                self.name,
+                self.settings.claim_seconds,
+                self.settings.compared_share,
+                self.settings.known_pages,
+            )
+            while not stop.is_set() and integrator.work(self.clock()):
+                self.integrated()
+        finally:
+            index.close()
