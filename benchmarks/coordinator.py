@@ -3,8 +3,11 @@
     python -m benchmarks coordinator [--database postgresql://...] [--hosts 2000]
 
 Three figures, on SQLite and, where an address is given, on PostgreSQL beside it: sites delegated a second
-(the subnet known already, and with one probe each), packages and pages integrated a second, and hosts that
-hold a long poll open: memory each, and how long a new order takes to reach one of them.
+among eight hosts (by probes, and where the subnet is known already), with the real tree of IPMICRA_DATA
+(folders `rir-delegated-*` and `libloc-*`: 1.08 million IPv4 ranges) or one generated as large; packages and
+pages integrated a second; and hosts that hold a long poll open: memory each, and how long a new order takes
+to reach one of them. "Of processor" is by this process's CPU time, so that neighbours do not count, nor does
+the database's own process.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import argparse
 import asyncio
 import ipaddress
 import os
+import random
 import resource
 import signal
 import socket
@@ -22,13 +26,19 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Iterable
+from functools import cache, partial
 from pathlib import Path
+from typing import NamedTuple
+from zlib import crc32
 
+import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from rich.console import Console
 from rich.table import Table
 from sqlalchemy import create_engine, text
 
+from benchmarks.tree import generated, real_tree
+from ipmicra.addresses import IPAddress
 from ipmicra.carrier.package import digest_of, pack
 from ipmicra.carrier.record import PageSeen
 from ipmicra.coordinator import grants, hosts, orders, packages, reports, sites
@@ -41,17 +51,28 @@ from ipmicra.coordinator.settings import CoordinatorSettings
 from ipmicra.coordinator.state.database import Database
 from ipmicra.crawler.decisions.urls import Url
 from ipmicra.crawler.extraction import extract
-from ipmicra.delegation.subnets import NoSubnets
-from ipmicra.dock.protocol import Heartbeat, OrderDone, Pause, ProbeResult, ProbeThese
+from ipmicra.delegation.subnets import Subnets, known_subnet
+from ipmicra.dock.protocol import (
+    Heartbeat,
+    Order,
+    OrderDone,
+    Pause,
+    ProbeResult,
+    ProbeTarget,
+    ProbeThese,
+)
 from ipmicra.dock.signature import Claim, signed_headers
+from ipmicra.hierarchy import build_tree
 from ipmicra.lab.loopback.pages import made_sites
 from ipmicra.search.tantivy_index import TantivyIndex
 
 SITES = 2_000
+RANGES = 1_080_000  # of a generated tree
+HOSTS = [f"host-{number}" for number in range(8)]
+STRATEGIES = ("ipmicra@50", "adaptive")
 PACKAGES, PAGES_EACH = 20, 100
 POLL_PATH = "/v1/host/orders?wait=50"
 SETTINGS = CoordinatorSettings(
-    strategy="ipmicra@50",
     probes_per_second_max=1e9,
     probes_per_target_an_hour_max=10**9,
     sites_at_once_max=SITES,
@@ -76,11 +97,13 @@ def main() -> None:
 
 def figures(folder: Path, address: str, host_count: int) -> dict[str, str]:
     found: dict[str, str] = {}
-    for what in (delegating, integrating):
+    tasks = [partial(delegating_by, strategy) for strategy in STRATEGIES]
+    tasks.append(partial(integrating, folder))
+    for task in tasks:
         emptied(address)
         database = Database(address)
         try:
-            found |= what(database, folder)
+            found |= task(database)
         finally:
             database.close()
     emptied(address)
@@ -99,48 +122,84 @@ def emptied(address: str) -> None:
     engine.dispose()
 
 
-def delegating(database: Database, folder: Path) -> dict[str, str]:
-    """Sites at as many addresses, then as many more at the same ones."""
-    enrol(database, "lima", Ed25519PrivateKey.generate())
+class Ground(NamedTuple):
+    """Where the sites of the benchmark are: one address each, in as many subnets."""
+
+    tree: Subnets
+    addresses: list[IPAddress]
+
+
+@cache
+def ground() -> Ground:
+    data = os.environ.get("IPMICRA_DATA")
+    tree = real_tree(Path(data)) if data else build_tree(generated(RANGES)).tree
+    dice = random.Random(5)
+    addresses: dict[object, IPAddress] = {}
+    while len(addresses) < SITES:
+        address = ipaddress.IPv4Address(dice.randrange(1 << 24, 224 << 24))
+        if (subnet := known_subnet(tree, address)) is not None:
+            addresses[subnet] = address
+    return Ground(tree, list(addresses.values()))
+
+
+def delegating_by(strategy: str, database: Database) -> dict[str, str]:
+    """Sites in as many subnets, then as many more in the same ones."""
+    for name in HOSTS:
+        enrol(database, name, Ed25519PrivateKey.generate())
+    tree, addresses = ground()
 
     def look_up(names: Iterable[str]) -> dict[str, Found]:
-        return {name: (ipaddress.ip_address(0x0A000000 + int(name[9:15])),) for name in names}
+        return {name: (addresses[int(name[9:15])],) for name in names}
 
-    delegator = Delegator(database, NoSubnets(), SETTINGS, look_up, "benchmark")
+    settings = msgspec.structs.replace(SETTINGS, strategy=strategy)
+    delegator = Delegator(database, tree, settings, look_up, "benchmark")
     found = {}
-    for what, letter in (("one probe each", "a"), ("known already", "b")):
+    for what, letter in (("probing", "a"), ("known already", "b")):
         with database.begin() as connection:
             names = [Url(f"https://{letter}{number:06}.example/") for number in range(SITES)]
             sites.found(connection, names, time.time())
-        begun = time.perf_counter()
-        while True:
+        before = delegator.desk.talks.probes if delegator.desk is not None else 0
+        wall = cpu = 0.0
+        while somebody_waits(database):
+            begun, cpu_begun = time.perf_counter(), time.process_time()
             delegator.tick(time.time())
-            answer_probes(database)
-            with database.read() as connection:
-                if set(sites.counts(connection)) == {"delegated"}:
-                    break
-        found[f"sites delegated/s, {what}"] = f"{SITES / (time.perf_counter() - begun):,.0f}"
+            wall, cpu = wall + time.perf_counter() - begun, cpu + time.process_time() - cpu_begun
+            answer_orders(database)
+        assert delegator.desk is not None
+        probes = delegator.desk.talks.probes - before
+        found[f"{strategy}, {what}: sites/s"] = f"{SITES / wall:,.0f}"
+        found[f"{strategy}, {what}: sites/s of processor"] = f"{SITES / cpu:,.0f}"
+        found[f"{strategy}, {what}: probes a site"] = f"{probes / SITES:.2f}"
     delegator.lay_down(time.time())
     return found
 
 
-def answer_probes(database: Database) -> None:
-    with database.begin() as connection:
-        done = [
-            OrderDone(
-                number=order.number,
-                probes=tuple(
-                    ProbeResult(site=target.site, address=target.address, round_trip_ms=10.0)
-                    for target in order.body.targets
-                ),
-            )
-            for order in orders.open_orders(connection, "lima", time.time())
-            if isinstance(order.body, ProbeThese)
-        ]
-        reports.take(connection, "lima", Heartbeat(done=tuple(done)), time.time())
+def somebody_waits(database: Database) -> bool:
+    with database.read() as connection:
+        return "waiting" in sites.counts(connection)
 
 
-def integrating(database: Database, folder: Path) -> dict[str, str]:
+def answer_orders(database: Database) -> None:
+    for host in HOSTS:
+        with database.begin() as connection:
+            found = orders.open_orders(connection, host, time.time())
+            report = Heartbeat(done=tuple(done(host, order) for order in found))
+            reports.take(connection, host, report, time.time())
+
+
+def done(host: str, order: Order) -> OrderDone:
+    targets = order.body.targets if isinstance(order.body, ProbeThese) else ()
+    return OrderDone(number=order.number, probes=tuple(result(host, target) for target in targets))
+
+
+def result(host: str, target: ProbeTarget) -> ProbeResult:
+    """A round trip of 5 to 255 ms, the same whenever it is asked for."""
+    block = target.address.rsplit(".", 2)[0]
+    round_trip_ms = 5.0 + crc32(f"{host} {block}".encode()) % 250
+    return ProbeResult(site=target.site, address=target.address, round_trip_ms=round_trip_ms)
+
+
+def integrating(folder: Path, database: Database) -> dict[str, str]:
     enrol(database, "lima", Ed25519PrivateKey.generate())
     store = FilePackageStore(folder / "packages")
     made = made_sites(1, PACKAGES, PAGES_EACH)

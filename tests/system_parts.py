@@ -16,6 +16,7 @@ PACKAGES = {
     "nginx": "nginx-light",
     "bwrap": "bubblewrap",
     "chromium": "chromium",
+    "faketime": "faketime",
     "moto_server": "moto[server] from PyPI (tools/install-system-parts does)",
 }
 OWN_PARTS = Path(__file__).parent.parent / ".parts" / "bin"  # made by tools/install-system-parts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import subprocess
@@ -19,7 +20,7 @@ from click.testing import CliRunner
 from ipmicra.cli.main import program
 from tests.coordinator.played_host import PlayedHost
 
-SECONDS_TO_START = 60.0
+SECONDS_TO_START = 120.0
 
 
 class RunningCoordinator:
@@ -32,6 +33,7 @@ class RunningCoordinator:
         self._options = [f"general.data_folder={folder}"]
         self._options += [f"{name}={value}" for name, value in settings.items()]
         self.process: subprocess.Popen[bytes] | None = None
+        self.environment: dict[str, str] = {}
         self.log = folder / f"log-{port}"
 
     def command(self, *words: str) -> list[str]:
@@ -51,7 +53,8 @@ class RunningCoordinator:
             "coordinator", "run", "--listen", f"127.0.0.1:{self.port}", "--database", self.database
         )
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(line, stdout=log, stderr=log)
+            environment = {**os.environ, **self.environment}
+            self.process = subprocess.Popen(line, stdout=log, stderr=log, env=environment)
         self._wait_until_it_answers()
 
     def stop(self, number: int = signal.SIGTERM) -> int:

@@ -150,6 +150,17 @@ def test_a_claim_that_runs_out_is_anybodys(home: Database, store: PackageStore) 
         assert packages.claim(c, "b", NOW + 200, 60, 10) == []
 
 
+def test_a_claim_by_a_clock_that_was_hours_ahead_is_anybodys(
+    home: Database, store: PackageStore
+) -> None:
+    packages.receive(home, store, arrival(), NOW)
+    with home.begin() as c:
+        assert packages.claim(c, "ahead", NOW + 7200, 60, 5)
+        assert packages.somebody_waits(c, NOW)
+        assert packages.claim(c, "right", NOW, 60, 5)
+        assert not packages.somebody_waits(c, NOW)
+
+
 def test_a_damaged_package_is_kept_aside_with_its_reason(home: Database, store: PackageStore) -> None:
     packages.receive(home, store, arrival(), NOW)
     with home.begin() as c:

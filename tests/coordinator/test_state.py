@@ -78,6 +78,16 @@ def test_an_office_has_one_holder_at_a_time(database: Database) -> None:
         assert third.epoch == second.epoch + 1
 
 
+def test_an_office_taken_by_a_clock_that_was_hours_ahead_is_free(database: Database) -> None:
+    with database.begin() as c:
+        ahead = hold(c, "delegation", "a", NOW + 7200, 15)
+        assert ahead is not None
+        right = hold(c, "delegation", "b", NOW, 15)
+        assert right is not None
+        assert right.epoch > ahead.epoch
+        assert not still_holds(c, ahead)
+
+
 def test_of_many_that_run_for_an_office_one_gets_it(database: Database) -> None:
     elected: list[str] = []
 

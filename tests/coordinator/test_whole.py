@@ -1,18 +1,13 @@
-"""Coordinator and hosts as real processes in a made-up Internet: the ordinary day, and the bad one."""
+"""Coordinator and hosts as real processes in a made-up Internet: the ordinary day."""
 
 from __future__ import annotations
 
-import os
-import random
 import signal
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.coordinator.world import World, made_up_world
-
-KILLS = int(os.environ.get("IPMICRA_KILLS", "5"))
 
 
 @pytest.mark.slow
@@ -52,36 +47,3 @@ def linked_from(world: World, root: str) -> set[str]:
             html = "".join(page.html for page in by_name[name].pages.values())
             waiting += [f"http://{other}/" for other in by_name if f"http://{other}:" in html]
     return {url for url in world.urls if url.split("/")[2].split(":")[0] in reached}
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(400)
-def test_killed_at_random_every_page_is_integrated_once_in_effect(
-    tmp_path: Path, database_address: str
-) -> None:
-    dice = random.Random(20_261_116)
-    settings = {"coordinator.lease_seconds": "12", "coordinator.leader_seconds": "3",
-                "coordinator.probe_seconds_max": "4", "coordinator.claim_seconds": "5"}  # fmt: skip
-    names = ["lima", "oslo"]
-    with made_up_world(tmp_path, database_address, sites=6, pages=25, settings=settings) as world:
-        world.coordinator.start()
-        for name in names:
-            world.join(name)
-            world.start_host(name)
-        world.coordinator.rows("submit", *world.roots)
-        for _ in range(KILLS):
-            time.sleep(dice.uniform(0.5, 4.0))
-            victim = dice.choice([*names, "coordinator"])
-            away_s = dice.choice([0.0, 1.0, 15.0])  # back at once, soon, or after its lease
-            if victim == "coordinator":
-                world.coordinator.stop(signal.SIGKILL)
-                time.sleep(away_s / 3)
-                world.coordinator.start()
-            else:
-                world.kill_host(victim)
-                time.sleep(away_s)
-                world.start_host(victim)
-        world.until(lambda: set(world.integrated()) == world.urls, 180)
-        world.until(lambda: set(world.client.status().packages) == {"integrated"}, 60)
-        assert len(world.integrated()) == len(world.urls), "nothing is there twice"
-        world.until(lambda: world.client.status().sites == {"delegated": 6}, 60)

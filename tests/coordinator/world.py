@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 import subprocess
 import sys
@@ -31,6 +32,7 @@ MANNERS = {
     "crawler.contact": '"tester@example.org"',
     "fetching.open_ranges": '["127.0.0.0/8"]',
     "host.cpu_share_max": "8.0",
+    "host.sandbox": '"never"',  # it has tests of its own; here hosts are killed by the dozen
 }
 
 
@@ -48,6 +50,9 @@ class World:
         home = folder / "home"
         home.mkdir()
         self.coordinator = RunningCoordinator(home, database, free_port(), self.settings)
+        self.worker: subprocess.Popen[bytes] | None = None
+        self.of_host: dict[str, dict[str, str]] = {}  # settings of one host alone
+        self.environments: dict[str, dict[str, str]] = {}  # of a host's process
         self.client = CoordinatorClient(self.coordinator.address)
         self.hosts: dict[str, subprocess.Popen[bytes]] = {}
 
@@ -75,7 +80,19 @@ class World:
     def start_host(self, name: str) -> None:
         words = [sys.executable, "-m", "ipmicra", *self._options(name), "host", "run"]
         with (self.folder / f"{name}.log").open("ab") as log:
-            self.hosts[name] = subprocess.Popen(words, stdout=log, stderr=log)
+            environment = {**os.environ, **self.environments.get(name, {})}
+            self.hosts[name] = subprocess.Popen(words, stdout=log, stderr=log, env=environment)
+
+    def start_worker(self) -> None:
+        """Integrate in a process of its own; the coordinator is told not to by its settings."""
+        words = self.coordinator.command("coordinator", "work", "--database", self.coordinator.database)
+        with (self.folder / "worker.log").open("ab") as log:
+            self.worker = subprocess.Popen(words, stdout=log, stderr=log)
+
+    def kill_worker(self) -> None:
+        assert self.worker is not None
+        self.worker.kill()
+        self.worker.wait()
 
     def host_command(self, name: str, *words: str) -> str:
         line = [*self._options(name), "host", *words]
@@ -94,8 +111,10 @@ class World:
             return []
         ledger = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=10)
         try:
-            rows = ledger.execute("SELECT url FROM pages WHERE content IS NOT NULL").fetchall()
-        except sqlite3.OperationalError:  # it is being made
+            rows = ledger.execute("SELECT url FROM pages WHERE facts IS NOT NULL").fetchall()
+        except sqlite3.OperationalError as error:
+            if "no such table" not in str(error):  # it is being made
+                raise
             return []
         finally:
             ledger.close()
@@ -116,11 +135,18 @@ class World:
         return "\n".join(f"{path.name}:\n{path.read_text()[-1500:]}" for path in names if path.exists())
 
     def _options(self, name: str) -> list[str]:
-        settings = {"general.data_folder": str(self.folder / name), **self.settings}
-        return [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
+        data_folder = {"general.data_folder": str(self.folder / name)}
+        settings = {**data_folder, **self.settings, **self.of_host.get(name, {})}
+        words = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
+        file = self.settings_file(name)
+        return [*(["--settings", str(file)] if file.exists() else []), *words]
+
+    def settings_file(self, name: str) -> Path:
+        """What its owner may write while the host runs."""
+        return self.folder / f"{name}.toml"
 
     def close(self) -> None:
-        processes = [*self.hosts.values(), self.coordinator.process]
+        processes = [*self.hosts.values(), self.coordinator.process, self.worker]
         for process in processes:
             if process is not None and process.poll() is None:
                 process.kill()

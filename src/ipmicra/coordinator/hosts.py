@@ -166,10 +166,13 @@ def expire_leases(connection: Connection, now_s: float) -> list[str]:
 
 
 def prolong_leases(connection: Connection, now_s: float, lease_s: float) -> None:
-    """After a time when perhaps nobody was here to hear: no host is held silent for that time."""
+    """After a time when perhaps nobody was here to hear: no host is held silent for that time.
+
+    A lease that runs longer was written by a clock that was wrong; it is cut.
+    """
     connection.execute(
         update(hosts)
-        .where(hosts.c.state == HostState.ENROLLED, hosts.c.lease_until_s < now_s + lease_s)
+        .where(hosts.c.state == HostState.ENROLLED, hosts.c.lease_until_s.is_not(None))
         .values(lease_until_s=now_s + lease_s)
     )
 

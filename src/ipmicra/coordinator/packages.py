@@ -16,7 +16,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
-from sqlalchemy import Connection, and_, func, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, Connection, and_, func, or_, select, tuple_, update
 
 from ipmicra.carrier.package import digest_of
 from ipmicra.coordinator.hosts import Refused
@@ -25,6 +25,8 @@ from ipmicra.coordinator.state.database import Database
 from ipmicra.coordinator.state.schema import host as hosts
 from ipmicra.coordinator.state.schema import package as packages
 from ipmicra.coordinator.state.upserts import insert_new
+
+CLAIM_SECONDS_MAX = 3_600.0  # a claim that runs longer was written by a clock that was wrong
 
 
 class PackageState(StrEnum):
@@ -105,7 +107,7 @@ def _check_epoch(connection: Connection, arrival: Arrival) -> None:
 def claim(connection: Connection, worker: str, now_s: float, claim_s: float, most: int) -> list[Claimed]:
     """Take packages to integrate, oldest first, that nobody else has claimed."""
     key = (packages.c.crawler, packages.c.sequence)
-    free = or_(packages.c.claimed_until_s.is_(None), packages.c.claimed_until_s <= now_s)
+    free = _is_free(now_s)
     picked = (
         select(*key)
         .where(and_(packages.c.state == PackageState.KEPT, free))
@@ -127,9 +129,14 @@ def claim(connection: Connection, worker: str, now_s: float, claim_s: float, mos
 
 def somebody_waits(connection: Connection, now_s: float) -> bool:
     """Whether there is a package to integrate that nobody has claimed."""
-    free = or_(packages.c.claimed_until_s.is_(None), packages.c.claimed_until_s <= now_s)
-    query = select(packages.c.digest).where(packages.c.state == PackageState.KEPT, free).limit(1)
-    return connection.execute(query).first() is not None
+    query = select(packages.c.digest).where(packages.c.state == PackageState.KEPT, _is_free(now_s))
+    return connection.execute(query.limit(1)).first() is not None
+
+
+def _is_free(now_s: float) -> ColumnElement[bool]:
+    """Claimed by nobody, or for a time that is over, or by a clock that was wrong."""
+    until_s = packages.c.claimed_until_s
+    return or_(until_s.is_(None), until_s <= now_s, until_s > now_s + CLAIM_SECONDS_MAX)
 
 
 def integrated(connection: Connection, done: Claimed, now_s: float, reason: str = "") -> bool:

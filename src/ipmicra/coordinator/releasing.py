@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import ColumnElement, Connection, select, update
+from sqlalchemy import ColumnElement, Connection, or_, select, update
 
 from ipmicra.coordinator import grants, orders
 from ipmicra.coordinator.sites import SiteRow, SiteState
@@ -42,11 +42,15 @@ def released(connection: Connection, owner: str, name: str, epoch: int) -> None:
 
 
 def end_releases(connection: Connection, now_s: float, patience_s: float) -> list[str]:
-    """Sites whose owners have not let go in time. They begin again with the links that are known here."""
+    """Sites whose owners have not let go in time. They begin again with the links that are known here.
+
+    What was begun far ahead of now was begun by a clock that was wrong, and is over too.
+    """
     late = list(
         connection.execute(
             select(sites.c.name).where(
-                sites.c.state == SiteState.RELEASING, sites.c.delegated_s <= now_s - patience_s
+                sites.c.state == SiteState.RELEASING,
+                or_(sites.c.delegated_s <= now_s - patience_s, sites.c.delegated_s > now_s + patience_s),
             )
         ).scalars()
     )

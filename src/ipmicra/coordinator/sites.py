@@ -90,7 +90,8 @@ def undecided(connection: Connection, now_s: float, retry_s: float, most: int) -
     """Sites to be delegated, the longest known first; what was unreachable comes again in time."""
     due = or_(
         sites.c.state.in_((SiteState.WAITING, SiteState.ASKED)),
-        (sites.c.state == SiteState.UNREACHABLE) & (sites.c.delegated_s <= now_s - retry_s),
+        (sites.c.state == SiteState.UNREACHABLE)
+        & or_(sites.c.delegated_s <= now_s - retry_s, sites.c.delegated_s > now_s + retry_s),
     )
     rows = connection.execute(
         select(sites).where(due).order_by(sites.c.found_s, sites.c.name).limit(most)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from typing import ParamSpec, TypeVar
 
 from ipmicra.coordinator.package_stores import PackageStore
 from ipmicra.coordinator.service.bell import Bell
+from ipmicra.coordinator.service.steady_clock import SteadyClock
 from ipmicra.coordinator.settings import CoordinatorSettings
 from ipmicra.coordinator.state.database import Database
 from ipmicra.delegation.subnets import Subnets
@@ -34,7 +34,7 @@ class Rooms:
     name: str
     bundles: Path | None = None  # the folder of signed bundles; None: none are given out
     contact: str = ""  # whom owners of sites can turn to; hosts put it into their User-Agent
-    clock: Callable[[], float] = time.time
+    clock: Callable[[], float] = field(default_factory=SteadyClock)
     bell: Bell = field(default_factory=Bell)
     news: threading.Event = field(default_factory=threading.Event)  # something for the leader to read
     leads: Callable[[], bool] = lambda: False

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ipmicra.coordinator import packages, purging
 from ipmicra.coordinator.integrating import Integrator
 from ipmicra.coordinator.package_stores import PackageStore
+from ipmicra.coordinator.service.steady_clock import SteadyClock
 from ipmicra.coordinator.settings import CoordinatorSettings
 from ipmicra.coordinator.state.database import Database
 from ipmicra.search.tantivy_index import TantivyIndex
@@ -28,14 +28,17 @@ _log = logging.getLogger(__name__)
 
 @dataclass
 class Worker:
-    """One worker: packages to integrate, pages to purge. `may_work` is asked before each look; `integrated` is called after each handful."""
+    """Integrates packages and purges pages.
+
+    `may_work` is asked before each look; `integrated` is called after each handful.
+    """
 
     database: Database
     store: PackageStore
     index_folder: Path
     name: str
     settings: CoordinatorSettings
-    clock: Callable[[], float] = time.time
+    clock: Callable[[], float] = field(default_factory=SteadyClock)
     may_work: Callable[[], bool] = lambda: True
     integrated: Callable[[], None] = lambda: None
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sqlalchemy import Connection, or_, select, update
+from sqlalchemy import ColumnElement, Connection, or_, select, update
 
 from ipmicra.coordinator.state.schema import leader
 from ipmicra.coordinator.state.upserts import insert_new
+
+AHEAD_LEASES_MAX = 4  # as far ahead of ours as another replica's clock may be
 
 
 class Office(NamedTuple):
@@ -32,7 +34,7 @@ def hold(connection: Connection, name: str, holder: str, now_s: float, lease_s: 
         return Office(name, holder, 1, until_s)
     kept = connection.execute(
         update(leader)
-        .where(leader.c.office == name, leader.c.holder == holder, leader.c.until_s > now_s)
+        .where(leader.c.office == name, leader.c.holder == holder, ~_is_over(now_s, lease_s))
         .values(until_s=until_s)
         .returning(leader.c.epoch)
     ).scalar()
@@ -40,11 +42,16 @@ def hold(connection: Connection, name: str, holder: str, now_s: float, lease_s: 
         return Office(name, holder, kept, until_s)
     taken = connection.execute(
         update(leader)
-        .where(leader.c.office == name, or_(leader.c.until_s <= now_s, leader.c.holder == holder))
+        .where(leader.c.office == name, or_(_is_over(now_s, lease_s), leader.c.holder == holder))
         .values(holder=holder, epoch=leader.c.epoch + 1, until_s=until_s)
         .returning(leader.c.epoch)
     ).scalar()
     return None if taken is None else Office(name, holder, taken, until_s)
+
+
+def _is_over(now_s: float, lease_s: float) -> ColumnElement[bool]:
+    """Run out, or so far ahead that a wrong clock must have written it."""
+    return or_(leader.c.until_s <= now_s, leader.c.until_s > now_s + AHEAD_LEASES_MAX * lease_s)
 
 
 def still_holds(connection: Connection, office: Office) -> bool:
