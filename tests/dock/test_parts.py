@@ -20,7 +20,7 @@ from ipmicra.dock.line import Backoff, checked_coordinator
 from ipmicra.dock.meter import Meter
 from ipmicra.dock.protocol import OrderDone
 from ipmicra.dock.resting import Facts, ends_soon, may_deliver, reason_to_rest
-from ipmicra.dock.settings import HostSettings, checked, in_words
+from ipmicra.dock.settings import HostSettings, checked, in_words, most_it_can_cost
 from ipmicra.dock.throttle import Throttle
 from ipmicra.errors import HostFault, OperatorFault
 
@@ -250,3 +250,12 @@ def test_a_coordinator_elsewhere_is_reached_by_tls_only(address: str) -> None:
 @pytest.mark.parametrize("address", ["https://a.example/", "http://127.0.0.1:8000", "http://[::1]:80"])
 def test_good_addresses_of_coordinators(address: str) -> None:
     assert checked_coordinator(address) == address.rstrip("/")
+
+
+def test_an_owner_is_told_what_the_rules_can_cost_at_the_very_most() -> None:
+    rules = HostSettings(hours="mon-fri 22:00-06:00", bytes_per_day_max=1_000_000_000, cpu_share_max=0.5)
+    told = most_it_can_cost(rules)
+    assert told["at work"] == "40 of 168 hours a week"
+    assert told["traffic a month"] == "31.0 GB"
+    assert told["processor"] == "20 hours of one processor a week"
+    assert most_it_can_cost(HostSettings())["traffic a month"] == "no limit is set"

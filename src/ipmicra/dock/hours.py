@@ -61,6 +61,13 @@ class Hours:
         minute = local.hour * 60 + local.minute
         return any(span.holds(local.weekday(), minute) for span in self.spans)
 
+    def hours_a_week(self) -> float:
+        minutes = range(24 * 60)
+        working = sum(
+            any(span.holds(day, minute) for span in self.spans) for day in range(7) for minute in minutes
+        )
+        return working / 60
+
     def changes_at(self, at: datetime) -> datetime | None:
         """The next moment at which work begins or ends; None if it never does."""
         now = self.is_open(at)

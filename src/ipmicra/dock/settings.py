@@ -158,6 +158,20 @@ def in_words(settings: HostSettings) -> dict[str, str]:
     }
 
 
+def most_it_can_cost(settings: HostSettings) -> dict[str, str]:
+    """What the rules allow at the very most, for an owner who has to pay for it."""
+    hours = settings.working_hours().hours_a_week()
+    share = max(settings.cpu_share_max, settings.cpu_share_idle_max)
+    month = settings.bytes_per_month_max or settings.bytes_per_day_max * 31
+    return {
+        "at work": f"{hours:g} of 168 hours a week",
+        "traffic a month": f"{month / 1e9:,.1f} GB" if month else "no limit is set",
+        "processor": f"{share * hours:,.0f} hours of one processor a week",
+        "disk": f"{settings.disk_bytes_max / 1e9:,.1f} GB",
+        "memory": f"{2 * settings.memory_bytes_max / 1e9:,.1f} GB, dock and crawler together",
+    }
+
+
 def _processor(settings: HostSettings) -> str:
     share, idle = settings.cpu_share_max, settings.cpu_share_idle_max
     return f"{share:g} of one" + (f", {idle:g} while nobody else uses the machine" if idle else "")

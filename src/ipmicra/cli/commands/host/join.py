@@ -14,7 +14,7 @@ from ipmicra.dock import folder as folders
 from ipmicra.dock.identity import make_key
 from ipmicra.dock.ledger import Ledger
 from ipmicra.dock.line import checked_coordinator, enrol
-from ipmicra.dock.settings import checked, in_words
+from ipmicra.dock.settings import checked, in_words, most_it_can_cost
 from ipmicra.errors import OperatorFault
 from ipmicra.settings import Settings
 
@@ -25,6 +25,7 @@ you can change (the table [host] of your settings file):
 WHAT_IT_DOES_NOT = """\
 It opens no port, reaches nothing in your own network, and keeps everything in
   {folder}
+The crawler runs in a sandbox where this machine can make one; `ipmicra host check` says what would hold it.
 Sites that it visits see your address. `ipmicra host log` shows every address it contacted, `ipmicra host
 pause` stops it, `ipmicra host leave` removes it without a trace.
 """
@@ -70,6 +71,11 @@ def _tell(settings: Settings, coordinator: str, place: Path) -> None:
     aside = terminal.aside()
     aside.print(WHAT_IT_DOES.format(coordinator=coordinator), markup=False)
     aside.print(table)
+    aside.print("At the very most that can cost you:", markup=False)
+    cost = Table(show_header=False)
+    for what, words in most_it_can_cost(settings.host).items():
+        cost.add_row(what, words)
+    aside.print(cost)
     aside.print(WHAT_IT_DOES_NOT.format(folder=place), markup=False)
 
 
