@@ -112,3 +112,12 @@ def test_a_stop_ends_the_stream_of_whoever_watches(tmp_path: Path) -> None:
         stream.read()
         line.close()
         assert coordinator.process.wait(SHUTDOWN_SECONDS / 2) == 0
+
+
+def test_an_index_that_cannot_be_read_is_no_reason_to_end(
+    scene: Scene, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "index" / "engine" / "meta.json").write_text("no index")
+    scene.pages.refresh()
+    assert "cannot read the index" in caplog.text
+    assert scene.get("/search").status_code == 200, "what was read before is still there"

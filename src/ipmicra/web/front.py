@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from pathlib import Path
 
 from litestar import Response, Router, get
@@ -30,6 +31,7 @@ from ipmicra.web.sampling import Sampler
 from ipmicra.web.tree_pages import TreePages
 from ipmicra.web.troubles import trouble_handlers
 
+_log = logging.getLogger(__name__)
 RELOAD_SECONDS = 2.0  # until what was integrated is found
 
 
@@ -84,7 +86,14 @@ class Pages:
     async def _keep_fresh(self) -> None:
         while True:
             await asyncio.sleep(RELOAD_SECONDS)
+            self.refresh()
+
+    def refresh(self) -> None:
+        """See what was integrated. An index that cannot be read now is looked at again later."""
+        try:
             self._index.reload()
+        except Exception as error:
+            _log.error("cannot read the index", extra={"why": str(error)})
 
     def _overview(self) -> HTTPRouteHandler:
         rooms, sampler = self._rooms, self.sampler
