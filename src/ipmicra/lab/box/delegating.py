@@ -14,7 +14,7 @@ import ipaddress
 import math
 import random
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from typing import NamedTuple, TypeVar
 
 from ipmicra.delegation.crawlers import CrawlerProfile, Position
@@ -128,7 +128,8 @@ class Delegator:
             )
 
 
-def excess_ms(world: BoxWorld, chosen: Delegated) -> float:
-    """How much farther the chosen crawler truly is than the nearest."""
-    true_ms = {c.name: world.crawler_to_site_ms(c, chosen.site) for c in world.file.crawlers}
+def excess_ms(world: BoxWorld, chosen: Delegated, among: Collection[str] | None = None) -> float:
+    """How much farther the chosen crawler truly is than the nearest of those (default: of all)."""
+    crawlers = [crawler for crawler in world.file.crawlers if among is None or crawler.name in among]
+    true_ms = {crawler.name: world.crawler_to_site_ms(crawler, chosen.site) for crawler in crawlers}
     return true_ms[chosen.crawler] - min(true_ms.values())

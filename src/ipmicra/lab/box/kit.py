@@ -18,7 +18,7 @@ from ipmicra.lab.box.making import Wanted, made_world
 from ipmicra.lab.box.stage import staged
 from ipmicra.lab.box.verdict import Patience
 from ipmicra.lab.box.world import BoxWorld
-from ipmicra.lab.findings import Findings
+from ipmicra.lab.findings import Findings, Plot, Tabulated, prose
 from ipmicra.lab.ground import Ground
 from ipmicra.lab.pages import Question
 
@@ -54,14 +54,19 @@ class BoxKit:
             yield box, folder
             self.reports.append(box.check_on_time(patience=patience))
 
-    def findings(self, claim: str, **found: object) -> Findings:
+    def findings(
+        self, claim: str, tables: list[Tabulated], plots: list[Plot], verdict: list[str]
+    ) -> Findings:
+        figures = self._lateness()
         return Findings(
             experiment=claim,
             world=self.ground.world.name,
             draws=1,
             seed=self.seed,
-            figures=self._lateness(),
-            **found,  # type: ignore[arg-type]  # the fields that a claim fills
+            tables=tables,
+            plots=plots,
+            verdict=[*verdict, _in_words(figures)],
+            figures=figures,
         )
 
     def _lateness(self) -> dict[str, float]:
@@ -73,6 +78,12 @@ class BoxKit:
             "router_late_1ms_share": late / packets if packets else 0.0,
             "router_late_greatest_ms": max((r.late.greatest_ms for r in self.reports), default=0.0),
         }
+
+
+def _in_words(figures: dict[str, float]) -> str:
+    return prose(f"""The box's router carried {figures["router_packets"]:,.0f} packets for this page;
+    {figures["router_late_1ms_share"]:.2%} of them left a millisecond late or more, the latest by
+    {figures["router_late_greatest_ms"]:.1f} ms.""")
 
 
 class Claim(Question, Protocol):
