@@ -219,6 +219,6 @@ def _verdict(rows: dict[str, Row]) -> list[str]:
         {float(papers["of_optimum"]):.2f} times the optimum within capacities, assigning with probes to
         {float(ours["of_optimum"]):.2f} times, for {float(ours["probes"]):.0f} probes."""),
         prose(f"""Balance costs distance: all crawlers together are busy for {float(before["busy_s"]):.1f} s
-        unbalanced and for {float(ours["busy_s"]):.1f} s with assign-and-probe. One by one, the last of them is
-        done after {float(before["wall_s"]):.1f} and after {float(ours["wall_s"]):.1f} s: {bought}."""),
+        unbalanced and for {float(ours["busy_s"]):.1f} s with assign-and-probe. One by one, the last of them
+        is done after {float(before["wall_s"]):.1f} and after {float(ours["wall_s"]):.1f} s: {bought}."""),
     ]
