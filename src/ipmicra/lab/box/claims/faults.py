@@ -173,8 +173,8 @@ def _verdict(rows: list[Row]) -> list[str]:
     slowest = max(rows, key=lambda row: float(row["later_s"]))
     return [
         prose(f"""Pages lost in all stories together: {lost:.0f}. Pages indexed twice: {twice:.0f}. Fetched
-        again, which costs the site a request and changes nothing: what a dead crawler had not delivered, and what
-        was delivered under a lease that was over."""),
+        again, which costs the site a request and changes nothing: what a dead crawler had not delivered, and
+        what was delivered under a lease that was over."""),
         prose(f"""A crawler that dies is missed when its lease of {LEASE_S:g} s is over; a deployment has
         `coordinator.lease_seconds` at minutes, and the time to recover grows by as much. The slowest story
         ({slowest["story"]}) ended {float(slowest["later_s"]):.0f} s after the one where nothing went
