@@ -31,6 +31,12 @@ def test_the_claims_are_listed() -> None:
     assert sorted(json.loads(told.stdout)) == names()
 
 
+@pytest.mark.parametrize("name", names())
+def test_every_claim_has_its_page_with_the_command_that_made_it(name: str) -> None:
+    page = Path(__file__).parents[3] / "docs" / "experiments" / f"box-{name}.md"
+    assert f"    ipmicra lab box claim {name} --seed" in page.read_text(encoding="utf-8")
+
+
 @pytest.mark.slow
 def test_a_claim_runs_to_its_tables_plots_and_page(box_allowed: None, tmp_path: Path) -> None:
     """Nearest crawlers carry bytes less far than one central one does: the smallest world shows it."""
@@ -47,3 +53,17 @@ def test_a_claim_runs_to_its_tables_plots_and_page(box_allowed: None, tmp_path: 
     page = (tmp_path / "pages" / "box-bytes-distance.md").read_text()
     assert "ipmicra lab box claim bytes-distance --seed 1" in page
     assert (tmp_path / "pages" / "box-bytes-distance-distance.svg").exists()
+
+
+@pytest.mark.slow
+def test_changed_routes_are_found_and_what_is_everywhere_fools_nobody(
+    box_allowed: None, tmp_path: Path
+) -> None:
+    line = ["--set", f"general.data_folder={tmp_path}", "lab", "box", "claim", "calibration"]
+    told = CliRunner().invoke(program, [*line, "--quick", "--json"], catch_exceptions=False)
+    assert told.exit_code == 0, told.stderr
+    before, changed, healed = json.loads(told.stdout)["calibration"]["tables"][0]["rows"]
+    assert before["moves"] == 0
+    assert changed["moves"] > 0
+    assert changed["wrong_last"] <= before["wrong_last"] < changed["wrong_first"]
+    assert before["fooled"] + changed["fooled"] + healed["fooled"] == 0

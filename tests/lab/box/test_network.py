@@ -86,6 +86,15 @@ def test_one_address_in_many_places_is_near_to_everybody() -> None:
     assert left(net) == [(NEAR_S, 0)]
 
 
+def test_a_black_hole_takes_everything_and_no_healing_helps() -> None:
+    hole = Endpoint("hole", 0, ("20.0.0.0/24",), (0,), answers=False)
+    net = network(endpoints=(hole, *plan().endpoints[1:]))
+    net.heal(0.0)
+    net.arrived(1, segment(CRAWLER, SITE, SYN), 0.0)
+    assert left(net) == []
+    assert net.dropped == {"cut": 1}
+
+
 @pytest.mark.parametrize(
     ("packet", "comes_in"),
     [

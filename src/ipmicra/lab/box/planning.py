@@ -29,7 +29,7 @@ def plan_of(world: BoxWorld) -> NetworkPlan:
         one_way_s=_one_way_s(world),
         jitter_s=world.file.jitter_ms / 1e3,
         loss=world.file.loss,
-        faults=(*_black_holes(world, endpoints), *faults),
+        faults=tuple(faults),
         seed=world.file.seed,
     )
 
@@ -61,7 +61,8 @@ def _endpoints(world: BoxWorld) -> Iterable[Endpoint]:
         for number, stand in enumerate(site.stands):
             places = tuple(numbers[place] for place in stand.places)
             name = stand_name(site, number)
-            yield Endpoint(name, SITES_WIRE, stand.addresses, places, _link(stand.link))
+            link = _link(stand.link)
+            yield Endpoint(name, SITES_WIRE, stand.addresses, places, link, answers=site.serves)
 
 
 def _one_way_s(world: BoxWorld) -> tuple[tuple[float, ...], ...]:
@@ -70,13 +71,6 @@ def _one_way_s(world: BoxWorld) -> tuple[tuple[float, ...], ...]:
     half_s = np.full((count + 1, count + 1), world.file.names_ms / 2e3)
     half_s[:count, :count] = np.nan_to_num(world.round_trips_ms / 2e3, nan=UNKNOWN_S)
     return tuple(tuple(row) for row in half_s.tolist())
-
-
-def _black_holes(world: BoxWorld, endpoints: tuple[Endpoint, ...]) -> list[Fault]:
-    holes = {site.name for site in world.file.sites if not site.serves}
-    one = frozenset(n for n, end in enumerate(endpoints) if end.name.partition("#")[0] in holes)
-    everybody = frozenset(range(len(endpoints)))
-    return [Fault(0.0, float("inf"), one, everybody, Effect.CUT)] if one else []
 
 
 def _numbers(world: BoxWorld, endpoints: tuple[Endpoint, ...], names: tuple[str, ...]) -> frozenset[int]:

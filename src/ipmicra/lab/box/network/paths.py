@@ -55,6 +55,7 @@ class Paths:
         found = Path(source, destination, self._plan.endpoints[destination].wire, carried)
         found.one_way_s = one_way_s(self._plan, source, destination)
         found.loss = self._plan.loss
+        found.cut = not self._plan.endpoints[destination].answers
         for fault in active:
             if fault.concerns(source, destination):
                 _inflict(found, fault)

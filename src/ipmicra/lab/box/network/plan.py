@@ -28,6 +28,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     places: tuple[int, ...]  # rows of the plan's one_way_s
     link: Link = Link()
     admits_calls: bool = True  # False: behind NAT, nobody outside can begin a conversation
+    answers: bool = True  # False: a black hole, packets to it vanish
 
 
 class Effect(StrEnum):
