@@ -66,7 +66,7 @@ def command(
         if out is not None:
             write_results(findings, each, out)
         if pages is not None:
-            write_page(claim, findings, _typed(context, each), pages / f"{PAGE_PREFIX}{each}.md")
+            write_page(claim, findings, _typed(context, each), pages / f"{_page_name(each, data)}.md")
     terminal.show(found, as_json, lambda: Group(*map(rendered, found.values())))
 
 
@@ -81,6 +81,10 @@ def _believed(claim: Claim, ground: Ground, seed: int, quick: bool) -> Findings:
                     raise
                 terminal.remark(f"{late}; trying again")
     raise AssertionError("the last try returns or raises")
+
+
+def _page_name(name: str, data: Path | None) -> str:
+    return f"{PAGE_PREFIX}{name}" if data is None else f"{PAGE_PREFIX}{name}-{data.name}"
 
 
 def _typed(context: click.Context, name: str) -> str:
