@@ -40,9 +40,9 @@ from ipmicra.lab.world import Milliseconds
 
 TITLE = "Balancing: one continent has most of the sites"
 PAPER = """
-The later IPMicra paper relieves an overloaded crawler of the subnet whose round trips vary least, and reports
-that this finds the best solution in about two thirds of its cases (simulated; see the page on two thirds).
-It crawls nothing under it.
+The IPMicra papers (4.4, and III.F of the later one) relieve an overloaded crawler of the subnet whose
+probing results vary least, and hand it to its next-best crawler; that is said to be the best decision in
+more than two thirds of the cases. Nothing is crawled under it.
 """
 
 WANTED = Wanted(crawlers=6, sites=200, pages=2, page_bytes=6_000)
