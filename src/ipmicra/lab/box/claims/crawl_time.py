@@ -30,8 +30,8 @@ PAPER = """
 The IPMicra paper (4.5) crawls 1,000 sites. Figure 3, four crawlers: delegation to the nearest takes about one
 tenth of random's time (UCYMicra), and IPMicra at 50 ms about the same. Figure 4, twelve crawlers: at 25 ms
 90 % of the sites go to their nearest crawler for 6.5 probes a site, at 50 ms 75 % for 3; brute force takes
-12. Figure 5: at 50 ms the mean is 3 probes a site, 2.66 over the last 50, as the hierarchy learns. Others, the
-paper says, get over the latency by many crawling threads, and find the bandwidth to be the bottleneck.
+12. Figure 5: at 50 ms the mean is 3 probes a site, 2.66 over the last 50, as the hierarchy learns. Others,
+the paper says, get over the latency by many crawling threads, and find the bandwidth to be the bottleneck.
 """
 
 CRAWLER_COUNTS = (4, 12)
@@ -205,8 +205,8 @@ def _beside_figure_4(rows: dict[str, Row]) -> str:
 
     ours = rows["adaptive"]
     return prose(f"""Beside figures 4 and 5, twelve crawlers: IPMicra at 25 ms {said("ipmicra@25")} (paper:
-    90 % for 6.5); at 50 ms {said("ipmicra@50")} (paper: 75 % for 3, 2.66 at last). A warmed tree trusts what it
-    has: it spends fewer probes. Adaptive needs {float(ours["probes"]):.1f} cold and
+    90 % for 6.5); at 50 ms {said("ipmicra@50")} (paper: 75 % for 3, 2.66 at last). A warmed tree trusts what
+    it has: it spends fewer probes. Adaptive needs {float(ours["probes"]):.1f} cold and
     {float(ours["warm_probes"]):.1f} warmed for {float(ours["warm_near"]):.0%} within 5 ms.""")
 
 
