@@ -186,8 +186,8 @@ def _verdict(rows: list[Row]) -> list[str]:
 def _of_the_coordinator(again: dict[str, float]) -> str:
     if FOR_LONG not in again:
         return "The coordinator was there all the time."
-    return f"""A host that cannot reach its coordinator goes on crawling. As long as the coordinator is back
-        within a lease this costs nothing: {again[SHORTLY]:.0f} pages were fetched again after
-        {SHORTLY_S:g} s. After {AWAY_S:g} s all leases were over, every site was given anew and what had been
-        crawled meanwhile was refused: {again[FOR_LONG]:.0f} pages were fetched again. A coordinator that
-        hears from nobody at all could suspect its own line first; it does not yet."""
+    return f"""A host that cannot reach its coordinator goes on crawling. With the coordinator back within a
+        lease, after {SHORTLY_S:g} s, {again[SHORTLY]:.0f} pages were fetched again. After {AWAY_S:g} s all
+        leases were over, every site was given anew and what had been crawled meanwhile was refused:
+        {again[FOR_LONG]:.0f} pages were fetched again. A coordinator that hears from nobody at all could
+        suspect its own line first; it does not yet."""
