@@ -139,7 +139,7 @@ def _verdict(rows: dict[str, Row]) -> list[str]:
         {of_central("brute-force")}; hashing, which sends each site to somebody anywhere,
         {of_central("hash")}. What comes home is {home_share:.0%} of the bytes that a central crawler
         fetches."""),
-        prose("""The sites of the box do not compress their answers, as the papers assumed; where sites do, what
-        is fetched shrinks for everybody, and the packages' share rises. The packages hold text and links of the
-        pages, and are what `ipmicra host run` would send; their way home is reckoned, not travelled."""),
+        prose("""The sites of the box do not compress their answers, as the papers assumed; where sites do,
+        what is fetched shrinks for everybody, and the packages' share rises. The packages hold text and links
+        of the pages, and are what `ipmicra host run` would send; their way home is reckoned, not travelled."""),
     ]
