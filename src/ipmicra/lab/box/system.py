@@ -31,6 +31,7 @@ from ipmicra.coordinator.standing import Standing
 from ipmicra.errors import HostFault, OurFault, SiteFault
 from ipmicra.lab.box.box import Box
 from ipmicra.lab.box.namespace import Namespace
+from ipmicra.lab.box.world import BoxWorld
 from ipmicra.registry.places import tree_file
 
 PORT = 8790
@@ -57,6 +58,17 @@ SETTINGS = {
 }
 
 
+def settings_in(world: BoxWorld, folder: Path, further: Mapping[str, str] | None = None) -> list[str]:
+    """Options of `ipmicra` for a process in the box that keeps everything in this folder."""
+    settings = {
+        **SETTINGS,
+        "general.data_folder": str(folder),
+        "fetching.dns_servers": f'["{world.file.names_address}:53"]',
+        **(further or {}),
+    }
+    return [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
+
+
 class System:
     """Coordinator and hosts of one box. One thread only, as the box itself."""
 
@@ -64,8 +76,7 @@ class System:
         self, box: Box, folder: Path, settings: Mapping[str, str], tree: Path | None = None
     ) -> None:
         self.box, self._folder, self._tree = box, folder, tree
-        names = f'["{box.world.file.names_address}:53"]'
-        self._settings = {**SETTINGS, "fetching.dns_servers": names, **settings}
+        self._settings = settings
         self._address = box.world.file.coordinator.addresses[0]
         self._client = CoordinatorClient(f"http://{self._address}:{PORT}", patience_s=10.0)
         self._coordinator: subprocess.Popen[bytes] | None = None
@@ -176,8 +187,7 @@ class System:
         return True
 
     def _line(self, who: str, *words: str) -> list[str]:
-        settings = {"general.data_folder": str(self._folder / who), **self._settings}
-        options = [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
+        options = settings_in(self.box.world, self._folder / who, self._settings)
         return [sys.executable, "-m", "ipmicra", *options, *words]
 
     def _started(self, where: Namespace, name: str, line: list[str]) -> subprocess.Popen[bytes]:

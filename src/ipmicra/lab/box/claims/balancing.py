@@ -32,7 +32,7 @@ from ipmicra.lab.box.crawling import crawl_all
 from ipmicra.lab.box.delegating import Delegated, Delegator, strategy_in
 from ipmicra.lab.box.kit import BoxKit
 from ipmicra.lab.box.making import Wanted, altered
-from ipmicra.lab.box.peers import mutual_ms
+from ipmicra.lab.box.mutual import mutual_ms
 from ipmicra.lab.box.world import BoxWorld
 from ipmicra.lab.findings import Cell, Column, Findings, Plot, Series, Tabulated, prose
 from ipmicra.lab.registry_tree import opened_tree

@@ -141,5 +141,6 @@ def _verdict(rows: dict[str, Row]) -> list[str]:
         fetches."""),
         prose("""The sites of the box do not compress their answers, as the papers assumed; where sites do,
         what is fetched shrinks for everybody, and the packages' share rises. The packages hold text and links
-        of the pages, and are what `ipmicra host run` would send; their way home is reckoned, not travelled."""),
+        of the pages, and are what `ipmicra host run` would send; their way home is reckoned, not
+        travelled."""),
     ]

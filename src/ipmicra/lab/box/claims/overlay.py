@@ -22,7 +22,7 @@ from ipmicra.lab.box.crawling import crawl_all
 from ipmicra.lab.box.delegating import Delegated, Delegator, excess_ms, strategy_in
 from ipmicra.lab.box.kit import BoxKit
 from ipmicra.lab.box.making import Wanted, altered
-from ipmicra.lab.box.peers import Peers, mutual_ms, site_points, spread_landmarks
+from ipmicra.lab.box.peers import Peers, named
 from ipmicra.lab.box.world import BoxWorld
 from ipmicra.lab.findings import STRATEGY, Cell, Column, Findings, Plot, Series, Tabulated, prose
 from ipmicra.lab.measures import NEAR_MS
@@ -37,9 +37,8 @@ and no page is crawled. The pages on the overlay's schemes and churn have them b
 
 WANTED = Wanted(crawlers=12, sites=60, pages=2, page_bytes=6_000)
 QUICK = Wanted(crawlers=4, sites=6, pages=1, page_bytes=2_000)
-LANDMARKS = 6  # crawlers that probe each site, to place it
 DYING_SHARE = 0.25
-ROOM = 1.2  # the space is so much larger than the farthest coordinate
+ROOM = 1.0  # half a side of the space, as a multiple of the longest round trip
 PATIENCE_S = 180.0
 LOOK_S = 1.0
 CENTRAL = ("random", "adaptive", "brute-force")
@@ -88,7 +87,7 @@ async def _played(kit: BoxKit, world: BoxWorld, box: Box, folder: Path) -> list[
             delegated = await Delegator(world, strategy, agents).delegate_all(world.file.sites)
             rows.append(await _crawled(world, agents, spec, delegated, folder))
         kit.say(OVERLAY)
-        peers = Peers(box, folder, await mutual_ms(world, agents))
+        peers = Peers(box, folder, ROOM * float(np.nanmax(world.round_trips_ms)))
         try:
             rows += await _without_coordinator(kit, Scene(world, agents, peers, folder))
         finally:
@@ -97,24 +96,24 @@ async def _played(kit: BoxKit, world: BoxWorld, box: Box, folder: Path) -> list[
 
 
 async def _without_coordinator(kit: BoxKit, scene: Scene) -> list[Row]:
-    world, agents, peers, _ = scene
-    marks = spread_landmarks(peers.points, LANDMARKS)
-    points = await site_points(world, agents, marks, peers.points)
-    peers.start(ROOM * float(np.abs(np.concatenate([peers.points, points])).max()))
+    peers = scene.peers
+    peers.start_first()
+    await _until(_all_joined(peers))
+    peers.start_others()
     await _until(_all_joined(peers))
     began = time.monotonic()
-    await peers.submit(world.file.sites, points)
-    rows = [await _settled(scene, OVERLAY, began, len(marks))]
+    await peers.submit(scene.world.file.sites)
+    rows = [await _settled(scene, OVERLAY, began)]
     dying = peers.alive[:: round(1 / DYING_SHARE)]
     kit.say(AFTER_DEATHS)
     began = time.monotonic()
     for name in dying:
         peers.kill(name)
-    rows.append(await _settled(scene, AFTER_DEATHS, began, 0))
+    rows.append(await _settled(scene, AFTER_DEATHS, began))
     return rows
 
 
-async def _settled(scene: Scene, words: str, began: float, probes: int) -> Row:
+async def _settled(scene: Scene, words: str, began: float) -> Row:
     """When every site has one crawler among the living: how that is."""
     world, agents, peers, folder = scene
     owners: dict[str, list[str]] = {}
@@ -122,18 +121,18 @@ async def _settled(scene: Scene, words: str, began: float, probes: int) -> Row:
     async def every_site_has_one() -> bool:
         owners.clear()
         owners.update(await peers.owners())
-        return all(len(owners.get(site.name, [])) == 1 for site in world.file.sites)
+        return all(len(owners.get(named(site), [])) == 1 for site in world.file.sites)
 
     await _until(every_site_has_one)
     settled_s = time.monotonic() - began
-    delegated = [Delegated(site, owners[site.name][0], probes, False) for site in world.file.sites]
+    delegated = [Delegated(site, owners[named(site)][0], 0, False) for site in world.file.sites]
     row = await _crawled(world, agents, words, delegated, folder, peers.alive)
-    return {**row, "settled_s": settled_s}
+    return {**row, "settled_s": settled_s, "probes": "its own"}
 
 
 def _all_joined(peers: Peers) -> Callable[[], Awaitable[bool]]:
     async def joined() -> bool:
-        return abs(await peers.joined_share() - 1.0) < 1e-6
+        return abs(await peers.covered_share() - 1.0) < 1e-6
 
     return joined
 
@@ -181,11 +180,11 @@ def _verdict(rows: dict[str, Row]) -> list[str]:
     slower = float(peers["busy_s"]) / float(best["busy_s"])
     return [
         prose(f"""Without a coordinator, {float(peers["near"]):.0%} of the sites go to a crawler within 5 ms
-        of the nearest, {float(peers["excess_ms"]):.1f} ms too far on average, for {LANDMARKS} probes a site;
-        the coordinator's adaptive strategy reaches {float(ours["near"]):.0%} for
-        {float(ours["probes"]):.1f}. The crawl takes {slower:.2f} times the optimum's time. Three coordinates
-        cannot say all that round trips say, and peers that run by command do not probe sites yet, so nothing
-        corrects them."""),
+        of the nearest, {float(peers["excess_ms"]):.1f} ms too far on average; the coordinator's adaptive
+        strategy reaches {float(ours["near"]):.0%} for {float(ours["probes"]):.1f} probes a site. The crawl
+        takes {slower:.2f} times the optimum's time. Peers find their own places and the sites' by timing
+        each other and them, and a home goes on asking those near by for a while; the row is of the moment
+        when every site had its crawler."""),
         prose(f"""When a quarter of the peers were killed at once, every site had one living crawler again
         after {float(after["settled_s"]):.0f} s, {float(after["near"]):.0%} of them within 5 ms of the nearest
         that lives. No site was lost."""),
