@@ -8,6 +8,7 @@ import os
 import pty
 import signal
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,7 @@ def test_a_site_is_crawled_and_the_summary_is_json_for_programs(tmp_path: Path) 
         summary = json.loads(output)
         assert (summary["pages"], summary["progress"]["seen"], summary["pending"]) == (2, 2, 0)
         assert summary["progress"]["forbidden"] == 1
+        assert 0 <= time.time() - summary["progress"]["started_at"] < 60  # seconds since 1970
         assert "granted: 127.0.0.1, 500 requests/s on 2 connections" in errors
 
     asyncio.run(story())

@@ -21,7 +21,7 @@ LINKS_MAX = 50_000  # of a page: no index page of ours has more
 URL_CHARACTERS_MAX = 4_096
 TEXT_CHARACTERS_MAX = 512
 PLAIN_CHARACTERS_MAX = 512
-LINKS_REMEMBERED_MAX = 16_384  # for sharing: some five megabytes
+LINKS_REMEMBERED_MAX = 2_048  # for sharing: some half a megabyte
 
 # Names and folders in letters, digits and what no rule of URLs changes: joining is writing them side by side.
 _PLAIN = re.compile(r"[A-Za-z0-9_~-][A-Za-z0-9_.~-]*(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)*/?")
@@ -102,15 +102,10 @@ def joined(address: str, href: str) -> str:
     if len(href) > URL_CHARACTERS_MAX:
         return ""
     try:
-        url = (_parsed(address) + href.partition("#")[0]).href
+        url = (can_ada.parse(address) + href.partition("#")[0]).href
     except ValueError:
         return ""
     return url if url.startswith(("http://", "https://")) and len(url) <= URL_CHARACTERS_MAX else ""
-
-
-@lru_cache(64)  # all links of a page are joined to one or two addresses
-def _parsed(address: str) -> can_ada.URL:
-    return can_ada.parse(address)
 
 
 def _text(anchor: Element) -> str:
