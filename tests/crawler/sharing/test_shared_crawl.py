@@ -124,6 +124,7 @@ def test_sites_are_divided_by_address_and_links_find_their_owner(tmp_path: Path)
                 len(world.pages()),
                 0,
             )
+            assert summary["sites"] == len(ADDRESSES)
             pages = [url for url in world.asked() if not url.endswith("robots.txt")]
             assert sorted(pages) == sorted(world.pages())
             check_complete(tmp_path, world)

@@ -105,7 +105,8 @@ def command(
         progress, counts = display.run_team(Team(crawl, processes))
     else:
         progress, counts = uvloop.run(display.run(crawl))
-    summary = _summary(crawl, progress, counts, display.interrupted)
+    spools = f"{crawl.spool_folder}.*of{processes}" if processes > 1 else str(crawl.spool_folder)
+    summary = _summary(crawl.name, progress, counts, display.interrupted, spools)
     terminal.show(summary, as_json, lambda: _summary_table(summary))
     if display.interrupted:
         return INTERRUPTED
@@ -207,9 +208,9 @@ class Summary(msgspec.Struct, frozen=True):
     spool: str
 
 
-def _summary(crawl: Crawl, progress: Progress, counts: Counts, interrupted: bool) -> Summary:
+def _summary(name: str, progress: Progress, counts: Counts, interrupted: bool, spools: str) -> Summary:
     return Summary(
-        crawl.name,
+        name,
         interrupted,
         round(progress.seconds(), 3),
         progress,
@@ -217,7 +218,7 @@ def _summary(crawl: Crawl, progress: Progress, counts: Counts, interrupted: bool
         counts.pending,
         counts.pages,
         counts.sites,
-        str(crawl.spool_folder),
+        spools,
     )
 
 

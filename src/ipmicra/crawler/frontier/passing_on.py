@@ -42,5 +42,6 @@ def let_go(ledger: Ledger, sites: Sites, site: SiteState, rows: list[Queued], ep
         [(site.id, row.due_ms, row.key) for row in rows],
     )
     sites.add_pending({site.id: -len(rows)})
-    sites.wake([site.id], epoch)
     ledger.count("known", -len(rows))
+    if not sites.forget_unused(site):
+        sites.wake([site.id], epoch)

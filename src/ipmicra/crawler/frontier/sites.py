@@ -128,6 +128,14 @@ class Sites:
         for row in self._database.execute(query, (site,)):
             yield Measured(*row)
 
+    def forget_unused(self, site: SiteState) -> bool:
+        """Whether the site has nothing queued and was never fetched from; then it is forgotten."""
+        query = "DELETE FROM sites WHERE id = ? AND pending = 0 AND pages = 0"
+        forgotten = self._database.execute(query, (site.id,)).rowcount
+        self._ids.pop(site.site, None)
+        self._ledger.count("sites", -forgotten)
+        return bool(forgotten)
+
     def forget_ids(self) -> None:
         """After a roll-back: some of the remembered ids may not exist."""
         self._ids.clear()
