@@ -6,7 +6,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test check bench docs clean setup
+.PHONY: demo test check bench experiments docs clean setup
 .DEFAULT_GOAL := help
 
 help: ## Say what can be made
@@ -38,9 +38,13 @@ bench: setup ## Run the benchmarks and print their tables
 	$(BIN)/python -m pip install --quiet --requirement benchmarks/requirements.txt
 	$(BIN)/python -m benchmarks
 
+experiments: setup ## Measure the headline claims with real TCP in the box (needs root; within an hour)
+	tools/install-system-parts
+	$(BIN)/ipmicra lab box claim all --out results --pages results
+
 docs: setup ## Build the documentation into site/, links checked
 	$(BIN)/mkdocs build --strict --quiet
 
 clean: ## Remove all that make has made
-	rm -rf $(VENV) site build dist .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .parts results site build dist .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
