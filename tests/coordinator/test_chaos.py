@@ -24,16 +24,19 @@ CLOSED, OPEN = "mon-sun 00:00-00:01", "always"
 SETTINGS = {
     "coordinator.lease_seconds": str(LEASE_S),
     "coordinator.leader_seconds": "3",
-    "coordinator.probe_seconds_max": "4",
+    "coordinator.probe_seconds_max": "15",
     "coordinator.claim_seconds": "5",
     "coordinator.integrates": "false",
     "coordinator.acquaintance_seconds": "240",
+    "coordinator.strategy": "brute-force",  # which remembers nobody's silence
+    "coordinator.retry_seconds": "5",
     "probing.ways": '["head"]',  # so that probes are in the sites' log
+    "probing.patience_ms": "10000",
 }
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300 + 15 * STRIKES)
+@pytest.mark.timeout(600 + 15 * STRIKES)
 def test_whatever_goes_wrong_every_page_is_integrated_once_in_effect_and_hours_are_kept(
     tmp_path: Path, database_address: str
 ) -> None:
