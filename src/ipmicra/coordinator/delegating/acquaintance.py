@@ -24,6 +24,7 @@ from ipmicra.delegation.probes import Answer, CrawlerId, Probe, Target
 from ipmicra.delegation.strategy import Strategy
 
 LOOK_SECONDS = 10.0  # between two looks whom to ask
+ASKERS_A_LOOK = 10  # hosts that begin to ask at once: a thousand newcomers take their time
 SILENCE_SHARE = 1 / 24  # of a refresh, after which silence is asked again: a site near by may have come
 NEXT_DOOR_MS = 1.0  # between hosts that share an address
 NEAR_MS = 10.0  # a site this near to a host may stand for it
@@ -78,20 +79,26 @@ class Acquaintance:
         self._looked_s = now_s
         crawlers = self._strategy.crawlers
         self._known = {pair: b for pair, b in self._known.items() if all(c in crawlers for c in pair)}
+        landmarks: dict[CrawlerId, list[Target]] = {}  # of this look
+        begun = 0
         for asker in crawlers.awake:
             if asker not in self._asking and (others := self._due(asker, now_s)):
-                self._begin(connection, talks, asker, others, now_s)
+                for other in others:
+                    if other not in landmarks:
+                        landmarks[other] = self._landmarks(connection, other)
+                self._begin(connection, talks, asker, {o: landmarks[o] for o in others}, now_s)
+                begun += 1
+            if begun >= ASKERS_A_LOOK:
+                break
 
     def _begin(
         self,
         connection: Connection,
         talks: Conversations,
         asker: CrawlerId,
-        others: Sequence[CrawlerId],
+        landmarks: Mapping[CrawlerId, Sequence[Target]],
         now_s: float,
     ) -> None:
-        landmarks = {other: self._landmarks(connection, other) for other in others}
-
         def ended(_connection: Connection, _result: None) -> None:
             self._asking.discard(asker)
 
