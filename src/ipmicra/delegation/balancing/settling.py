@@ -2,8 +2,9 @@
 
 What a pass moves is fetched by its new crawler, and every fetch measures a round trip, for nothing. So
 `assign-and-probe` does not ask everything at once: it moves by what is believed, learns from the fetches
-what that was worth, asks a part of its probes, moves again, and so on. What was believed too well of a
-crawler comes to light without a probe; the price is that some subnets move more than once.
+what that was worth, asks a part of its probes, moves again, and so on; the last pass asks nothing and hears
+the last fetches. What was believed too well of a crawler comes to light without a probe; the price is that
+some subnets move more than once.
 
 Law: the probes of all passes together are those of the policy in one pass.
 """
@@ -20,7 +21,7 @@ from ipmicra.delegation.balancing.policies import (
     assignment,
 )
 
-# After the first pass, which asks nothing. More: a lower cost, more moves.
+# Between the first and the last, which ask nothing. More: a lower cost, more moves.
 ASKING_PASSES = 3
 
 
@@ -29,4 +30,4 @@ def passes_of(policy: str) -> tuple[Policy, ...]:
     if policy != "assign-and-probe":
         return (POLICIES[policy],)
     asking = partial(assign_and_probe, probes_per_ground=PROBES_PER_GROUND / ASKING_PASSES)
-    return (assignment, *[asking] * ASKING_PASSES)
+    return (assignment, *[asking] * ASKING_PASSES, assignment)
