@@ -7,25 +7,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 from ipmicra.errors import OurFault
 from ipmicra.lab.box.box import Box
 from ipmicra.lab.box.world import BoxWorld
 from ipmicra.lab.box.worldfile import write_world
+from ipmicra.lab.loopback.server import Asked
 
 WORLD, ACCESS_LOG, SERVER_LOG = "world.toml", "access.log", "sites.log"
-
-
-class Asked(NamedTuple):
-    """One line of the sites' access log; the moment is of the machine's monotonic clock."""
-
-    at_s: float
-    by: str
-    site: str
-    method: str
-    path: str
-    status: int
 
 
 @contextmanager
@@ -50,7 +39,7 @@ def staged(world: BoxWorld, folder: Path) -> Iterator[Box]:
 
 
 def access_log(folder: Path) -> list[Asked]:
-    """What the sites were asked so far, as far as it is written out."""
+    """What the sites were asked so far, as far as it is written out; moments of the monotonic clock."""
     lines = (folder / ACCESS_LOG).read_text(encoding="utf-8").split("\n")[:-1]
     return [_asked(line) for line in lines]
 
