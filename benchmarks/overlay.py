@@ -1,9 +1,13 @@
 """Live peers on loopback, a fifth of them killed at once: how long until every site has one owner again?
 
-Peers run in a few processes with the default times; one process of five is killed. Told are the seconds
-until zones fill the space again and every site has one home and one crawler.
+Peers run in processes of a few each, over real sockets, with the default times; a fifth of the processes is
+killed (SIGKILL) at the same moment. Told are the seconds until zones fill the space again and every site has
+one home and one crawler, for how long any site had two, and the hops of letters beside those that as many
+peers at the same points take in the simulator. With --pages they also crawl a web on loopback, and it is
+told when a search finds every page again.
 
     python -m benchmarks overlay --peers 200 --sites 400
+    python -m benchmarks overlay --peers 40 --sites 40 --pages 5
 """
 
 from __future__ import annotations
@@ -11,101 +15,187 @@ from __future__ import annotations
 import argparse
 import asyncio
 import socket
-import subprocess
 import sys
 import time
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from multiprocessing.context import ForkProcess
 from random import Random
+from statistics import mean
+from tempfile import TemporaryDirectory
 
+import numpy as np
+
+from benchmarks.overlay_parts.looking import Look, looked, pages_found
+from benchmarks.overlay_parts.peers import (
+    JOINS_APART_SECONDS,
+    SECRET,
+    SPACE,
+    Job,
+    address_at,
+    point_of,
+    random_point,
+    started,
+)
 from ipmicra.errors import HostFault
-from ipmicra.overlay.can.box import Box, Point
-from ipmicra.overlay.can.messages import Card, PeerId
-from ipmicra.overlay.can.nearness import HandOverRule
-from ipmicra.overlay.can.peer import Peer
+from ipmicra.lab.loopback.layout import Layout
+from ipmicra.lab.loopback.pages import made_sites
+from ipmicra.lab.loopback.server import LoopbackWeb
+from ipmicra.lab.overlay.routes import Routes
+from ipmicra.lab.overlay.scene import Scene
+from ipmicra.lab.overlay.tiling import Tiling
 from ipmicra.overlay.can.rules import PeerRules
-from ipmicra.overlay.live.asking import status_of, submit
+from ipmicra.overlay.can.splitting import Scheme
+from ipmicra.overlay.live.asking import submit, who_owns
 from ipmicra.overlay.live.frames import Seal
-from ipmicra.overlay.live.node import Node
-from ipmicra.overlay.live.spoken import Status
 
-SPACE = Box((-100.0, -100.0, -100.0), (100.0, 100.0, 100.0))
-SEAL = Seal(b"a benchmark has no secrets")
-PROCESSES = 5
-PATIENCE_SECONDS = 180.0
-JOINS_APART_SECONDS = 0.05
+PATIENCE_SECONDS = 300.0
+LETTERS = 200
+KILLED_SHARE = 0.2
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--peers", type=int, default=200)
+    parser.add_argument("--each", type=int, default=4, help="peers in a process")
     parser.add_argument("--sites", type=int, default=400)
-    parser.add_argument("--serve", nargs="+", help=argparse.SUPPRESS)
+    parser.add_argument("--pages", type=int, default=0, help="of each site; 0: nothing is crawled")
+    parser.add_argument("--seed", type=int, default=1)
     wanted = parser.parse_args()
-    if wanted.serve:
-        asyncio.run(_serve(wanted.serve[0], [int(port) for port in wanted.serve[1:]]))
-        return
-    asyncio.run(_measured(wanted.peers // PROCESSES, wanted.sites))
+    with TemporaryDirectory() as folder:
+        ports = _free_ports(wanted.peers + 2)
+        web = _web(wanted, *ports[-2:])
+        groups = [ports[at : at + wanted.each] for at in range(0, wanted.peers, wanted.each)]
+        crawling = (folder, ports[-1]) if web is not None else ("", 0)
+        jobs = [
+            Job(
+                address_at(ports[0]), tuple(group), number * wanted.each * JOINS_APART_SECONDS, *crawling
+            )
+            for number, group in enumerate(groups)
+        ]
+        processes = [started(job) for job in jobs]
+        try:
+            asyncio.run(_measured(wanted, groups, processes, web))
+        finally:
+            for process in processes:
+                process.kill()
+                process.join()
 
 
-async def _serve(via: str, ports: list[int]) -> None:
-    """Some peers in this process."""
-    rules = PeerRules(hand_over=HandOverRule())
-    async with asyncio.TaskGroup() as tasks:
-        for port in ports:
-            address = f"127.0.0.1:{port}"
-            card = Card(PeerId(f"peer-{port}"), _point(Random(port)), (), address=address)
-            node = Node(Peer(card, SPACE, rules), SPACE, SEAL)
-            tasks.create_task(node.run(None if address == via else via))
-            await asyncio.sleep(JOINS_APART_SECONDS)
+def _web(wanted: argparse.Namespace, port: int, names_port: int) -> LoopbackWeb | None:
+    if not wanted.pages:
+        return None
+    layout = Layout.of(made_sites(wanted.seed, wanted.sites, wanted.pages, port))
+    return LoopbackWeb(layout.sites, port, names_port=names_port)
 
 
-async def _measured(peers_each: int, sites: int) -> None:
-    ports = _free_ports(PROCESSES * peers_each)
-    groups = [ports[start : start + peers_each] for start in range(0, len(ports), peers_each)]
-    processes = [_started(ports[0], group) for group in groups]
-    try:
+async def _measured(
+    wanted: argparse.Namespace,
+    groups: list[list[int]],
+    processes: list[ForkProcess],
+    web: LoopbackWeb | None,
+) -> None:
+    ports, dice = [port for group in groups for port in group], Random(wanted.seed)
+    sites = [f"https://s{n}.example" for n in range(wanted.sites)] if web is None else _sites(web)
+    async with AsyncExitStack() as stack:
+        if web is not None:
+            await stack.enter_async_context(web)
         await _row("all have joined", ports, 0)
-        dice = Random(1)
-        for number in range(sites):
-            via = f"127.0.0.1:{dice.choice(ports)}"
-            await submit(f"s{number}.example", _point(dice), SPACE, via, SEAL)
-        await _row("every site has one owner", ports, sites)
-        await asyncio.sleep(PeerRules().hello_every_s * 2)
-        processes[1].kill()
-        processes[1].wait()
-        left = [port for group in (groups[0], *groups[2:]) for port in group]
-        await _row(f"{peers_each} of {len(ports)} killed: every site has one owner again", left, sites)
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
+        await _submitted(sites, ports, dice)
+        await _row("every site has one owner", ports, len(sites))
+        if web is not None:
+            await _crawled("a search finds every page", ports, web)
+        await _hops(ports, dice)
+        await asyncio.sleep(2 * PeerRules().testify_every_s)
+        victims = dice.sample(range(1, len(groups)), round(KILLED_SHARE * len(groups)))
+        for number in victims:
+            processes[number].kill()
+        left = [port for number, group in enumerate(groups) if number not in victims for port in group]
+        await _row(
+            f"{len(ports) - len(left)} of {len(ports)} killed, all is well again", left, len(sites)
+        )
+        if web is not None:
+            await _crawled("and a search finds every page", left, web)
+        await _hops(left, dice)
+
+
+def _sites(web: LoopbackWeb) -> list[str]:
+    return sorted(f"http://{site.name}:{web.port}" for site in web.sites.values())
+
+
+async def _submitted(sites: list[str], ports: list[int], dice: Random) -> None:
+    for site in sites:
+        via = address_at(dice.choice(ports))
+        await submit(site, random_point(dice), SPACE, via, Seal(SECRET))
 
 
 async def _row(what: str, ports: list[int], sites: int) -> None:
-    """One line of the table: how long it took until nothing was amiss."""
-    began = time.monotonic()
-    while (amiss := await _amiss(ports, sites)) and time.monotonic() - began < PATIENCE_SECONDS:
+    """How long it took until nothing was amiss, and the longest that one site had two crawlers."""
+    began_s = time.monotonic()
+    since_s: dict[str, float] = {}
+    longest_s = 0.0
+
+    async def look() -> str:
+        nonlocal since_s, longest_s
+        found: Look = await looked(ports, sites)
+        now_s = time.monotonic()
+        since_s = {site: since_s.get(site, now_s) for site in found.crawled_twice}
+        longest_s = max([longest_s, *(now_s - since for since in since_s.values())])
+        return found.amiss
+
+    amiss = await _until(look, began_s)
+    took_s = time.monotonic() - began_s
+    _told(f"{what:<60} {took_s:6.1f} s  two crawlers for at most {longest_s:.1f} s  {amiss or 'ok'}")
+
+
+async def _crawled(what: str, ports: list[int], web: LoopbackWeb) -> None:
+    urls = {f"http://{site.name}:{web.port}{path}" for site in web.sites.values() for path in site.pages}
+
+    async def look() -> str:
+        missing = urls - await pages_found(_sites(web), ports[0])
+        return f"{len(missing)} of {len(urls)} pages missing" if missing else ""
+
+    began_s = time.monotonic()
+    amiss = await _until(look, began_s)
+    _told(f"{what:<60} {time.monotonic() - began_s:6.1f} s  {amiss or f'{len(urls)} pages'}")
+
+
+async def _until(look: Callable[[], Awaitable[str]], began_s: float) -> str:
+    while (amiss := await look()) and time.monotonic() - began_s < PATIENCE_SECONDS:
         await asyncio.sleep(0.5)
-    sys.stdout.write(f"{what:<60} {time.monotonic() - began:6.1f} s  {amiss or 'ok'}\n")
+    return amiss
+
+
+async def _hops(ports: list[int], dice: Random) -> None:
+    """Letters from anywhere to anywhere, live, beside the simulator's."""
+    live, lost = [], 0
+    for _ in range(LETTERS):
+        try:
+            via = address_at(dice.choice(ports))
+            live.append((await who_owns(random_point(dice), via, Seal(SECRET))).hops)
+        except HostFault:
+            lost += 1
+    simulated = _simulated_hops([point_of(port) for port in ports], dice)
+    ratio = mean(live) / simulated
+    _told(
+        f"{'hops, live : simulated':<60} {mean(live):.2f} : {simulated:.2f} = {ratio:.2f}  {lost} lost"
+    )
+
+
+def _simulated_hops(points: list[tuple[float, ...]], dice: Random) -> float:
+    places, apart = np.array(points), np.zeros((len(points), len(points)))
+    scene = Scene((), places, places[:1], SPACE, points, points[:1], apart, apart[:, :1])
+    tiling = Tiling(scene)
+    for _ in points[1:]:
+        tiling.join(Scheme.parse(PeerRules().switch))
+    routes = Routes(tiling)
+    hops = [routes.hops(dice.randrange(len(points)), random_point(dice)) for _ in range(LETTERS)]
+    return float(np.mean([count for count in hops if count is not None]))
+
+
+def _told(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
-
-
-async def _amiss(ports: list[int], sites: int) -> str:
-    try:
-        peers: list[Status] = [await status_of(f"127.0.0.1:{port}", SEAL) for port in ports]
-    except HostFault as fault:
-        return str(fault)
-    filled = sum(zone.volume for peer in peers for zone in peer.card.zones) / SPACE.volume
-    homed = [site for peer in peers for site in peer.homed]
-    crawled = [site for peer in peers for site in peer.crawled]
-    tiled = all(peer.card.zones for peer in peers) and abs(filled - 1) < 1e-9
-    if tiled and all(len(found) == len(set(found)) == sites for found in (homed, crawled)):
-        return ""
-    return f"zones fill {filled:.3f}, {len(set(homed))} of {sites} homed, {len(set(crawled))} crawled"
-
-
-def _started(first: int, ports: list[int]) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "benchmarks", "overlay", "--serve", f"127.0.0.1:{first}"]
-    return subprocess.Popen([*command, *map(str, ports)])
 
 
 def _free_ports(count: int) -> list[int]:
@@ -114,10 +204,6 @@ def _free_ports(count: int) -> list[int]:
     for listening in sockets:
         listening.close()
     return ports
-
-
-def _point(dice: Random) -> Point:
-    return tuple(dice.uniform(low, high) for low, high in zip(SPACE.low, SPACE.high, strict=True))
 
 
 if __name__ == "__main__":

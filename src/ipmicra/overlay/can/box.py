@@ -42,10 +42,12 @@ class Box(msgspec.Struct, frozen=True, array_like=True):
 
     def distance(self, point: Point) -> float:
         """Euclidean distance from the box's closure to the point; 0 inside."""
-        gaps = (
-            max(low - x, 0.0, x - high) for low, x, high in zip(self.low, point, self.high, strict=True)
-        )
-        return math.hypot(*gaps)
+        squares = 0.0
+        for low, x, high in zip(self.low, point, self.high, strict=True):
+            gap = low - x if x < low else x - high
+            if gap > 0.0:
+                squares += gap * gap
+        return math.sqrt(squares)
 
     def overlaps(self, other: Box) -> bool:
         return all(

@@ -1,0 +1,72 @@
+"""The coordinator's system and the overlay crawl the same web: the same documents are in their indexes."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from ipmicra.overlay.live import asking
+from ipmicra.overlay.live.frames import Seal
+from ipmicra.search.contract import Answer, Request
+from ipmicra.search.tantivy_index import TantivyIndex
+from tests.coordinator.world import World, made_up_world
+from tests.overlay.crawling_peers import EVERYTHING, SECRET, Village
+
+QUESTIONS = ("bread OR oven", "crane", '"Bakery of Lima"', "lang:en")
+Documents = dict[str, tuple[str, str, str]]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+def test_the_same_sites_give_the_same_documents(tmp_path: Path) -> None:
+    with made_up_world(tmp_path, f"sqlite:///{tmp_path}/state.sqlite", sites=4, pages=6) as world:
+        by_coordinator = crawled_by_the_coordinator(world)
+        by_overlay = asyncio.run(crawled_by_the_overlay(world, tmp_path / "peers"))
+    assert set(by_coordinator["lang:en"]) == world.urls
+    assert by_overlay == by_coordinator
+
+
+def crawled_by_the_coordinator(world: World) -> dict[str, Documents]:
+    world.coordinator.start()
+    world.join("lima")
+    world.start_host("lima")
+    world.coordinator.rows("submit", *world.roots)
+    index = TantivyIndex(world.folder / "home" / "index")
+    try:
+
+        def found() -> bool:
+            index.reload()
+            return set(documents(index.search(EVERYTHING))) == world.urls
+
+        world.until(found, 180)
+        return {text: documents(index.search(every(text))) for text in QUESTIONS}
+    finally:
+        index.close()
+
+
+async def crawled_by_the_overlay(world: World, folder: Path) -> dict[str, Documents]:
+    living = Village(folder, world.web)
+    try:
+        living.add("a", (-60.0, -60.0, 0.0))
+        await living.joined()
+        living.add("b", (60.0, 60.0, 0.0), "a")
+        await living.joined()
+        await living.submit_all("b")
+        await living.until(lambda: living.found_anywhere() == living.urls, 120)
+        return {
+            text: documents((await asking.search(every(text), living.address("a"), Seal(SECRET))).answer)
+            for text in QUESTIONS
+        }
+    finally:
+        await living.close()
+
+
+def every(text: str) -> Request:
+    return Request(text=text, limit=100, per_site=0)
+
+
+def documents(answer: Answer) -> Documents:
+    """What a searcher sees of each page, but for who saw it when and how it scored."""
+    return {hit.url: (hit.title, hit.snippet, hit.language) for hit in answer.hits}
