@@ -70,7 +70,7 @@ def test_two_peers_share_a_site_and_one_leaves(tmp_path: Path) -> None:
             assert two.wait(60) == 0
         asking_all = overlay("status", str(network), first, "--all", "--json")
         told = json.loads(subprocess.run(asking_all, capture_output=True, check=True).stdout)
-        assert [peer["peer"] for peer in told["projection"]["peers"]] == [first]
+        assert [peer["name"] for peer in told["projection"]["peers"]] == [first]
         left = told["peers"][0]
         assert left["homed"] == left["crawled"] == ["https://near-two.example"]
 

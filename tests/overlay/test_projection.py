@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from ipmicra.overlay.can.box import Box
 from ipmicra.overlay.can.messages import Card, PeerId
 from ipmicra.overlay.can.projection import projected
+from ipmicra.web.zones import ZonePicture, zones_figure
 
 SPACE = Box((-10.0, -10.0, -10.0), (10.0, 10.0, 10.0))
 LOWER, UPPER = SPACE.cut(2, 0.0)
@@ -15,23 +18,32 @@ CARDS = [
 
 
 def test_the_plane_is_that_of_the_axes_along_which_peers_differ_most() -> None:
-    drawn = projected(CARDS, SPACE)
+    drawn = projected(CARDS, SPACE, {PeerId("low"): 7})
     assert drawn.axes == (2, 1)
-    assert [(peer.peer, peer.x, peer.y, peer.load) for peer in drawn.peers] == [
-        ("high", 5.0, -1.0, 0.0),
-        ("low", -5.0, 1.0, 3.0),
+    assert [(peer.name, peer.at, peer.load, peer.sites) for peer in drawn.peers] == [
+        ("high", (5.0, -1.0), 0.0, 0),
+        ("low", (-5.0, 1.0), 3.0, 7),
     ]
 
 
 def test_rectangles_on_the_plane_keep_sides_and_share() -> None:
-    drawn = projected(CARDS, SPACE)
+    drawn = projected(CARDS, SPACE, {PeerId("low"): 7})
     shapes = {zone.peer: zone for zone in drawn.zones}
-    assert shapes[PeerId("low")].polygon == ((-10.0, -10.0), (0.0, -10.0), (0.0, 10.0), (-10.0, 10.0))
+    assert shapes[PeerId("low")].corners == ((-10.0, -10.0), (0.0, -10.0), (0.0, 10.0), (-10.0, 10.0))
     assert sum(zone.share for zone in drawn.zones) == 1.0
     assert {zone.depth for zone in drawn.zones} == {0.5}
 
 
 def test_a_line_and_an_empty_network_are_drawn_too() -> None:
     line = Box((0.0,), (1.0,))
-    assert projected([Card(PeerId("one"), (0.5,), (line,))], line).axes == (0, 0)
-    assert projected([], SPACE).zones == ()
+    assert projected([Card(PeerId("one"), (0.5,), (line,))], line, {}).axes == (0, 0)
+    assert projected([], SPACE, {}).zones == ()
+
+
+def test_the_dashboards_component_draws_it() -> None:
+    picture = msgspec.json.decode(
+        msgspec.json.encode(projected(CARDS, SPACE, {PeerId("low"): 7})), type=ZonePicture
+    )
+    drawing = str(zones_figure(picture))
+    assert drawing.count("<polygon") == 2
+    assert "low: 7 sites" in drawing

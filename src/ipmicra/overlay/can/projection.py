@@ -7,7 +7,7 @@ middle of the zone along the next axis, from 0 at the space's low end to 1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import pstdev
 
 import msgspec
@@ -22,18 +22,18 @@ class ZoneShape(msgspec.Struct, frozen=True):
     """One zone; corners in ms, counter-clockwise from the low ones."""
 
     peer: PeerId
-    polygon: tuple[Corner, Corner, Corner, Corner]
+    corners: tuple[Corner, Corner, Corner, Corner]
     depth: float
     share: float  # of the space
 
 
-class PeerShape(msgspec.Struct, frozen=True):
-    """One peer where it stands."""
+class PeerSpot(msgspec.Struct, frozen=True):
+    """Where one peer stands, and how many pages the sites have that it crawls."""
 
-    peer: PeerId
-    x: float
-    y: float
+    name: PeerId
+    at: Corner
     load: float
+    sites: int
 
 
 class Projection(msgspec.Struct, frozen=True):
@@ -43,24 +43,30 @@ class Projection(msgspec.Struct, frozen=True):
     low: Corner
     high: Corner
     zones: tuple[ZoneShape, ...]
-    peers: tuple[PeerShape, ...]
+    peers: tuple[PeerSpot, ...]
 
 
-def projected(cards: Sequence[Card], space: Box) -> Projection:
-    """Those cards on the plane that shows most of their differences; deepest zones first."""
+def projected(cards: Sequence[Card], space: Box, sites: Mapping[PeerId, int]) -> Projection:
+    """Those cards on the plane that shows most of their differences; deepest zones first.
+
+    `sites` says how many sites a peer crawls, where that is known.
+    """
     order = _axes_by_spread([card.point for card in cards], space.dimensions)
     first, second = (order[0], order[1]) if len(order) > 1 else (0, 0)
     behind = order[2] if len(order) > 2 else None
     zones = [
         _zone(card.peer, zone, space, first, second, behind) for card in cards for zone in card.zones
     ]
-    peers = [PeerShape(card.peer, card.point[first], card.point[second], card.load) for card in cards]
+    peers = [
+        PeerSpot(card.peer, (card.point[first], card.point[second]), card.load, sites.get(card.peer, 0))
+        for card in cards
+    ]
     return Projection(
         axes=(first, second),
         low=(space.low[first], space.low[second]),
         high=(space.high[first], space.high[second]),
-        zones=tuple(sorted(zones, key=lambda zone: (zone.depth, zone.peer, zone.polygon))),
-        peers=tuple(sorted(peers, key=lambda peer: peer.peer)),
+        zones=tuple(sorted(zones, key=lambda zone: (zone.depth, zone.peer, zone.corners))),
+        peers=tuple(sorted(peers, key=lambda peer: peer.name)),
     )
 
 
@@ -77,5 +83,5 @@ def _zone(peer: PeerId, zone: Box, space: Box, first: int, second: int, behind: 
     depth = 0.0
     if behind is not None:
         depth = (zone.centre[behind] - space.low[behind]) / space.sides[behind]
-    polygon = ((left, bottom), (right, bottom), (right, top), (left, top))
-    return ZoneShape(peer, polygon, depth, zone.volume / space.volume)
+    corners = ((left, bottom), (right, bottom), (right, top), (left, top))
+    return ZoneShape(peer, corners, depth, zone.volume / space.volume)

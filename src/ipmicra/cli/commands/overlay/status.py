@@ -47,7 +47,9 @@ def command(network: Path, address: str, of_all: bool, as_json: bool) -> None:
     else:
         peers = [asyncio.run(status_of(address, seal))]
         cards = [peers[0].card, *peers[0].neighbours]
-    told = Told(peers, projected(cards, peers[0].space))
+    told = Told(
+        peers, projected(cards, peers[0].space, {peer.card.peer: len(peer.crawled) for peer in peers})
+    )
     terminal.show(told, as_json, lambda: _overview(peers) if of_all else _table(peers[0]))
 
 
