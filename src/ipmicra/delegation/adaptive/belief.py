@@ -63,6 +63,7 @@ class Belief:
         self._variances += self._unsure
         self.weights: Singles = np.concatenate((prior.weights, prior.weights[fixed:])) * widths.weight
         self.bounds_ms: Singles = np.zeros(len(self.values_ms), dtype=np.float32)
+        self.light_ms: Singles = np.zeros(len(self.values_ms), dtype=np.float32)  # by light alone
         self.columns: list[int] = []
         self.answers_ms: list[float] = []
         # Sums over the answers so far: -2 log weight but for the misses, precision of the shift, pull.
@@ -83,6 +84,7 @@ class Belief:
         self.answers_ms.append(min(round_trip_ms, LONGEST_MS))
         mutual, light = self._experience.rows_of(column)
         np.maximum(self.bounds_ms, least_ms(round_trip_ms, mutual, light), out=self.bounds_ms)
+        np.maximum(self.light_ms, light - round_trip_ms, out=self.light_ms)
         miss = self.answers_ms[-1] - self.values_ms[column]
         self._misses = np.concatenate((self._misses, miss[None]))
         self._shift(miss, self._variances[column])

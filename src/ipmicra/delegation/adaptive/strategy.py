@@ -125,7 +125,7 @@ class Adaptive(LearningStrategy):
                 break
             crawler = self.experience.mutual.names[column]
             if saving_ms < (price_ms := self._price_ms):
-                if not curious or self._nothing_to_find(belief.bounds_ms[column], best_ms):
+                if not curious or self._nothing_to_find(belief.light_ms[column], best_ms):
                     inquiry.steps.append(stop_step(crawler, saving_ms, price_ms))
                     break
                 curious = False
@@ -135,11 +135,12 @@ class Adaptive(LearningStrategy):
                 belief.hear(column, round_trip_ms)
         return belief
 
-    def _nothing_to_find(self, bound_ms: float, best_ms: float | None) -> bool:
-        """Whether the bounds say that the answer cannot be the best. Only an address in many places breaks
-        them, and one curious look in many is spared to find those."""
-        bound = best_ms is not None and bound_ms >= best_ms
-        return bound and self.rng.random() >= self._settings.explore
+    def _nothing_to_find(self, light_ms: float, best_ms: float | None) -> bool:
+        """Whether light is too slow for the answer to be the best. Only an address in many places breaks
+        this, and one curious look in many is spared to find those. The triangle does not count here:
+        routes break it, and curiosity is there to find out where."""
+        too_far = best_ms is not None and light_ms >= best_ms
+        return too_far and self.rng.random() >= self._settings.explore
 
     def _begun(self, inquiry: Inquiry, facts: Facts) -> Belief:
         """The belief from the prior, and from what is known already."""
