@@ -25,10 +25,10 @@ MAGIC = b"ipmicra\x02"  # the last byte is the version of the format
 _READ = frozenset({1, 2})  # version 1 had no changes, only whole pages
 _HEADER_LENGTH = struct.Struct("<I")
 _HEADER_BYTES_MAX = 4096
-LEVEL_FOR_ALIKE = 1  # an eighth more bytes than level 3, at half of its time
+LEVEL_FOR_ALIKE = 7
 LEVEL_FOR_VARIED = 9
 _PAGES_OF_A_SITE_ALIKE = (
-    10  # on average, from which on a package repeats itself so much that level 1 will do
+    10  # on average, from which on a package repeats itself so much that a lower level will do
 )
 _WINDOW_LOG = 24  # 16 MiB: a whole package of the usual size, so that its first page helps its last
 _WINDOW_LOG_MAX = 27
@@ -36,6 +36,8 @@ _HASH_LOG, _CHAIN_LOG = (
     22,
     21,
 )  # 24 MiB of tables: with them level 9 does what level 10 does in half the time
+
+_LEVEL_OF_TABLES = 3  # below it, larger tables cost more time than they save bytes
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_columns = msgspec.msgpack.Decoder(Columns).decode
@@ -125,8 +127,8 @@ def _compressed(body: bytes, level: int) -> bytes:
         level,
         source_size=len(body),
         window_log=_WINDOW_LOG,
-        hash_log=_HASH_LOG if level > LEVEL_FOR_ALIKE else usual.hash_log,
-        chain_log=_CHAIN_LOG if level > LEVEL_FOR_ALIKE else usual.chain_log,
+        hash_log=_HASH_LOG if level >= _LEVEL_OF_TABLES else usual.hash_log,
+        chain_log=_CHAIN_LOG if level >= _LEVEL_OF_TABLES else usual.chain_log,
         write_checksum=True,
     )
     return zstandard.ZstdCompressor(compression_params=parameters).compress(body)
