@@ -91,13 +91,14 @@ def test_balancing_in_passes_asks_no_more_than_one_probe_a_site(
     found: Callable[[str], Findings],
 ) -> None:
     rows = {(row["policy"], row["base"]): row for row in found("two-thirds").tables[1].rows}
-    at_once, settled = (
-        rows["assign-and-probe", "adaptive"],
-        rows["assign-and-probe, in passes", "adaptive"],
-    )
-    assert float(settled["extra_probes"]) <= 1.0
-    assert float(settled["moves"]) >= float(at_once["moves"])
-    assert float(settled["cost"]) <= float(at_once["cost"]) + 0.002
+    for base in ("ipmicra@50", "adaptive"):
+        believed, at_once, settled = (
+            rows[policy, base]
+            for policy in ("assignment", "assign-and-probe", "assign-and-probe, in passes")
+        )
+        assert float(settled["extra_probes"]) <= 1.0
+        assert float(settled["moves"]) >= float(at_once["moves"])
+        assert float(settled["cost"]) < float(believed["cost"]), "its probes are worth something"
 
 
 def findings_of(*plots: Plot) -> Findings:

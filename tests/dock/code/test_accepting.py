@@ -69,7 +69,8 @@ def test_new_code_reaches_a_host_by_the_documented_commands_alone(tmp_path: Path
         world.join("lima")
         assert "signed under" in world.host_command("lima", "trust", told)
         world.start_host("lima")
-        world.coordinator.rows("submit", *world.roots)
+        world.until(lambda: code_of(world).get("trial") == "9.1", 120)
+        world.coordinator.rows("submit", *world.roots)  # it has to fetch something to prove itself
         world.until(lambda: code_of(world).get("version") == "9.1", 120)
         world.until(lambda: set(world.integrated()) == world.urls, 120)
         assert len(world.integrated()) == len(world.urls)

@@ -49,8 +49,14 @@ class Lines:
     def send(self, outgoing: Outgoing) -> None:
         line = self._lines.get(outgoing.to.address)
         if line is None:
-            line = self._lines[outgoing.to.address] = _Line(outgoing.to)
-            task = self._tasks.create_task(self._speak(line))
+            line = _Line(outgoing.to)
+            speaking = self._speak(line)
+            try:
+                task = self._tasks.create_task(speaking)
+            except RuntimeError:  # the node is ending, and its tasks begin nothing more
+                speaking.close()
+                return
+            self._lines[outgoing.to.address] = line
             self._writers.add(task)
             task.add_done_callback(self._writers.discard)
         try:

@@ -12,7 +12,13 @@ from ipmicra.lab.box.claims import claim, names
 @click.command()
 @terminal.json_option
 def command(as_json: bool) -> None:
-    """List the claims: names for `ipmicra lab box claim`, and what each asks."""
+    """List the claims: names for `ipmicra lab box claim`, and what each asks.
+
+    \b
+    Examples:
+      ipmicra lab box claims
+      ipmicra lab box claims --json
+    """
     rows = {name: claim(name).TITLE for name in names()}
     terminal.show(rows, as_json, lambda: _table(rows))
 
