@@ -21,8 +21,8 @@ $(READY): pyproject.toml constraints.txt
 	  || $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	@touch $(READY)
 
-demo: setup ## Show the main job at work
-	$(BIN)/ipmicra demo
+demo: setup ## Show the main job at work; stays up until Ctrl-C, or with DEMO=--no-wait ends
+	$(BIN)/ipmicra demo $(DEMO)
 
 test: setup check ## Check and test everything
 	tools/install-system-parts

@@ -31,11 +31,13 @@ def test_the_demo_plays_stays_up_for_the_curious_and_leaves_nothing(tmp_path: Pa
 
 
 def _looked_at(demo: subprocess.Popen[bytes]) -> bytes:
-    """Search as a curious person would, then press Ctrl-C. Returns what the demo printed."""
+    """Search as a curious person would, then end it. Returns what the demo printed."""
     try:
         with urllib.request.urlopen(f"{_search_page_of(demo)}?q=lighthouse", timeout=20) as answer:
             assert b"harbour" in answer.read().lower()
-        demo.send_signal(signal.SIGINT)
+        demo.send_signal(
+            signal.SIGTERM
+        )  # as a machine would; a person presses Ctrl-C, which is the same
         told, _ = demo.communicate(timeout=60)
         return told
     finally:

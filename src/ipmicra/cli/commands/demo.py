@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import socket
 import tempfile
 import time
@@ -43,6 +44,7 @@ def command(seed: int, seconds: float | None, no_wait: bool, as_json: bool) -> N
       ipmicra demo --no-wait             ends after the story
       ipmicra demo --no-wait --json      for programs
     """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # taken down in order, as by Ctrl-C
     with tempfile.TemporaryDirectory(prefix="ipmicra-demo-") as folder:
         town = _town(seed, Path(folder))
         with Stage(town) as stage:
