@@ -118,6 +118,9 @@ def test_without_either_guard_a_passed_socket_could_be_taken_elsewhere(tmp_path:
             while tried.outcome is None:
                 await asyncio.sleep(0.02)
             assert tried.outcome == {"won": str(("127.0.0.2", tried.printer.port))}
+            async with asyncio.timeout(10):  # the kernel connects before the printer is told of it
+                while not tried.printer.taken:
+                    await asyncio.sleep(0.02)
             assert tried.printer.taken == 1
 
     asyncio.run(story())
