@@ -19,12 +19,12 @@ from ipmicra.lab.box.box import Box
 from ipmicra.lab.box.control import MEASURER_PRIORITY
 from ipmicra.lab.box.needs import lacking
 from ipmicra.lab.box.priority import measuring
-from ipmicra.lab.box.verdict import Patience
+from ipmicra.lab.box.verdict import Late, Patience
 from ipmicra.lab.box.world import BoxFault
 from tests.lab.box.echoing import BODY_BYTES, connected, measured, serving, world_of
 
 ROUND_TRIPS_MS = [10.0, 1.0, 40.0, 150.0, 350.0]
-TIMES, TRIES = 5, 3
+TIMES, TRIES = 5, 5
 pytestmark = pytest.mark.usefixtures("box_allowed")
 
 
@@ -39,15 +39,18 @@ def box(box_allowed: None) -> Iterator[Box]:
 def test_what_is_measured_is_what_was_asked_within_a_millisecond(
     box: Box, number: int, address: str
 ) -> None:
-    tries = (medians_ms(box, f"crawler-{number}", address) for _ in range(TRIES))
     asked_ms = ROUND_TRIPS_MS[number]
-    errors_ms: list[float] = []
-    for found in tries:  # neighbours on the machine may disturb one
-        errors_ms = [ms - asked_ms for ms in found]
+    for left in reversed(range(TRIES)):  # neighbours on the machine may disturb some
+        try:
+            errors_ms = [ms - asked_ms for ms in medians_ms(box, f"crawler-{number}", address)]
+        except Late:
+            if not left:
+                raise
+            continue
+        assert min(errors_ms) >= 0.0, "never early"
         if max(errors_ms) <= 1.0:
-            break
-    assert min(errors_ms) >= 0.0
-    assert max(errors_ms) <= 1.0
+            return
+    raise AssertionError(f"in {TRIES} tries never within a millisecond: {errors_ms}")
 
 
 def medians_ms(box: Box, crawler: str, address: str) -> list[float]:
