@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
+from ipmicra.carrier.durable import write_durably
 from ipmicra.coordinator.bundles.repository import METADATA, TARGETS
 from ipmicra.errors import OperatorFault
 
@@ -30,10 +30,5 @@ def _copied(path: Path, target: Path) -> bool:
     if target.is_file() and target.read_bytes() == data:
         return False
     target.parent.mkdir(parents=True, exist_ok=True)
-    beside = target.with_name(f".{target.name}.new")
-    with beside.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(target)
+    write_durably(target, data)
     return True

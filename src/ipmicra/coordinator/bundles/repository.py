@@ -8,7 +8,6 @@ the one that names it, and `timestamp.json` last, so whoever reads while we writ
 from __future__ import annotations
 
 import hashlib
-import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
@@ -18,6 +17,7 @@ from securesystemslib.signer import CryptoSigner
 from tuf.api.exceptions import RepositoryError
 from tuf.api.metadata import Metadata, MetaFile, Root, Snapshot, TargetFile, Targets, Timestamp
 
+from ipmicra.carrier.durable import write_durably
 from ipmicra.coordinator.bundles.keys import ROLES, Role, make_keys, read_keys
 from ipmicra.dock.code.bundle import read as read_bundle
 from ipmicra.dock.code.trust import bundle_name
@@ -194,12 +194,7 @@ class Repository:
     def _write(self, name: str, data: bytes) -> None:
         path = self._folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_name(f".{path.name}.new")
-        with beside.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
+        write_durably(path, data)
 
     def _expiry(self, role: Role, now: datetime) -> datetime:
         days: float = getattr(self._lifetimes, role)

@@ -6,10 +6,10 @@ that holds, only what he installed himself runs.
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 
+from ipmicra.carrier.durable import write_durably
 from ipmicra.dock import folder as folders
 from ipmicra.dock.code.dispatched import FOLDER, ROOT_FILE, Dispatched
 from ipmicra.dock.code.trust import Bundles, fingerprint
@@ -27,11 +27,7 @@ def accept(folder: Path, root: bytes, expected: str) -> None:
             "another way than this coordinator, which is right"
         )
     (folder / FOLDER).mkdir(parents=True, exist_ok=True, mode=0o755)
-    path = folder / FOLDER / ROOT_FILE
-    with path.with_suffix(".new").open("wb") as file:
-        file.write(root)
-        os.fsync(file.fileno())
-    path.with_suffix(".new").replace(path)
+    write_durably(folder / FOLDER / ROOT_FILE, root)
 
 
 def withdraw(folder: Path) -> bool:

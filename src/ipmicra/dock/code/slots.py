@@ -20,6 +20,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from ipmicra.carrier.durable import write_durably
 from ipmicra.dock.code.bundle import ORDINARY_CAPS, BadBundle, Caps, unpack
 from ipmicra.dock.code.versions import is_newer
 from ipmicra.errors import HostFault
@@ -132,13 +133,7 @@ class Slots:
 
     def _keep(self, **changes: object) -> None:
         self.state = msgspec.structs.replace(self.state, **changes)
-        path, beside = self._folder / STATE_FILE, self._folder / f"{STATE_FILE}.new"
-        with beside.open("wb") as file:
-            file.write(msgspec.json.encode(self.state))
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-        _sync(self._folder)
+        write_durably(self._folder / STATE_FILE, msgspec.json.encode(self.state))
 
     def _loaded(self) -> SlotState:
         path = self._folder / STATE_FILE
