@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from ipmicra.delegation.decision import Why
 from ipmicra.delegation.probes import Answer, CrawlerId, Probe, Silence
+from ipmicra.delegation.strategy import Delegating
 from ipmicra.delegation.table import STRATEGIES
 from tests.delegation.screenplay import Referee, course_of
 from tests.delegation.worlds import driven, target, told
@@ -140,11 +141,11 @@ def test_two_delegations_under_way_at_once_keep_to_the_laws(name: str) -> None:
     referee._check_owners()
 
 
-def driven_from(talk: object, answer: Answer, referee: Referee) -> str | None:
+def driven_from(talk: Delegating, answer: Answer, referee: Referee) -> str | None:
     """Carry on with a conversation that has begun."""
     try:
         while True:
-            probe = talk.send(answer)  # type: ignore[attr-defined]
+            probe = talk.send(answer)
             answer = Answer(referee.round_trip_ms(probe.crawler, probe.target.address))
     except StopIteration as end:
         crawler: str | None = end.value.crawler

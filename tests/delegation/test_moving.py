@@ -46,11 +46,12 @@ def test_what_nobody_remembers_waits_for_its_next_site() -> None:
 def offered(strategy: Strategy, world: dict[str, float], probes_max: int = 9) -> Offered:
     targets = {strategy.ground_of(site): site for site in (NEAR_A, NEAR_B, AWAY)}
     talk = offer_to_newcomer(strategy, crawler("new"), targets, 1.0, probes_max=probes_max)
-    tell, answer = told(world), None
+    tell = told(world)
+    answer: Answer | None = None
     try:
         while True:
             probe = next(talk) if answer is None else talk.send(answer)
-            answer: Answer | None = tell(probe)  # type: ignore[no-redef]
+            answer = tell(probe)
     except StopIteration as end:
         done: Offered = end.value
         return done

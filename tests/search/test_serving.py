@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 import pytest
+from litestar import Litestar
 from litestar.testing import TestClient
 
 from ipmicra.look.policy import HEADERS
@@ -19,7 +20,7 @@ ESCAPED = HOSTILE.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"
 
 
 @pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:  # type: ignore[type-arg]
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient[Litestar]]:
     index = TantivyIndex(tmp_path_factory.mktemp("index"), writable=True)
     pages = [
         seen(f"http://s{number}.example/", f"otter {number}", f"otter text {number}")
@@ -34,14 +35,14 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:  #
     index.close()
 
 
-def test_every_response_forbids_scripts_and_other_origins(client: TestClient) -> None:  # type: ignore[type-arg]
+def test_every_response_forbids_scripts_and_other_origins(client: TestClient[Litestar]) -> None:
     for path in ("/", "/search?q=otter", "/api/search?q=otter", "/assets/style.css", "/opensearch.xml"):
         answer = client.get(path)
         assert answer.status_code == 200, path
         assert {name: answer.headers[name] for name in HEADERS} == HEADERS
 
 
-def test_nothing_hostile_comes_out_as_markup(client: TestClient) -> None:  # type: ignore[type-arg]
+def test_nothing_hostile_comes_out_as_markup(client: TestClient[Litestar]) -> None:
     for question in ("needle", HOSTILE, '"><script>', "javascript:alert(1)"):
         page = client.get("/search", params={"q": question}).text
         assert "<script" not in page
@@ -49,7 +50,9 @@ def test_nothing_hostile_comes_out_as_markup(client: TestClient) -> None:  # typ
         assert "&lt;script&gt;" in page or question == "javascript:alert(1)"
 
 
-def test_results_are_listed_with_their_vantage_and_can_be_turned_over(client: TestClient) -> None:  # type: ignore[type-arg]
+def test_results_are_listed_with_their_vantage_and_can_be_turned_over(
+    client: TestClient[Litestar],
+) -> None:
     page = client.get("/search?q=otter").text
     assert page.count("<li>") == 10
     assert "by athens" in page
@@ -57,23 +60,23 @@ def test_results_are_listed_with_their_vantage_and_can_be_turned_over(client: Te
     assert client.get("/search?q=otter&offset=20").text.count("<li>") == 5
 
 
-def test_the_api_answers_with_what_the_command_prints(client: TestClient) -> None:  # type: ignore[type-arg]
+def test_the_api_answers_with_what_the_command_prints(client: TestClient[Litestar]) -> None:
     answer = msgspec.json.decode(client.get("/api/search?q=otter&limit=3").content, type=Answer)
     assert (len(answer.hits), answer.total) == (3, 25)
 
 
 @pytest.mark.parametrize("query", ["limit=0", "limit=101", "offset=-1", "offset=999999", "limit=x"])
-def test_numbers_beyond_the_caps_are_refused(client: TestClient, query: str) -> None:  # type: ignore[type-arg]
+def test_numbers_beyond_the_caps_are_refused(client: TestClient[Litestar], query: str) -> None:
     assert client.get(f"/search?q=otter&{query}").status_code == 400
 
 
-def test_a_browser_can_add_the_engine(client: TestClient) -> None:  # type: ignore[type-arg]
+def test_a_browser_can_add_the_engine(client: TestClient[Litestar]) -> None:
     assert "search?q={searchTerms}" in client.get("/opensearch.xml").text
     assert 'type="application/opensearchdescription+xml"' in client.get("/").text
 
 
 @pytest.mark.parametrize("path", ["/", "/search?q=otter", "/api/search?q=otter", "/opensearch.xml"])
-def test_head_is_answered_as_get_without_a_body(client: TestClient, path: str) -> None:  # type: ignore[type-arg]
+def test_head_is_answered_as_get_without_a_body(client: TestClient[Litestar], path: str) -> None:
     head, whole = client.head(path), client.get(path)
     assert head.status_code == whole.status_code == 200
     assert head.headers["content-type"] == whole.headers["content-type"]

@@ -149,7 +149,7 @@ def unpack(data: bytes, caps: UnpackCaps = UnpackCaps()) -> Package:  # noqa: B0
     return Package(header, records)
 
 
-def read_header(data: bytes, caps: UnpackCaps = UnpackCaps()) -> tuple[Header, int]:  # noqa: B008
+def read_header(data: bytes, caps: UnpackCaps = UnpackCaps()) -> tuple[Header, int]:  # noqa: B008 - frozen
     """The header and where the body begins; PackageRefused where either is beyond the caps."""
     if len(data) > caps.package_bytes_max:
         raise PackageRefused(

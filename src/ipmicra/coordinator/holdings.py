@@ -36,7 +36,8 @@ class Holdings:
     def counts(self, parent: Subnet, children: Sequence[Subnet]) -> list[int]:
         """How much is held in each child; a child's subtree ends where the next one begins."""
         bounds = [*children, self._tree.end_of_subtree(parent)]
-        return np.diff(np.searchsorted(self._subnets, bounds)).tolist()  # type: ignore[no-any-return]
+        counts: list[int] = np.diff(np.searchsorted(self._subnets, bounds)).tolist()
+        return counts
 
 
 def _placed(tree: SubnetTree, decisions: Mapping[str, Delegated]) -> list[tuple[int, str]]:

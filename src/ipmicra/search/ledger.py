@@ -194,7 +194,7 @@ class Ledger:
         """Those of the pages that are there."""
         marks = ",".join("?" * len(identities))
         rows = self._database.execute(
-            f"SELECT id, url, crawler, fetched_at_ms, facts, head FROM pages WHERE id IN ({marks})",  # noqa: S608
+            f"SELECT id, url, crawler, fetched_at_ms, facts, head FROM pages WHERE id IN ({marks})",  # noqa: S608 - question marks only
             identities,
         ).fetchall()
         return {

@@ -15,7 +15,6 @@ from ipmicra.coordinator.delegating.grounds import ground_from
 from ipmicra.coordinator.delegating.memory import Delegated
 from ipmicra.coordinator.service.rooms import Rooms
 from ipmicra.coordinator.state.schema import site as site_rows
-from ipmicra.delegation.delegations import is_subnet
 from ipmicra.errors import OperatorFault
 from ipmicra.hierarchy import Subnet, SubnetTree
 from ipmicra.web import words
@@ -91,7 +90,7 @@ def _subnet_at(tree: SubnetTree, text: str) -> Subnet:
         raise OperatorFault(
             f"the tree has no subnet {text!r}; write a range or an address that is in it"
         )
-    return ground if is_subnet(ground) else tree.smallest(ground)  # type: ignore[arg-type]
+    return ground if isinstance(ground, int) else tree.smallest(ground)
 
 
 def _finder() -> h.Element:

@@ -13,7 +13,7 @@ tests/crawler/decisions/test_robots.py.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 from urllib.parse import quote
@@ -65,6 +65,7 @@ class Robots:
     rules: tuple[Rule, ...] = ()
     crawl_delay_seconds: float | None = None
     sitemaps: tuple[str, ...] = ()
+    _matchers: list[tuple[bool, _Matcher]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         ordered = sorted(self.rules, key=lambda rule: (-len(rule.path), not rule.allow))
@@ -72,11 +73,10 @@ class Robots:
 
     def allows(self, path: str) -> bool:
         """Whether path and query may be fetched: the longest rule decides, Allow among equals."""
-        matchers: list[tuple[bool, _Matcher]] = self._matchers  # type: ignore[attr-defined]
-        if not matchers or path.partition("?")[0] == "/robots.txt":
+        if not self._matchers or path.partition("?")[0] == "/robots.txt":
             return True
         path = _encoded(path)
-        return next((allow for allow, matcher in matchers if matcher.matches(path)), True)
+        return next((allow for allow, matcher in self._matchers if matcher.matches(path)), True)
 
 
 ALLOW_ALL = Robots()
