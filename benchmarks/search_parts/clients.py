@@ -1,18 +1,22 @@
 """Questions -> how long each of several clients waited for each answer, over HTTP.
 
 Closed loop: every client has one connection and asks again as soon as it has its answer, without a pause;
-so the server is always busy, and a client waits for all the others' questions before its own. All clients
-are one process, which is kept off the server's core.
+so the server is always busy, and a client waits for all the others' questions before its own. Open loop:
+questions come at random moments, so many a second whether or not the server keeps up, over the same
+connections; a question that finds none free has waited since it came. All clients are one process, which is
+kept off the server's core.
 """
 
 from __future__ import annotations
 
 import os
+import random
 import selectors
 import socket
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -72,6 +76,30 @@ def waits_ms(path: str, questions: list[str]) -> list[float]:
     return waits
 
 
+def waits_at_rate_ms(path: str, questions: list[str], per_second: float) -> list[float]:
+    """What was waited for each question since it came, where they come as a Poisson process."""
+    dice = random.Random(per_second)
+    free = [_Client(path) for _ in range(CLIENTS)]
+    waits: list[float] = []
+    due_at = time.perf_counter()
+    coming = deque((question, due_at := due_at + dice.expovariate(per_second)) for question in questions)
+    with selectors.DefaultSelector() as selector:
+        for client in free:
+            selector.register(client.socket, selectors.EVENT_READ, client)
+        while len(waits) < len(questions):
+            while free and coming and coming[0][1] <= time.perf_counter():
+                question, came_at = coming.popleft()
+                free.pop().ask(question, came_at)
+            pause_s = max(0.0, coming[0][1] - time.perf_counter()) if free and coming else None
+            for key, _ in selector.select(pause_s):
+                if key.data.has_its_answer():
+                    waits.append(key.data.waited_ms())
+                    free.append(key.data)
+    for client in free:
+        client.socket.close()
+    return waits
+
+
 class _Client:
     def __init__(self, path: str) -> None:
         self.socket = socket.create_connection(("127.0.0.1", PORT))
@@ -80,10 +108,10 @@ class _Client:
         self._received = b""
         self._asked_at = 0.0
 
-    def ask(self, question: str) -> None:
+    def ask(self, question: str, came_at: float | None = None) -> None:
         line = f"GET {self._path}?q={quote(question)} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
         self._received = b""
-        self._asked_at = time.perf_counter()
+        self._asked_at = came_at or time.perf_counter()
         self.socket.sendall(line.encode())
 
     def has_its_answer(self) -> bool:

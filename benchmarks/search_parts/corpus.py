@@ -11,6 +11,9 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
 
 from benchmarks.extraction import material
 from ipmicra.crawler.extraction import extract
@@ -18,9 +21,11 @@ from ipmicra.crawler.extraction.page import Link, Page
 
 WORDS_OF_A_PAGE = 250
 SITES = 997
+BATCH = 10_000
 _TAIL_SHARE = 1 / 25
 _TAIL_WORDS = 3_000_000
 _LETTERS = "etaoinshrdlucmfwypvbg"
+_decode = msgspec.msgpack.Decoder(list[Page]).decode
 
 
 class Corpus:
@@ -42,8 +47,24 @@ class Corpus:
             links=[Link(neighbour, title, "")], language=language,
         )  # fmt: skip
 
-    def pages(self, count: int) -> Iterator[Page]:
-        return (self.page(number) for number in range(count))
+    def batches(self, count: int, kept: Path | None) -> Iterator[list[Page]]:
+        """The first `count` pages; what was made before is in `kept`: making costs as much as indexing."""
+        for start in range(0, count, BATCH):
+            numbers = range(start, min(start + BATCH, count))
+            path = kept and kept / f"{start // BATCH}.mp"
+            if path and path.exists():
+                yield _decode(path.read_bytes())[: len(numbers)]
+                continue
+            pages = [self.page(number) for number in numbers]
+            if path and len(pages) == BATCH:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(msgspec.msgpack.encode(pages))
+            yield pages
+
+    def repeated(self, questions: list[str], count: int) -> list[str]:
+        """As people ask: the n-th question as often as 1/n."""
+        dice = random.Random(self._seed)
+        return [questions[int(len(questions) ** dice.random()) - 1] for _ in range(count)]
 
     def questions(self, count: int, pages: int) -> list[str]:
         """One to three words of a page that exists, no question twice."""

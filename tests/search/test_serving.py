@@ -65,7 +65,9 @@ def test_the_api_answers_with_what_the_command_prints(client: TestClient[Litesta
     assert (len(answer.hits), answer.total) == (3, 25)
 
 
-@pytest.mark.parametrize("query", ["limit=0", "limit=101", "offset=-1", "offset=999999", "limit=x"])
+@pytest.mark.parametrize(
+    "query", ["limit=0", "limit=101", "offset=-1", "offset=999999", "limit=x", "every=maybe"]
+)
 def test_numbers_beyond_the_caps_are_refused(client: TestClient[Litestar], query: str) -> None:
     assert client.get(f"/search?q=otter&{query}").status_code == 400
 

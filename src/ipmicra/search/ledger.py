@@ -96,6 +96,11 @@ class Ledger:
         if self._database.in_transaction:
             self._database.execute("ROLLBACK")
 
+    def changes(self) -> tuple[int, int]:
+        """Two numbers that differ once anybody has committed something: another process, or this one."""
+        version = self._database.execute("PRAGMA data_version").fetchone()[0]
+        return version, self._database.total_changes
+
     def holds(self, crawler: str, sequence: int, digest: str) -> bool:
         question = "SELECT 1 FROM packages WHERE crawler = ? AND sequence = ? AND digest = ?"
         return self._database.execute(question, (crawler, sequence, digest)).fetchone() is not None

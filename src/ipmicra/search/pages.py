@@ -2,20 +2,26 @@
 
 Law: pure. Everything that came from a page, a site or a searcher is escaped; `Hit.snippet` alone is HTML
 already, escaped where it was made. Nothing is loaded from another origin.
+
+What is the same on every page of answers is made once, with blanks; an answer only fills them, since
+building the whole of it out of elements costs more than finding it.
 """
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
+from functools import lru_cache
 from html import escape
 from urllib.parse import urlencode
 
 import htpy as h
 
-from ipmicra.look.layout import Navigation, document, safe_address, trusted
+from ipmicra.look.layout import Navigation, document, safe_address
 from ipmicra.search.contract import Answer, Hit, Request
 
 HERE = "/search"
+_BLANKS = ("\x01", "\x02", "\x03", "\x04")  # which nothing that is the same on every page holds
 
 
 def empty_page(pages: int, navigation: Navigation) -> str:
@@ -26,15 +32,26 @@ def empty_page(pages: int, navigation: Navigation) -> str:
 
 
 def answer_page(request: Request, answer: Answer, navigation: Navigation) -> str:
-    body = h.div(".ask")[
-        h.h1[f"Results for “{request.text[:60]}”"],
-        _form(request.text),
+    text, short = escape(request.text), escape(request.text[:60])
+    rest = [
         _summary(request, answer),
-        h.ol(".hits")[(_hit(hit) for hit in answer.hits)],
+        '<ol class="hits">',
+        *(_hit(hit) for hit in answer.hits),
+        "</ol>",
         _turning(request, answer),
     ]
-    title = f"{request.text[:60]} – search"
-    return document(title, body, here=HERE, navigation=navigation, with_search=False)
+    filled = (short, short, text, "".join(rest), "")
+    pieces = zip(_frame(navigation), filled, strict=True)
+    return "".join([part for piece in pieces for part in piece])
+
+
+@lru_cache
+def _frame(navigation: Navigation) -> list[str]:
+    """What stands around the four blanks: in the title, the heading, the box, and for the answer."""
+    title, heading, box, rest = _BLANKS
+    body = h.div(".ask")[h.h1[f"Results for “{heading}”"], _form(box), rest]
+    page = document(f"{title} – search", body, here=HERE, navigation=navigation, with_search=False)
+    return re.split("|".join(_BLANKS), page)
 
 
 def open_search_description(address: str) -> str:
@@ -63,42 +80,47 @@ def _form(text: str, autofocus: bool = False) -> h.Element:
     ]
 
 
-def _summary(request: Request, answer: Answer) -> h.Node:
+def _summary(request: Request, answer: Answer) -> str:
     words = [f"{answer.total:,} pages match, {answer.took_ms:.1f} ms", *answer.remarks]
-    lines: list[h.Node] = [h.p(".note")["; ".join(words)]]
+    summary = f'<p class="note">{escape("; ".join(words))}</p>'
     if answer.did_you_mean:
         better = _link(Request(text=answer.did_you_mean, per_site=request.per_site))
-        lines.append(h.p["Did you mean ", h.a(href=better)[answer.did_you_mean], "?"])
-    return lines
+        summary += f"<p>Did you mean {_a(better, answer.did_you_mean)}?</p>"
+    return summary
 
 
-def _hit(hit: Hit) -> h.Element:
+def _hit(hit: Hit) -> str:
     seen = datetime.fromtimestamp(hit.fetched_at_ms / 1000, tz=UTC)
-    notes = [f"seen {seen:%Y-%m-%d %H:%M} UTC by {hit.crawler}"]
+    notes = f"seen {seen:%Y-%m-%d %H:%M} UTC by {hit.crawler}"
     if hit.alike:
-        notes.append(f"{hit.alike} alike")
+        notes += f", {hit.alike} alike"
     if hit.more_from_site:
-        notes.append(f"{hit.more_from_site} more from {hit.site}")
-    return h.li[
-        h.h2[h.a(href=safe_address(hit.url), rel="noreferrer")[hit.title]],
-        h.p(".address")[hit.url],
-        h.p(lang=hit.language or None)[trusted(hit.snippet)],
-        h.p(".note")[", ".join(notes)],
-    ]
+        notes += f", {hit.more_from_site} more from {hit.site}"
+    language = f' lang="{escape(hit.language)}"' if hit.language else ""
+    return (
+        f"<li><h2>{_a(safe_address(hit.url), hit.title, 'noreferrer')}</h2>"
+        f'<p class="address">{escape(hit.url)}</p><p{language}>{hit.snippet}</p>'
+        f'<p class="note">{escape(notes)}</p></li>'
+    )
 
 
-def _turning(request: Request, answer: Answer) -> h.Node:
-    links = []
+def _turning(request: Request, answer: Answer) -> str:
+    links = ""
     if request.offset > 0:
         before = max(0, request.offset - request.limit)
-        links.append(h.a(rel="prev", href=_link(request, before))["Previous"])
+        links += _a(_link(request, before), "Previous", "prev")
     if len(answer.hits) == request.limit:
         after = request.offset + request.limit
-        links.append(h.a(rel="next", href=_link(request, after))["Next"])
+        links += _a(_link(request, after), "Next", "next")
     if request.per_site:
         every = Request(text=request.text, limit=request.limit, per_site=0)
-        links.append(h.a(href=_link(every))["All results of each site"])
-    return h.nav(".turning", aria_label="More results")[links] if links else None
+        links += _a(_link(every), "All results of each site")
+    return f'<nav class="turning" aria-label="More results">{links}</nav>' if links else ""
+
+
+def _a(address: str, text: str, relation: str = "") -> str:
+    rel = f' rel="{relation}"' if relation else ""
+    return f'<a href="{escape(address)}"{rel}>{escape(text)}</a>'
 
 
 def _link(request: Request, offset: int = 0) -> str:

@@ -64,10 +64,13 @@ def _without_near_duplicates(
     order: list[int], similarity: Sequence[int]
 ) -> tuple[list[int], Counter[int]]:
     """Who is kept, and how many were folded into each of them. All pairs at once: few are alike."""
-    hashes = np.array([similarity[at] for at in order], dtype=np.uint64)
+    folded: Counter[int] = Counter()
+    in_order = [similarity[at] for at in order]
+    if not _may_be_alike(in_order):
+        return order, folded
+    hashes = np.array(in_order, dtype=np.uint64)
     alike = np.bitwise_count(hashes[:, None] ^ hashes) <= ALIKE_BITS_MAX
     alike[hashes == 0] = False  # too little text to tell
-    folded: Counter[int] = Counter()
     if np.count_nonzero(alike) <= np.count_nonzero(hashes):
         return order, folded
     away: set[int] = set()
@@ -76,3 +79,9 @@ def _without_near_duplicates(
             away.add(worse)
             folded[order[better]] += 1
     return [at for place, at in enumerate(order) if place not in away], folded
+
+
+def _may_be_alike(hashes: list[int]) -> bool:
+    """Of two hashes at most three bits apart, at least one of four quarters is the same."""
+    told = [one for one in hashes if one]
+    return any(len({one >> shift & 0xFFFF for one in told}) < len(told) for shift in (0, 16, 32, 48))

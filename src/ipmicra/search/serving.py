@@ -9,50 +9,47 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TypeAlias
 
+import msgspec
 import uvicorn
 from litestar import HttpMethod, Litestar, MediaType, Response, route
 from litestar import Request as HttpRequest
 from litestar.datastructures import State
+from litestar.exceptions import ValidationException
 from litestar.handlers import HTTPRouteHandler
-from litestar.params import FromQuery, QueryParameter
+from litestar.response.base import ASGIResponse
 
 from ipmicra.errors import Fault
 from ipmicra.look.assets import serve_asset
 from ipmicra.look.layout import NOWHERE_ELSE, Navigation
-from ipmicra.look.policy import RESPONSE_HEADERS
+from ipmicra.look.policy import HEADERS, RESPONSE_HEADERS
 from ipmicra.search import pages
-from ipmicra.search.contract import Answer, Request
+from ipmicra.search.contract import Request
 from ipmicra.search.intake import FOLDER, integrate_all, waiting_packages
 from ipmicra.search.tantivy_index import TantivyIndex
 
 _METHODS = (HttpMethod.GET, HttpMethod.HEAD)  # the server keeps the body of an answer to HEAD to itself
-_Limit = Annotated[int, QueryParameter(ge=1, le=100)]
-_Every = Annotated[bool, QueryParameter(description="all results of each site, not only its best")]
-_Offset = Annotated[int, QueryParameter(ge=0, le=1000)]
+_LIMITS = (1, 100)
+_OFFSETS = (0, 1000)
+_EVERY = {"": False, "0": False, "false": False, "1": True, "true": True}
+_AnyRequest: TypeAlias = HttpRequest[None, None, State]
+_encode = msgspec.json.Encoder().encode
 
 
 def search_pages(index: TantivyIndex, navigation: Navigation) -> list[HTTPRouteHandler]:
     """The search page and its description, over an index that somebody else closes."""
 
-    @route(
-        "/search",
-        http_method=_METHODS,
-        media_type=MediaType.HTML,
-        include_in_schema=False,
-        sync_to_thread=False,
-    )
-    def search(
-        q: FromQuery[str] = "", limit: _Limit = 10, offset: _Offset = 0, every: _Every = False
-    ) -> str:
-        if not q.strip():
-            return pages.empty_page(index.page_count(), navigation)
-        request = Request(text=q, limit=limit, offset=offset, per_site=0 if every else 1)
-        return pages.answer_page(request, index.search(request), navigation)
+    @route("/search", http_method=_METHODS, include_in_schema=False, sync_to_thread=False)
+    def search(request: _AnyRequest) -> ASGIResponse:
+        asked = _asked(request)
+        if not asked.text.strip():
+            return _whole(pages.empty_page(index.page_count(), navigation).encode(), MediaType.HTML)
+        page = pages.answer_page(asked, index.search(asked), navigation)
+        return _whole(page.encode("utf-8", "replace"), MediaType.HTML)
 
     @route("/opensearch.xml", http_method=_METHODS, include_in_schema=False, sync_to_thread=False)
-    def description(request: HttpRequest[None, None, State]) -> Response[bytes]:
+    def description(request: _AnyRequest) -> Response[bytes]:
         text = pages.open_search_description(f"{request.base_url}search")
         return Response(text.encode(), media_type="application/opensearchdescription+xml")
 
@@ -62,13 +59,43 @@ def search_pages(index: TantivyIndex, navigation: Navigation) -> list[HTTPRouteH
 def search_api(index: TantivyIndex) -> HTTPRouteHandler:
     """The same answers as JSON."""
 
-    @route("/api/search", http_method=_METHODS, tags=["search"], sync_to_thread=False)
-    def api(
-        q: FromQuery[str] = "", limit: _Limit = 10, offset: _Offset = 0, every: _Every = False
-    ) -> Answer:
-        return index.search(Request(text=q, limit=limit, offset=offset, per_site=0 if every else 1))
+    @route(
+        "/api/search",
+        http_method=_METHODS,
+        tags=["search"],
+        sync_to_thread=False,
+        description="Results for `q`: `limit` (1 to 100) from `offset` (0 to 1000) on, one of each site "
+        "unless `every` is true.",
+    )
+    def api(request: _AnyRequest) -> ASGIResponse:
+        return _whole(_encode(index.search(_asked(request))), MediaType.JSON)
 
     return api
+
+
+def _asked(request: _AnyRequest) -> Request:
+    """What the address asks for. Read here, since the framework's reading costs more than most answers."""
+    given = request.query_params
+    every = given.get("every", "").lower()
+    if every not in _EVERY:
+        raise ValidationException(f"every={every[:20]}: write true or false")
+    return Request(
+        text=given.get("q", ""),
+        limit=_number(given.get("limit", "10"), "limit", _LIMITS),
+        offset=_number(given.get("offset", "0"), "offset", _OFFSETS),
+        per_site=0 if _EVERY[every] else 1,
+    )
+
+
+def _number(text: str, name: str, bounds: tuple[int, int]) -> int:
+    least, most = bounds
+    if text.isascii() and text.isdigit() and len(text) < 9 and least <= int(text) <= most:
+        return int(text)
+    raise ValidationException(f"{name}={text[:20]}: write a whole number from {least} to {most}")
+
+
+def _whole(body: bytes, media_type: MediaType) -> ASGIResponse:
+    return ASGIResponse(body=body, media_type=media_type, headers=HEADERS)
 
 
 def application(index: TantivyIndex) -> Litestar:

@@ -9,7 +9,8 @@ import html
 from collections.abc import Sequence
 
 SNIPPET_CHARACTERS = 240
-_PLACES_OF_A_WORD = 4  # in each way of writing it
+_PLACES_OF_A_WORD = 4  # of which the one in the best company is shown
+_LOOKED_AT_MAX = 8  # of which some are the middle of another word
 _ENDING_CHARACTERS_MAX = 4  # by which a form of a word may be longer than what was looked for
 _CUT = "…"
 _BEGIN, _END = "\x02", "\x03"  # stand for the marks until everything is escaped
@@ -21,7 +22,8 @@ class Marker:
 
     def __init__(self, words: Sequence[str]) -> None:
         self._stems = _stems(words)
-        self._ways = [(way, stem) for stem in self._stems for way in _ways(stem)]
+        self._ways = [(stem, _ways(stem)) for stem in self._stems]
+        self._places_max = _PLACES_OF_A_WORD if len(self._stems) > 1 else 1  # no company to look for
 
     def snippet(self, text: str, otherwise: str = "") -> str:
         """`otherwise` (a description) is shown where no word occurs in the text."""
@@ -36,9 +38,18 @@ class Marker:
     def _places(self, text: str) -> list[tuple[int, str]]:
         """Where words begin with a stem; searching for plain strings is C's work.
 
-        Lowering a whole text costs more than looking for a word as it is usually written, in each way.
+        Lowering a whole text costs more than looking for a word as it is usually written: small, and
+        where that does not occur in other ways.
         """
-        places = _found(text, self._ways) or _found(_lower(text), [(one, one) for one in self._stems])
+        most, places = self._places_max, []
+        for stem, ways in self._ways:
+            for way in ways:
+                if found := _found(text, way, stem, most):
+                    places += found
+                    break
+        if not places:
+            lower = _lower(text)
+            places = [place for stem in self._stems for place in _found(lower, stem, stem, most)]
         places.sort()
         return places
 
@@ -69,14 +80,13 @@ def _ways(stem: str) -> tuple[str, ...]:
     return (stem,) if _is_cjk(stem) else (stem, stem.capitalize(), stem.upper())
 
 
-def _found(text: str, ways: Sequence[tuple[str, str]]) -> list[tuple[int, str]]:
+def _found(text: str, way: str, stem: str, most: int) -> list[tuple[int, str]]:
     places: list[tuple[int, str]] = []
-    for way, stem in ways:
-        at, left = text.find(way), _PLACES_OF_A_WORD
-        while at >= 0 and left:
-            if not at or not text[at - 1].isalnum() or _is_cjk(stem):
-                places.append((at, stem))
-            at, left = text.find(way, at + 1), left - 1
+    at, left = text.find(way), _LOOKED_AT_MAX
+    while at >= 0 and left and len(places) < most:
+        if not at or not text[at - 1].isalnum() or _is_cjk(stem):
+            places.append((at, stem))
+        at, left = text.find(way, at + 1), left - 1
     return places
 
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import cast
 
+import msgspec
 import tantivy
 
 from ipmicra.carrier.changes import BaseMissing, restored
@@ -35,6 +37,7 @@ CANDIDATES_MIN = 60  # looked at for folding and re-ranking
 CANDIDATES_MAX = 1_000
 _CANDIDATES_A_RESULT = 3  # of which one or two may be folded away
 LIMIT_MAX = 100
+ANSWERS_REMEMBERED = 2_000  # some 5 KB each, until something is committed
 _WRITER_BYTES = 64 * 1024 * 1024
 _OTHER_SITE_WEIGHT = 4.0  # a link from elsewhere says more than one from the same site
 
@@ -48,7 +51,8 @@ class TantivyIndex:
         self._engine = tantivy.Index(self._schema, path=str(folder / "engine"))
         self._analyzers = fields.register_analyzers(self._engine)
         self._ledger = Ledger(folder / "ledger.sqlite")
-        self._searcher, self._asking, self._authority = self._view()
+        self._meta = folder / "engine" / "meta.json"
+        self._see()
         self._writer = self._opened_writer(folder) if writable else None
 
     def integrate(self, package: Package, digest: str) -> int:
@@ -85,6 +89,10 @@ class TantivyIndex:
 
     def search(self, request: Request) -> Answer:
         start = time.perf_counter()
+        answer = self._answered(request)
+        return msgspec.structs.replace(answer, took_ms=(time.perf_counter() - start) * 1000)
+
+    def _answer(self, request: Request) -> Answer:
         question = parse_question(request.text)
         searcher, asking = self._searcher, self._asking
         limit, offset = min(max(request.limit, 0), LIMIT_MAX), max(request.offset, 0)
@@ -99,7 +107,7 @@ class TantivyIndex:
         return Answer(
             hits=self._hits(order[offset:], question),
             total=total,
-            took_ms=(time.perf_counter() - start) * 1000,
+            took_ms=0.0,
             partial=bool(remarks),
             remarks=remarks,
             did_you_mean=better,
@@ -109,15 +117,24 @@ class TantivyIndex:
         return self._searcher.num_docs
 
     def reload(self) -> None:
-        """See what has been committed, be it by another process."""
-        self._engine.reload()
-        self._searcher, self._asking, self._authority = self._view()
+        """See what has been committed, be it by another process; what is remembered is forgotten then."""
+        if self._stamp() != self._seen:
+            self._engine.reload()
+            self._see()
 
-    def _view(self) -> tuple[tantivy.Searcher, Asking, SiteAuthority]:
-        """What is committed, questions to it, and how much its sites count."""
-        searcher = self._engine.searcher()
-        asking = Asking(self._schema, self._analyzers, searcher)
-        return searcher, asking, SiteAuthority(self._ledger.links.authority())
+    def _see(self) -> None:
+        """What is committed, questions to it, how much its sites count, and no answer yet."""
+        self._seen = self._stamp()  # before looking: what changes meanwhile is looked at again
+        self._searcher = self._engine.searcher()
+        self._asking = Asking(self._schema, self._analyzers, self._searcher)
+        self._authority = SiteAuthority(self._ledger.links.authority())
+        self._answered = lru_cache(ANSWERS_REMEMBERED)(self._answer)
+
+    def _stamp(self) -> tuple[int, ...]:
+        """Differs where the engine or the ledger was committed to since."""
+        there = self._meta.stat() if self._meta.exists() else None
+        changed = (there.st_ino, there.st_mtime_ns) if there else ()
+        return (*changed, *self._ledger.changes())
 
     def close(self) -> None:
         if self._writer is not None:

@@ -150,6 +150,15 @@ def test_a_changed_page_is_found_changed_and_a_deleted_one_is_gone(index: Index)
     assert (found(index, "oranges"), index.page_count()) == ([], 0)
 
 
+def test_what_was_asked_before_is_answered_from_what_is_there_now(index: Index) -> None:
+    fill(index, seen(A, "before", "apples"))
+    assert found(index, "apples") == found(index, "apples") == [A]
+    fill(index, seen(B, "another", "apples too"), sequence=2)
+    assert sorted(found(index, "apples")) == [A, B]
+    index.purge("athens")
+    assert found(index, "apples") == []
+
+
 LONG = "<p>a line that stays as it is</p>" * 20
 
 
