@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from ipmicra.carrier.package import digest_of
-from ipmicra.coordinator import handovers, packages, sites
+from ipmicra.coordinator import events, handovers, packages, sites
 from ipmicra.coordinator.delegating.memory import delegated
 from ipmicra.coordinator.hosts import HostState, Refused
 from ipmicra.coordinator.packages import Arrival
@@ -244,6 +244,45 @@ def test_a_host_that_was_given_up_and_comes_back_begins_with_nothing(stage: Stag
     assert stage.crawls["lima"] == {}
     stage.play()
     assert stage.owner(bread) in stage.said
+
+
+@pytest.mark.parametrize("away_s", [90, 600])
+def test_a_coordinator_that_is_cut_off_takes_nothing_from_anybody(stage: Stage, away_s: int) -> None:
+    stage.join("lima")
+    stage.join("oslo", "198.18.0.2")
+    bread = stage.site("https://bread.example", "198.51.100.7", lima=20, oslo=80)
+    stage.submit(f"{bread}/")
+    stage.play()
+    epoch, epochs, said = stage.row(bread).epoch, dict(stage.epochs), dict(stage.said)
+    stage.dies("lima")
+    stage.dies("oslo")
+    stage.play(rounds=away_s // 5, step_s=5.0)
+    stage.said["oslo"] = said["oslo"]
+    stage.play(rounds=10, step_s=5.0)
+    stage.said["lima"] = said["lima"]
+    stage.play(rounds=20, step_s=5.0)
+    assert (stage.row(bread).epoch, stage.epochs) == (epoch, epochs), (
+        "the later one had a lease to come back"
+    )
+    with stage.database.read() as connection:
+        kinds = [event.kind for event in events.latest(connection, 10)]
+    assert kinds[:2] == ["line-back", "line-cut"]
+
+
+def test_who_does_not_come_back_with_the_others_is_missed_after_a_lease(stage: Stage) -> None:
+    stage.join("lima")
+    stage.join("oslo", "198.18.0.2")
+    bread = stage.site("https://bread.example", "198.51.100.7", lima=20, oslo=80)
+    stage.submit(f"{bread}/")
+    stage.play()
+    oslo = stage.said["oslo"]
+    stage.dies("lima")
+    stage.dies("oslo")
+    stage.play(rounds=40, step_s=5.0)
+    assert stage.owner(bread) == "lima"
+    stage.said["oslo"] = oslo
+    stage.play(rounds=16, step_s=5.0)
+    assert stage.crawls["oslo"] == {bread: {f"{bread}/"}}
 
 
 @pytest.mark.parametrize("state", [HostState.REVOKED, HostState.LEFT])

@@ -20,7 +20,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 import msgspec
-from sqlalchemy import Connection, RowMapping, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, and_, select, update
 
 from ipmicra.coordinator.state.schema import channel as channels
 from ipmicra.coordinator.state.schema import host as hosts
@@ -148,7 +148,7 @@ def renew_lease(connection: Connection, name: str, now_s: float, lease_s: float)
         connection.execute(
             update(hosts)
             .where(hosts.c.name == name)
-            .values(lease_until_s=now_s + lease_s)
+            .values(lease_until_s=now_s + lease_s, heard_s=now_s)
             .returning(hosts.c.epoch)
         ).scalar_one()
     )
@@ -165,16 +165,30 @@ def expire_leases(connection: Connection, now_s: float) -> list[str]:
     return sorted(expired.scalars())
 
 
+def leased_heard_s(connection: Connection) -> list[float]:
+    """When each host whose lease runs was last heard."""
+    return list(connection.execute(select(hosts.c.heard_s).where(_is_leased())).scalars())
+
+
+def keep_leases(connection: Connection, now_s: float, lease_s: float) -> None:
+    """Let no lease end for now. Only those with less than half left are written."""
+    connection.execute(
+        update(hosts)
+        .where(_is_leased(), hosts.c.lease_until_s < now_s + lease_s / 2)
+        .values(lease_until_s=now_s + lease_s)
+    )
+
+
 def prolong_leases(connection: Connection, now_s: float, lease_s: float) -> None:
     """After a time when perhaps nobody was here to hear: no host is held silent for that time.
 
     A lease that runs longer was written by a clock that was wrong; it is cut.
     """
-    connection.execute(
-        update(hosts)
-        .where(hosts.c.state == HostState.ENROLLED, hosts.c.lease_until_s.is_not(None))
-        .values(lease_until_s=now_s + lease_s)
-    )
+    connection.execute(update(hosts).where(_is_leased()).values(lease_until_s=now_s + lease_s))
+
+
+def _is_leased() -> ColumnElement[bool]:
+    return and_(hosts.c.state == HostState.ENROLLED, hosts.c.lease_until_s.is_not(None))
 
 
 def end(connection: Connection, name: str, state: HostState) -> None:

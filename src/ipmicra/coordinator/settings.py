@@ -32,7 +32,8 @@ class CoordinatorSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
         str, described("Addresses of proxies whose X-Forwarded-For is believed, with commas between.")
     ] = ""
     lease_seconds: Annotated[
-        float, described("A host silent for this long loses its sites to others.")
+        float,
+        described("A host silent for this long loses its sites, unless nearly all are silent at once."),
     ] = 900.0
     poll_seconds_max: Annotated[float, described("The longest that a request for orders is held.")] = (
         50.0

@@ -48,6 +48,7 @@ def troubles(connection: Connection, now_s: float) -> list[Trouble]:
         _waiting_sites,
         _silent_hosts,
         _lost_leases,
+        _cut_lines,
         _refused_packages,
         _stuck_packages,
         _orders_not_done,
@@ -126,6 +127,20 @@ def _lost_leases(connection: Connection, now_s: float) -> Iterator[Trouble]:
             advice="A host that comes and goes: a longer coordinator.lease_seconds moves fewer sites about.",
             count=count,
             examples=_examples(connection, rows.subject, lost),
+        )
+
+
+def _cut_lines(connection: Connection, now_s: float) -> Iterator[Trouble]:
+    rows = event_rows.c
+    count = _count(connection, event_rows, (rows.kind == "line-cut") & (rows.at_s > now_s - DAY_S))
+    if count:
+        yield Trouble(
+            kind="line-cut",
+            whose="the operator's",
+            what="nearly all hosts fell silent at once in the last day",
+            advice="No lease ends meanwhile, so nothing is crawled again. Look at the coordinator's own "
+            "line, its certificate and its name.",
+            count=count,
         )
 
 

@@ -17,6 +17,7 @@ _TITLES = {
     "site-waits": "Sites that wait for a crawler",
     "host-silent": "Hosts that are silent",
     "lease-lost": "Leases that were lost",
+    "line-cut": "Silence of nearly all hosts at once",
     "package-refused": "Packages, or parts of them, that were refused",
     "package-waits": "Packages that wait",
     "order-not-done": "Orders that a host did not do",

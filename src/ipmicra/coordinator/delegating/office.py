@@ -23,6 +23,7 @@ from ipmicra.coordinator.delegating.caps import ProbeCaps
 from ipmicra.coordinator.delegating.conversations import Conversations
 from ipmicra.coordinator.delegating.crowd import Crowd
 from ipmicra.coordinator.delegating.keepsakes import Keepsakes
+from ipmicra.coordinator.delegating.leases import Leases
 from ipmicra.coordinator.delegating.memory import reasons_of
 from ipmicra.coordinator.delegating.names import Found
 from ipmicra.coordinator.delegating.watching import Watching
@@ -56,6 +57,7 @@ class Desk:
     watching: Watching
     acquaintance: Acquaintance
     keepsakes: Keepsakes
+    leases: Leases
 
 
 class Delegator:
@@ -137,7 +139,8 @@ class Delegator:
         _log.info(
             "leading the delegation", extra={"epoch": office.epoch, "crawlers": len(strategy.crawlers)}
         )
-        return Desk(office, strategy, talks, book, crowd, watching, acquaintance, keepsakes)
+        leases = Leases(self._settings.lease_seconds)
+        return Desk(office, strategy, talks, book, crowd, watching, acquaintance, keepsakes, leases)
 
     def _new_strategy(self) -> Strategy:
         dice = random.Random(self._seed)  # noqa: S311 - fair, not secret
@@ -153,8 +156,7 @@ class Delegator:
 
     def _round(self, connection: Connection, desk: Desk, now_s: float) -> list[SiteRow]:
         """All that needs no name looked up. Returns the sites that do."""
-        for silent in hosts.expire_leases(connection, now_s):
-            events.note(connection, "lease-lost", silent, "silent past its lease", now_s)
+        desk.leases.look(connection, now_s)
         for newcomer in desk.crowd.follow(connection, now_s):
             events.note(connection, "crawler-joined", newcomer, "", now_s)
             desk.crowd.offer(connection, newcomer, desk.talks, self._settings.newcomer_probes_max, now_s)

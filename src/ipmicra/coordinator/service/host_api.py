@@ -125,15 +125,14 @@ def _has_news(rooms: Rooms, host: str) -> bool:
 
 
 def _orders(rooms: Rooms, name: str) -> Orders:
-    """After the wait: the host may have been revoked meanwhile."""
+    """After the wait: the host may have been revoked meanwhile. That it waited is no sign of life."""
     now_s = rooms.clock()
     with rooms.database.begin() as connection:
         host = hosts.host_named(connection, name)
         if host is None or host.state is not HostState.ENROLLED:
             raise Refused("not-enrolled", f"the host {name!r} is not enrolled any more")
-        epoch = hosts.renew_lease(connection, name, now_s, rooms.settings.lease_seconds)
         found = orders.open_orders(connection, name, now_s)
-    return _told(rooms, found, epoch, now_s)
+    return _told(rooms, found, host.epoch, now_s)
 
 
 def _report(rooms: Rooms, request: HttpRequest, body: bytes) -> Orders:

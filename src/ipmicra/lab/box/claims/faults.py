@@ -187,7 +187,7 @@ def _of_the_coordinator(again: dict[str, float]) -> str:
     if FOR_LONG not in again:
         return "The coordinator was there all the time."
     return f"""A host that cannot reach its coordinator goes on crawling. With the coordinator back within a
-        lease, after {SHORTLY_S:g} s, {again[SHORTLY]:.0f} pages were fetched again. After {AWAY_S:g} s all
-        leases were over, every site was given anew and what had been crawled meanwhile was refused:
-        {again[FOR_LONG]:.0f} pages were fetched again. A coordinator that hears from nobody at all could
-        suspect its own line first; it does not yet."""
+        lease, after {SHORTLY_S:g} s, {again[SHORTLY]:.0f} pages were fetched again; after {AWAY_S:g} s, more
+        than a lease, {again[FOR_LONG]:.0f}. A coordinator that hears nearly nobody suspects its own line
+        first: no lease ends, and everybody has a whole one to come back in. A continent that is cut off
+        while others are heard is given to them, and what was crawled there meanwhile is crawled again."""
