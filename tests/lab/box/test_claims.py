@@ -62,8 +62,12 @@ def test_changed_routes_are_found_and_what_is_everywhere_fools_nobody(
     line = ["--set", f"general.data_folder={tmp_path}", "lab", "box", "claim", "calibration"]
     told = CliRunner().invoke(program, [*line, "--quick", "--json"], catch_exceptions=False)
     assert told.exit_code == 0, told.stderr
-    before, changed, healed = json.loads(told.stdout)["calibration"]["tables"][0]["rows"]
+    tables = json.loads(told.stdout)["calibration"]["tables"]
+    before, changed, healed = tables[0]["rows"]
     assert before["moves"] == 0
     assert changed["moves"] > 0
     assert changed["wrong_last"] <= before["wrong_last"] < changed["wrong_first"]
     assert before["fooled"] + changed["fooled"] + healed["fooled"] == 0
+    papers, ours = tables[1]["rows"]
+    assert ours["near"] >= papers["near"], "one organisation in many places"
+    assert ours["excess_ms"] <= papers["excess_ms"]
