@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 Cell = float | str
+Row = dict[str, Cell]
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -19,7 +20,7 @@ class Column(msgspec.Struct, frozen=True):
     key: str
     form: str = ".2f"
 
-    def written(self, row: dict[str, Cell]) -> str:
+    def written(self, row: Row) -> str:
         cell = row.get(self.key, "")
         return cell if isinstance(cell, str) else format(cell, self.form)
 
@@ -29,7 +30,7 @@ class Tabulated(msgspec.Struct, frozen=True):
 
     title: str
     columns: list[Column]
-    rows: list[dict[str, Cell]]
+    rows: list[Row]
 
 
 class Series(msgspec.Struct, frozen=True):

@@ -12,7 +12,6 @@ import math
 import time
 from collections import Counter
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -25,7 +24,6 @@ from ipmicra.delegation.balancing.policies import POLICIES
 from ipmicra.delegation.delegations import Ground
 from ipmicra.delegation.probes import CrawlerId
 from ipmicra.delegation.strategy import Strategy
-from ipmicra.delegation.subnets import Subnets
 from ipmicra.lab.box.agents.handle import Agents
 from ipmicra.lab.box.box import Box
 from ipmicra.lab.box.crawling import crawl_all
@@ -33,8 +31,9 @@ from ipmicra.lab.box.delegating import Delegated, Delegator, strategy_in
 from ipmicra.lab.box.kit import BoxKit
 from ipmicra.lab.box.making import Wanted, altered
 from ipmicra.lab.box.mutual import mutual_ms
+from ipmicra.lab.box.scene import Scene
 from ipmicra.lab.box.world import BoxWorld
-from ipmicra.lab.findings import Cell, Column, Findings, Plot, Series, Tabulated, prose
+from ipmicra.lab.findings import Column, Findings, Plot, Row, Series, Tabulated, prose
 from ipmicra.lab.registry_tree import opened_tree
 from ipmicra.lab.world import Milliseconds
 
@@ -64,19 +63,10 @@ COLUMNS = [
     Column("until all done s", "wall_s", ".1f"),
 ]
 
-Row = dict[str, Cell]
 
-
-class Scene(NamedTuple):
-    world: BoxWorld
-    tree: Subnets
-    agents: Agents
-    folder: Path
-
-    @property
-    def capacity(self) -> float:
-        """In sites: each site counts as one."""
-        return math.ceil(ROOM * len(self.world.file.sites) / len(self.world.file.crawlers))
+def _capacity(scene: Scene) -> float:
+    """Of each crawler, in sites: each site counts as one."""
+    return math.ceil(ROOM * len(scene.world.file.sites) / len(scene.world.file.crawlers))
 
 
 def run(kit: BoxKit) -> Findings:
@@ -120,7 +110,7 @@ async def _played(kit: BoxKit, world: BoxWorld, box: Box, folder: Path) -> list[
 
 
 async def _row(scene: Scene, policy: str) -> Row:
-    strategy = strategy_in(scene.world, STRATEGY, scene.tree, scene.capacity)
+    strategy = strategy_in(scene.world, STRATEGY, scene.tree, _capacity(scene))
     delegator = Delegator(scene.world, strategy, scene.agents)
     await _measure_each_other(scene, strategy)
     await delegator.delegate_all(scene.world.file.sites)
@@ -173,7 +163,7 @@ def _optimum(scene: Scene) -> list[str]:
         known_ms=true_ms,
         belief=TriangleBelief(np.zeros((len(names), len(names)))),
         bytes_a_day=np.ones(count),
-        capacity_bytes_a_day=np.full(len(names), scene.capacity),
+        capacity_bytes_a_day=np.full(len(names), _capacity(scene)),
         owner=true_ms.argmin(axis=1),
     )
     return [names[owner] for owner in cheapest_owners(true_ms, loads)]
@@ -187,7 +177,7 @@ async def _crawled(scene: Scene, policy: str, owners: list[str]) -> Row:
     chosen = [numbers[owner] for owner in owners]
     return {
         "policy": policy,
-        "fullest": max(Counter(owners).values()) / scene.capacity,
+        "fullest": max(Counter(owners).values()) / _capacity(scene),
         "round_trip_ms": float(_truth(scene)[np.arange(len(sites)), chosen].mean()),
         "busy_s": done.busy_s,
         "wall_s": done.wall_s,

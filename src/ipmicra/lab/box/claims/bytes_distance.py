@@ -19,7 +19,7 @@ from ipmicra.lab.box.delegating import Delegated, Delegator, strategy_in
 from ipmicra.lab.box.kit import BoxKit
 from ipmicra.lab.box.making import Wanted
 from ipmicra.lab.box.world import BoxWorld
-from ipmicra.lab.findings import STRATEGY, Cell, Column, Findings, Plot, Series, Tabulated, prose
+from ipmicra.lab.findings import STRATEGY, Column, Findings, Plot, Row, Series, Tabulated, prose
 from ipmicra.lab.registry_tree import opened_tree
 
 TITLE = "Bytes and how far they travel, against a central crawler"
@@ -42,8 +42,6 @@ COLUMNS = [
     Column("together", "all_mb_s", ".3f"),
     Column("of central", "of_central", ".0%"),
 ]
-
-Row = dict[str, Cell]
 
 
 def run(kit: BoxKit) -> Findings:

@@ -21,7 +21,7 @@ from ipmicra.lab.box.making import Wanted, altered
 from ipmicra.lab.box.organisation import Understood, sites_of_one, understood
 from ipmicra.lab.box.rounds import Played, Rounds, Route, is_everywhere
 from ipmicra.lab.box.world import BoxFault, BoxSite, BoxWorld, Stand
-from ipmicra.lab.findings import Cell, Column, Findings, Plot, Series, Tabulated, prose
+from ipmicra.lab.findings import Column, Findings, Plot, Row, Series, Tabulated, prose
 from ipmicra.lab.registry_tree import opened_tree
 
 TITLE = "Calibration: routes change during the crawl"
@@ -59,8 +59,6 @@ BRANCH_COLUMNS = [
     Column("<5 ms", "near", ".0%"),
     Column("excess ms", "excess_ms", ".1f"),
 ]
-
-Row = dict[str, Cell]
 
 
 def run(kit: BoxKit) -> Findings:

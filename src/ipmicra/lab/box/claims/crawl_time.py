@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -20,8 +19,9 @@ from ipmicra.lab.box.crawling import CrawlRun, crawl_all
 from ipmicra.lab.box.delegating import Delegated, Delegator, excess_ms, strategy_in
 from ipmicra.lab.box.kit import BoxKit
 from ipmicra.lab.box.making import Wanted
+from ipmicra.lab.box.scene import Scene
 from ipmicra.lab.box.world import BoxSite, BoxWorld
-from ipmicra.lab.findings import STRATEGY, Cell, Column, Findings, Plot, Series, Tabulated, prose
+from ipmicra.lab.findings import STRATEGY, Column, Findings, Plot, Row, Series, Tabulated, prose
 from ipmicra.lab.measures import NEAR_MS
 from ipmicra.lab.registry_tree import opened_tree
 
@@ -66,24 +66,13 @@ PROBE_COLUMNS = [
     Column("excess ms", "excess_ms", ".1f"),
 ]
 
-Row = dict[str, Cell]
+
+def _judged(scene: Scene) -> Sequence[BoxSite]:
+    return scene.world.file.sites[: len(scene.world.file.sites) // 2]
 
 
-class Scene(NamedTuple):
-    """One box at work."""
-
-    world: BoxWorld
-    tree: Subnets
-    agents: Agents
-    folder: Path
-
-    @property
-    def judged(self) -> Sequence[BoxSite]:
-        return self.world.file.sites[: len(self.world.file.sites) // 2]
-
-    @property
-    def warming(self) -> Sequence[BoxSite]:
-        return self.world.file.sites[len(self.world.file.sites) // 2 :]
+def _warming(scene: Scene) -> Sequence[BoxSite]:
+    return scene.world.file.sites[len(scene.world.file.sites) // 2 :]
 
 
 def run(kit: BoxKit) -> Findings:
@@ -124,7 +113,7 @@ async def _played(kit: BoxKit, world: BoxWorld, tree: Subnets, box: Box, folder:
 
 async def _row(scene: Scene, spec: str) -> Row:
     strategy = strategy_in(scene.world, spec, scene.tree)
-    cold = await Delegator(scene.world, strategy, scene.agents).delegate_all(scene.judged)
+    cold = await Delegator(scene.world, strategy, scene.agents).delegate_all(_judged(scene))
     place = scene.folder / spec.replace("@", "-")
     alone = await crawl_all(scene.agents, cold, 1, place / "one")
     many = await crawl_all(scene.agents, cold, MANY_AT_ONCE, place / "many")
@@ -161,8 +150,8 @@ def _accuracy(scene: Scene, decided: Sequence[Delegated]) -> Row:
 async def _warmed(scene: Scene, spec: str) -> Row:
     """The same sites again, by a strategy that has delegated as many others before."""
     delegator = Delegator(scene.world, strategy_in(scene.world, spec, scene.tree), scene.agents)
-    await delegator.delegate_all(scene.warming)
-    return _accuracy(scene, await delegator.delegate_all(scene.judged))
+    await delegator.delegate_all(_warming(scene))
+    return _accuracy(scene, await delegator.delegate_all(_judged(scene)))
 
 
 def _tables(count: int, rows: list[Row]) -> list[Tabulated]:

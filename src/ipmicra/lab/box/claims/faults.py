@@ -18,7 +18,7 @@ from ipmicra.lab.box.stage import access_log
 from ipmicra.lab.box.system import System
 from ipmicra.lab.box.web import made_web, urls_of
 from ipmicra.lab.box.world import COORDINATOR, BoxFault, BoxWorld
-from ipmicra.lab.findings import Cell, Column, Findings, Plot, Series, Tabulated, prose
+from ipmicra.lab.findings import Column, Findings, Plot, Row, Series, Tabulated, prose
 
 TITLE = "Faults: what is lost, what is done twice, and how long it takes"
 PAPER = """
@@ -44,7 +44,6 @@ COLUMNS = [
     Column("fetched twice", "fetched_twice", ".0f"),
 ]
 
-Row = dict[str, Cell]
 Mishap = Callable[[System, BoxWorld], None]
 NOTHING = "nothing"
 SHORTLY, FOR_LONG = (f"the coordinator is cut off for {s:g} s" for s in (SHORTLY_S, AWAY_S))

@@ -24,7 +24,7 @@ from ipmicra.lab.box.kit import BoxKit
 from ipmicra.lab.box.making import Wanted, altered
 from ipmicra.lab.box.peers import Peers, named
 from ipmicra.lab.box.world import BoxWorld
-from ipmicra.lab.findings import STRATEGY, Cell, Column, Findings, Plot, Series, Tabulated, prose
+from ipmicra.lab.findings import STRATEGY, Column, Findings, Plot, Row, Series, Tabulated, prose
 from ipmicra.lab.measures import NEAR_MS
 from ipmicra.lab.registry_tree import opened_tree
 
@@ -53,8 +53,6 @@ COLUMNS = [
     Column("excess ms", "excess_ms", ".1f"),
     Column("settled after s", "settled_s", ".1f"),
 ]
-
-Row = dict[str, Cell]
 
 
 class Scene(NamedTuple):
