@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from ipmicra.overlay.can.box import Box
-from ipmicra.overlay.can.messages import Card, PeerId
+from ipmicra.overlay.can.messages import Card, PeerId, SiteRecord
 from ipmicra.overlay.can.projection import projected
-from ipmicra.web.zones import ZonePicture, zones_figure
 
 SPACE = Box((-10.0, -10.0, -10.0), (10.0, 10.0, 10.0))
 LOWER, UPPER = SPACE.cut(2, 0.0)
@@ -40,10 +37,13 @@ def test_a_line_and_an_empty_network_are_drawn_too() -> None:
     assert projected([], SPACE, {}).zones == ()
 
 
-def test_the_dashboards_component_draws_it() -> None:
-    picture = msgspec.json.decode(
-        msgspec.json.encode(projected(CARDS, SPACE, {PeerId("low"): 7})), type=ZonePicture
+def test_a_site_lies_beside_the_peer_that_crawls_it() -> None:
+    near, stray = (
+        SiteRecord(name, (0.0, 2.0, -4.0), (0.0, 2.0, -4.0), delegate=PeerId(crawler))
+        for name, crawler in (("a.example", "low"), ("b.example", "somebody else"))
     )
-    drawing = str(zones_figure(picture))
-    assert drawing.count("<polygon") == 2
-    assert "low: 7 sites" in drawing
+    drawn = projected(CARDS, SPACE, {}, [stray, near])
+    assert [(site.site, site.at, site.crawler_at) for site in drawn.sites] == [
+        ("a.example", (-4.0, 2.0), (-5.0, 1.0)),
+        ("b.example", (-4.0, 2.0), None),
+    ]

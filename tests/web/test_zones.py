@@ -1,48 +1,61 @@
-"""The overlay's zones as a drawing with a table behind it."""
+"""The overlay's zones as a drawing with tables behind it."""
 
 from __future__ import annotations
 
 import re
 
-import msgspec
+import htpy as h
 
-from ipmicra.web.zones import PeerSpot, ZonePicture, rectangle, zones_figure
+from ipmicra.overlay.can.box import Box
+from ipmicra.overlay.can.messages import Card, PeerId, SiteRecord
+from ipmicra.overlay.can.projection import Projection, projected
+from ipmicra.web.zones import NAMES_MAX, zones_drawing, zones_tables
 
-TWO = ZonePicture(
-    zones=(rectangle("oslo", (0, 0), (1, 2)), rectangle("lima", (1, 0), (2, 2))),
-    peers=(PeerSpot(name="oslo", at=(0.5, 2.0), sites=3), PeerSpot(name="lima", at=(1.5, 0.0))),
-)
+SPACE = Box((0.0, 0.0), (4.0, 2.0))
+WEST, EAST = SPACE.cut(0, 2.0)
+CARDS = [Card(PeerId("oslo"), (0.5, 1.9), (WEST,)), Card(PeerId("lima"), (3.5, 0.1), (EAST,))]
+SITE = SiteRecord("https://a.example", (0.4, 1.0), (0.4, 1.0), delegate=PeerId("oslo"))
+TWO = projected(CARDS, SPACE, {PeerId("oslo"): 3}, [SITE])
 
 
-def test_every_zone_and_every_peer_is_drawn_and_listed() -> None:
-    html = str(zones_figure(TWO))
-    assert html.count("<polygon") == html.count("<circle") == 2
-    assert html.count("<tr>") == 3
-    assert "oslo: 3 sites" in html
+def test_every_zone_peer_and_site_is_drawn_and_listed() -> None:
+    drawing, tables = str(zones_drawing(TWO)), str(h.fragment[zones_tables(TWO)])
+    assert (drawing.count("<polygon"), drawing.count("<circle"), drawing.count("<line")) == (2, 3, 1)
+    assert "oslo: 3 sites" in drawing
+    assert "https://a.example, crawled by oslo" in drawing
+    assert tables.count("<tr>") == 3 + 2
+    assert "50.0 %" in tables
 
 
 def test_up_is_up_and_everything_is_inside_the_drawing() -> None:
-    html = str(zones_figure(TWO))
-    oslo, lima = ((float(x), float(y)) for x, y in re.findall(r'cx="([\d.]+)" cy="([\d.]+)"', html))
-    assert oslo[0] < lima[0]
-    assert oslo[1] < lima[1], "the higher one is drawn nearer to the top"
+    html = str(zones_drawing(TWO))
+    spots = {
+        name: (float(x), float(y))
+        for x, y, name in re.findall(r'cx="([\d.]+)" cy="([\d.]+)" r="7"><title>(\w+):', html)
+    }
+    assert spots["oslo"][0] < spots["lima"][0]
+    assert spots["oslo"][1] < spots["lima"][1], "the higher one is drawn nearer to the top"
     found = re.search(r'viewBox="0 0 (\d+) (\d+)"', html)
     assert found is not None
     width, height = map(int, found.groups())
     corners = [
         pair.split(",") for points in re.findall(r'points="([^"]+)"', html) for pair in points.split()
     ]
-    assert all(0 < float(x) < width and 0 < float(y) < height for x, y in corners)
+    assert all(0 <= float(x) <= width + 1 and 0 <= float(y) <= height + 1 for x, y in corners)
 
 
-def test_a_picture_is_json_and_back() -> None:
-    assert msgspec.json.decode(msgspec.json.encode(TWO), type=ZonePicture) == TWO
+def test_a_crowd_is_drawn_without_names() -> None:
+    crowd = [Card(PeerId(f"p{n}"), (n / 50, n / 60), (WEST,)) for n in range(NAMES_MAX + 1)]
+    assert "<text" not in str(zones_drawing(projected(crowd, SPACE, {})))
+    assert "<text" in str(zones_drawing(projected(crowd[:-1], SPACE, {})))
 
 
 def test_an_overlay_without_zones_is_said_in_words() -> None:
-    assert "no zones yet" in str(zones_figure(ZonePicture()))
+    nothing = Projection(axes=(0, 1), low=(0, 0), high=(1, 1), zones=(), peers=())
+    assert "no zones yet" in str(zones_drawing(nothing))
 
 
 def test_a_peers_name_is_no_markup() -> None:
-    html = str(zones_figure(ZonePicture(peers=(PeerSpot(name="<script>", at=(0, 0)),))))
-    assert "<script>" not in html
+    hostile = projected([Card(PeerId("<script>"), (0.5, 0.5), (SPACE,))], SPACE, {})
+    assert "<script>" not in str(zones_drawing(hostile))
+    assert "<script>" not in str(h.fragment[zones_tables(hostile)])

@@ -1,7 +1,8 @@
-"""Zones of an overlay as shapes in a plane, and its peers -> a drawing, and the table behind it.
+"""An overlay's zones on a plane, its peers and their sites -> a drawing, and the tables behind it.
 
-Zones are boxes in a space of many dimensions; whoever shows them projects them first and hands over
-shapes and points in the plane. Law: pure; works without scripts.
+Zones are boxes in a space of more dimensions, so their rectangles lie over each other; where they do, the
+colour is deeper. Shown is the part of the plane in which peers and sites are. Law: pure; works without
+scripts.
 """
 
 from __future__ import annotations
@@ -9,104 +10,123 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import htpy as h
-import msgspec
 
+from ipmicra.overlay.can.projection import Corner, PeerSpot, Projection, SiteSpot, ZoneShape
 from ipmicra.web import words
-from ipmicra.web.parts import Column, behind, table
+from ipmicra.web.parts import Column, table
 
 WIDTH = 800.0
-MARGIN = 24.0
-Corner = tuple[float, float]
+AROUND = 0.12  # of the drawn part's size, on each side
+BEYOND = 0.02  # of the space's size, so that its border is seen
+NAMES_MAX = 40  # peers; more names than that cover each other
+ROWS_SHOWN = 300
+_circle, _line, _polygon = h.Element("circle"), h.Element("line"), h.Element("polygon")
+_text, _title, _group = h.Element("text"), h.Element("title"), h.Element("g")
 
 
-class ZoneShape(msgspec.Struct, frozen=True, kw_only=True):
-    """A peer's zone: the corners of its outline in order."""
-
-    peer: str
-    corners: tuple[Corner, ...]
-
-
-class PeerSpot(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a peer stands."""
-
-    name: str
-    at: Corner
-    sites: int = 0
-
-
-class ZonePicture(msgspec.Struct, frozen=True, kw_only=True):
-    """What is drawn; its JSON is what a peer or a coordinator hands over."""
-
-    zones: tuple[ZoneShape, ...] = ()
-    peers: tuple[PeerSpot, ...] = ()
-
-
-def rectangle(peer: str, low: Corner, high: Corner) -> ZoneShape:
-    """A zone that is a rectangle in the plane, too."""
-    (left, bottom), (right, top) = low, high
-    return ZoneShape(peer=peer, corners=((left, bottom), (right, bottom), (right, top), (left, top)))
-
-
-def zones_figure(picture: ZonePicture) -> h.Element:
-    """The drawing with its table. Up is up: the plane's second axis grows upwards."""
-    spots = [corner for zone in picture.zones for corner in zone.corners]
-    spots += [peer.at for peer in picture.peers]
-    if not spots:
+def zones_drawing(picture: Projection) -> h.Element:
+    """Up is up: the plane's second axis grows upwards."""
+    if not picture.zones:
         return h.p(".quiet")["The overlay has no zones yet."]
-    plane = _Plane(spots)
-    svg = h.Element("svg")
-    drawing = svg(
+    plane = _Plane(picture)
+    named = len(picture.peers) <= NAMES_MAX
+    return h.Element("svg")(
         ".drawing",
         viewBox=f"0 0 {plane.width:.0f} {plane.height:.0f}",
         role="img",
-        aria_label="The overlay's zones; the table below says the same",
-    )[(_zone(zone, plane) for zone in picture.zones), (_peer(peer, plane) for peer in picture.peers)]
-    return h.figure[drawing, behind("The same as a table", _table(picture))]
+        aria_label="The overlay's zones; the tables below say the same",
+    )[
+        _group[(_zone(zone, plane) for zone in picture.zones)],
+        _group[(_way(site, plane) for site in picture.sites)],
+        _group[(_site(site, plane) for site in picture.sites)],
+        _group[(_peer(peer, plane) for peer in picture.peers)],
+        _group[(_name(peer, plane) for peer in picture.peers)] if named else None,
+    ]
 
 
 class _Plane:
-    """From the plane to the drawing."""
+    """From the plane to the drawing; what lies outside is drawn at its edge."""
 
-    def __init__(self, spots: Sequence[Corner]) -> None:
-        across, upward = [x for x, _ in spots], [y for _, y in spots]
-        self._left, self._top = min(across), max(upward)
-        wide = (max(across) - min(across)) or 1.0
-        high = (max(upward) - min(upward)) or 1.0
-        self._scale = (WIDTH - 2 * MARGIN) / max(wide, high)
-        self.width = wide * self._scale + 2 * MARGIN
-        self.height = high * self._scale + 2 * MARGIN
+    def __init__(self, picture: Projection) -> None:
+        spots = [peer.at for peer in picture.peers] + [site.at for site in picture.sites]
+        axes = [
+            _shown([spot[axis] for spot in spots], picture.low[axis], picture.high[axis])
+            for axis in (0, 1)
+        ]
+        (self._left, right), (self._bottom, self._top) = axes
+        wide, high = right - self._left, self._top - self._bottom
+        self._right, self._scale = right, WIDTH / max(wide, high)
+        self.width, self.height = wide * self._scale, high * self._scale
 
     def place(self, corner: Corner) -> Corner:
-        x, y = corner
-        return (x - self._left) * self._scale + MARGIN, (self._top - y) * self._scale + MARGIN
+        x = min(max(corner[0], self._left), self._right)
+        y = min(max(corner[1], self._bottom), self._top)
+        return (x - self._left) * self._scale, (self._top - y) * self._scale
+
+
+def _shown(values: Sequence[float], space_low: float, space_high: float) -> tuple[float, float]:
+    """Around all of them, but little beyond the end of the space."""
+    low, high = min(values), max(values)
+    around, beyond = AROUND * (high - low) or 1.0, BEYOND * (space_high - space_low)
+    shown_low = max(low - around, min(low, space_low) - beyond)
+    return shown_low, min(high + around, max(high, space_high) + beyond)
 
 
 def _zone(zone: ZoneShape, plane: _Plane) -> h.Element:
     points = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(plane.place, zone.corners))
-    return h.Element("polygon")(".zone", points=points)[h.Element("title")[f"the zone of {zone.peer}"]]
+    told = f"a zone of {zone.peer}: {words.percent(zone.share, 1)} of the space"
+    return _polygon(".zone", points=points)[_title[told]]
 
 
-def _peer(peer: PeerSpot, plane: _Plane) -> h.Node:
+def _way(site: SiteSpot, plane: _Plane) -> h.Element | None:
+    if site.crawler_at is None:
+        return None
+    (x, y), (to_x, to_y) = plane.place(site.at), plane.place(site.crawler_at)
+    return _line(".arc.near", x1=f"{x:.1f}", y1=f"{y:.1f}", x2=f"{to_x:.1f}", y2=f"{to_y:.1f}")
+
+
+def _site(site: SiteSpot, plane: _Plane) -> h.Element:
+    x, y = plane.place(site.at)
+    dot = _circle(".subnet.near", cx=f"{x:.1f}", cy=f"{y:.1f}", r="3.2")
+    return dot[_title[f"{site.site}, crawled by {site.crawler or 'nobody yet'}"]]
+
+
+def _peer(peer: PeerSpot, plane: _Plane) -> h.Element:
     x, y = plane.place(peer.at)
-    dot = h.Element("circle")(".crawler", cx=f"{x:.1f}", cy=f"{y:.1f}", r="6")
-    return [
-        dot[h.Element("title")[f"{peer.name}: {words.plural(peer.sites, 'site')}"]],
-        h.Element("text")(x=f"{x + 9:.1f}", y=f"{y - 6:.1f}")[peer.name],
-    ]
+    dot = _circle(".crawler", cx=f"{x:.1f}", cy=f"{y:.1f}", r="7")
+    return dot[_title[f"{peer.name}: {words.plural(peer.sites, 'site')}"]]
 
 
-def _table(picture: ZonePicture) -> h.Renderable:
-    zones = {peer.name: 0 for peer in picture.peers}
-    for zone in picture.zones:
-        zones[zone.peer] = zones.get(zone.peer, 0) + 1
-    peers = {peer.name: peer for peer in picture.peers}
-    rows = [
+def _name(peer: PeerSpot, plane: _Plane) -> h.Element:
+    """On the side where there is more room."""
+    x, y = plane.place(peer.at)
+    side, end = (11, "start") if x < plane.width / 2 else (-11, "end")
+    return _text(x=f"{x + side:.1f}", y=f"{y + 4:.1f}", text_anchor=end)[peer.name]
+
+
+def zones_tables(picture: Projection) -> h.Node:
+    """The same in words."""
+    peers = [
         (
-            name,
-            f"{peers[name].at[0]:.1f}, {peers[name].at[1]:.1f}" if name in peers else words.UNKNOWN,
-            words.number(count),
-            words.number(peers[name].sites) if name in peers else words.UNKNOWN,
+            peer.name,
+            _at(peer.at),
+            words.number(sum(zone.peer == peer.name for zone in picture.zones)),
+            words.percent(sum(zone.share for zone in picture.zones if zone.peer == peer.name), 1),
+            words.number(peer.sites),
         )
-        for name, count in sorted(zones.items())
+        for peer in picture.peers
     ]
-    return table(("peer", "stands at", Column("zones", True), Column("sites", True)), rows)
+    sites = [
+        (site.site, _at(site.at), site.crawler or words.UNKNOWN) for site in picture.sites[:ROWS_SHOWN]
+    ]
+    more = len(picture.sites) - len(sites)
+    heads = ("peer", "stands at", Column("zones", True), Column("of the space", True))
+    return [
+        table((*heads, Column("sites", True)), peers, caption="Peers"),
+        table(("site", "lies at", "crawled by"), sites, caption="Sites"),
+        h.p(".quiet.small")[f"and {more:,} more"] if more else None,
+    ]
+
+
+def _at(spot: Corner) -> str:
+    return f"{spot[0]:.1f}, {spot[1]:.1f} ms"

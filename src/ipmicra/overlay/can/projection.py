@@ -7,13 +7,13 @@ middle of the zone along the next axis, from 0 at the space's low end to 1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import pstdev
 
 import msgspec
 
 from ipmicra.overlay.can.box import Box, Point
-from ipmicra.overlay.can.messages import Card, PeerId
+from ipmicra.overlay.can.messages import Card, PeerId, SiteRecord
 
 Corner = tuple[float, float]
 
@@ -36,6 +36,15 @@ class PeerSpot(msgspec.Struct, frozen=True):
     sites: int
 
 
+class SiteSpot(msgspec.Struct, frozen=True):
+    """Where one site lies, and where its crawler stands, if that is known."""
+
+    site: str
+    at: Corner
+    crawler: PeerId
+    crawler_at: Corner | None
+
+
 class Projection(msgspec.Struct, frozen=True):
     """All there is to draw; the frame is the space's."""
 
@@ -44,12 +53,18 @@ class Projection(msgspec.Struct, frozen=True):
     high: Corner
     zones: tuple[ZoneShape, ...]
     peers: tuple[PeerSpot, ...]
+    sites: tuple[SiteSpot, ...] = ()
 
 
-def projected(cards: Sequence[Card], space: Box, sites: Mapping[PeerId, int]) -> Projection:
+def projected(
+    cards: Sequence[Card],
+    space: Box,
+    sites: Mapping[PeerId, int],
+    records: Iterable[SiteRecord] = (),
+) -> Projection:
     """Those cards on the plane that shows most of their differences; deepest zones first.
 
-    `sites` says how many sites a peer crawls, where that is known.
+    `sites` says how many sites a peer crawls, where that is known; `records` are sites to be drawn.
     """
     order = _axes_by_spread([card.point for card in cards], space.dimensions)
     first, second = (order[0], order[1]) if len(order) > 1 else (0, 0)
@@ -67,7 +82,22 @@ def projected(cards: Sequence[Card], space: Box, sites: Mapping[PeerId, int]) ->
         high=(space.high[first], space.high[second]),
         zones=tuple(sorted(zones, key=lambda zone: (zone.depth, zone.peer, zone.corners))),
         peers=tuple(sorted(peers, key=lambda peer: peer.name)),
+        sites=tuple(_sites(records, {peer.name: peer.at for peer in peers}, first, second)),
     )
+
+
+def _sites(
+    records: Iterable[SiteRecord], stand: Mapping[PeerId, Corner], first: int, second: int
+) -> list[SiteSpot]:
+    return [
+        SiteSpot(
+            record.site,
+            (record.point[first], record.point[second]),
+            record.delegate,
+            stand.get(record.delegate),
+        )
+        for record in sorted(records, key=lambda record: record.site)
+    ]
 
 
 def _axes_by_spread(points: Sequence[Point], dimensions: int) -> list[int]:

@@ -6,7 +6,10 @@ import asyncio
 import contextlib
 import itertools
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from ipmicra.crawler.decisions.urls import Site
 from ipmicra.errors import HostFault
@@ -51,6 +54,7 @@ if TYPE_CHECKING:
 SEARCH_PEER_SECONDS_MAX = 2.0
 FOUND_SECONDS_MAX = 30.0
 HITS_A_PEER = 100
+PLACES_TOLD_MAX = 200  # sites of one peer; more dots than that show nothing
 
 
 class Answering:
@@ -185,4 +189,11 @@ class Answering:
             pages=pages,
             pending=0 if household is None else household.crawler.counts().pending,
             packages_uncopied=0 if household is None else len(household.crawler.waiting()),
+            places=_places(peer.book.homed),
         )
+
+
+def _places(homed: Mapping[str, SiteRecord]) -> tuple[SiteRecord, ...]:
+    """Where sites lie and who crawls them, without who measured what."""
+    some = sorted(homed)[:PLACES_TOLD_MAX]
+    return tuple(msgspec.structs.replace(homed[site], measured=()) for site in some)

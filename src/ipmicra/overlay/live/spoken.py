@@ -34,6 +34,8 @@ class Status(msgspec.Struct, frozen=True, tag=True):
     pages: int = 0  # that a search at this peer alone can find
     pending: int = 0  # URLs that it has yet to fetch
     packages_uncopied: int = 0  # that no other peer has yet
+    places: tuple[SiteRecord, ...] = ()  # of sites that it is home to, some of them: to be drawn
+    resting: str = ""  # why it does not crawl now, by its owner's rules; empty: it works
 
 
 class AskToSubmit(msgspec.Struct, frozen=True, tag=True):

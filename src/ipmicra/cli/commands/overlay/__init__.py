@@ -7,4 +7,5 @@ Examples:
   ipmicra overlay submit net.json 192.0.2.9:7400 example.org
   ipmicra overlay search net.json 192.0.2.9:7400 words to find
   ipmicra overlay status net.json 192.0.2.1:7400 --all
+  ipmicra overlay dashboard net.json 192.0.2.1:7400
 """

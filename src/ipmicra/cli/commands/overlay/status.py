@@ -10,10 +10,11 @@ import msgspec
 from rich.table import Table
 
 from ipmicra.cli import terminal
-from ipmicra.overlay.can.projection import Projection, projected
+from ipmicra.overlay.can.projection import Projection
 from ipmicra.overlay.live.asking import everybody, status_of
 from ipmicra.overlay.live.frames import Seal
 from ipmicra.overlay.live.network_file import read
+from ipmicra.overlay.live.showing import shown_on_a_plane
 from ipmicra.overlay.live.spoken import Status
 
 
@@ -41,16 +42,13 @@ def command(network: Path, address: str, of_all: bool, as_json: bool) -> None:
       ipmicra overlay status net.json 192.0.2.1:7400 --all --json
     """
     seal = Seal(read(network).secret.encode())
-    if of_all:
-        peers = asyncio.run(everybody(address, seal))
-        cards = [peer.card for peer in peers]
-    else:
-        peers = [asyncio.run(status_of(address, seal))]
-        cards = [peers[0].card, *peers[0].neighbours]
-    told = Told(
-        peers, projected(cards, peers[0].space, {peer.card.peer: len(peer.crawled) for peer in peers})
-    )
+    peers = asyncio.run(_asked(address, seal, of_all))
+    told = Told(peers, shown_on_a_plane(peers))
     terminal.show(told, as_json, lambda: _overview(peers) if of_all else _table(peers[0]))
+
+
+async def _asked(address: str, seal: Seal, of_all: bool) -> list[Status]:
+    return await everybody(address, seal) if of_all else [await status_of(address, seal)]
 
 
 def _overview(peers: list[Status]) -> Table:

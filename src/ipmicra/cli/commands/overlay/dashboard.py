@@ -1,0 +1,33 @@
+"""`ipmicra overlay dashboard`: the network in a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import uvicorn
+
+from ipmicra.cli import terminal
+from ipmicra.overlay.live.frames import Seal
+from ipmicra.overlay.live.network_file import read
+from ipmicra.web.overlay_pages import Lookout, application
+
+
+@click.command()
+@click.argument("network", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("via", metavar="ADDRESS")
+@click.option("--address", default="127.0.0.1", show_default=True, help="Where to serve.")
+@click.option("--port", default=8080, show_default=True, help="The port to serve at.")
+def command(network: Path, via: str, address: str, port: int) -> None:
+    """Serve pages that draw the zones of all peers and search what they crawled, until Ctrl-C.
+
+    Any peer will do as the one to ask; when it is gone, another that was met is asked.
+
+    \b
+    Examples:
+      ipmicra overlay dashboard net.json 192.0.2.1:7400
+      ipmicra overlay dashboard net.json 192.0.2.1:7400 --port 9000
+    """
+    lookout = Lookout(via, Seal(read(network).secret.encode()))
+    terminal.remark(f"the network of {via} at http://{address}:{port}/ until Ctrl-C")
+    uvicorn.run(application(lookout), host=address, port=port, log_level="warning", access_log=False)

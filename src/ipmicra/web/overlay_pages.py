@@ -1,0 +1,163 @@
+"""A network of peers, asked through any of them -> its dashboard: zones, peers, sites; and a search page.
+
+Law: reading only. The dashboard is no part of the network: it has the network's file and asks, and whoever
+of the peers it has met before will do as the one to ask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated, TypeVar
+
+import htpy as h
+from litestar import Litestar, MediaType, Response, get
+from litestar.handlers import HTTPRouteHandler
+from litestar.params import FromQuery, QueryParameter
+
+from ipmicra.errors import HostFault
+from ipmicra.look.assets import serve_asset
+from ipmicra.look.layout import Navigation, Place, document
+from ipmicra.look.policy import HEADERS, RESPONSE_HEADERS
+from ipmicra.overlay.live import asking
+from ipmicra.overlay.live.frames import Seal
+from ipmicra.overlay.live.showing import shown_on_a_plane
+from ipmicra.overlay.live.spoken import Found, Status
+from ipmicra.search import pages as search_pages
+from ipmicra.search.contract import Request
+from ipmicra.web import words
+from ipmicra.web.navigation import NO_STORE
+from ipmicra.web.parts import Figure, behind, figures, notice
+from ipmicra.web.zones import zones_drawing, zones_tables
+
+FRESH_SECONDS = 5
+NAVIGATION = Navigation(places=(Place("/", "Zones"), Place("/search", "Search")))
+_Limit = Annotated[int, QueryParameter(ge=1, le=100)]
+_Offset = Annotated[int, QueryParameter(ge=0, le=1000)]
+T = TypeVar("T")
+
+
+class Lookout:
+    """Asks the network by way of the peer that answered last, or of any other that was met."""
+
+    def __init__(self, address: str, seal: Seal) -> None:
+        self._known, self._seal = [address], seal
+
+    async def peers(self) -> list[Status]:
+        found = await self._by_way_of_any(lambda via: asking.everybody(via, self._seal))
+        met = [peer.card.address for peer in found]
+        self._known = self._known[:1] + [address for address in met if address != self._known[0]]
+        return found
+
+    async def search(self, request: Request) -> Found:
+        return await self._by_way_of_any(lambda via: asking.search(request, via, self._seal))
+
+    async def _by_way_of_any(self, ask: Callable[[str], Awaitable[T]]) -> T:
+        silent: list[str] = []
+        for via in list(self._known):
+            try:
+                answer = await ask(via)
+            except HostFault as fault:
+                silent.append(str(fault))
+                continue
+            self._known.remove(via)
+            self._known.insert(0, via)
+            return answer
+        raise HostFault(silent[0])
+
+
+def application(lookout: Lookout) -> Litestar:
+    """All pages, to be served by whoever has the network's file."""
+    return Litestar(
+        [serve_asset, _zones(lookout), _search(lookout)],
+        openapi_config=None,
+        response_headers=RESPONSE_HEADERS,
+        exception_handlers={HostFault: _nobody_answers},
+    )
+
+
+def _zones(lookout: Lookout) -> HTTPRouteHandler:
+    @get("/", include_in_schema=False)
+    async def zones() -> Response[str]:
+        return zones_page(await lookout.peers())
+
+    return zones
+
+
+def _search(lookout: Lookout) -> HTTPRouteHandler:
+    @get("/search", media_type=MediaType.HTML, include_in_schema=False)
+    async def search(
+        q: FromQuery[str] = "", limit: _Limit = 10, offset: _Offset = 0, every: FromQuery[bool] = False
+    ) -> str:
+        if not q.strip():
+            pages = sum(peer.pages for peer in await lookout.peers())
+            return search_pages.empty_page(pages, NAVIGATION)
+        request = Request(text=q, limit=limit, offset=offset, per_site=0 if every else 1)
+        return search_pages.answer_page(request, (await lookout.search(request)).answer, NAVIGATION)
+
+    return search
+
+
+def zones_page(peers: list[Status]) -> Response[str]:
+    picture = shown_on_a_plane(peers)
+    first, second = (axis + 1 for axis in picture.axes)
+    body = [
+        h.h1["Who is near to what"],
+        h.p(".lead")[
+            "Each peer owns a part of the space of network coordinates, in which distance is round-trip "
+            f"time in ms. Shown are the axes {first} and {second}, along which the peers differ most."
+        ],
+        h.div(
+            "#moment",
+            hx_get="/",
+            hx_trigger=f"every {FRESH_SECONDS}s",
+            hx_select="#moment",
+            hx_select_oob="#tables",
+            hx_swap="outerHTML",
+        )[
+            figures(_figures(peers)),
+            h.section(".panel")[
+                zones_drawing(picture),
+                h.p(".legend.small")[
+                    h.span(".key.zone-key")["zone; deeper where some lie over each other"],
+                    h.span(".key.crawler-key")["peer"],
+                    h.span(".key.near-key")["site, with a line to the peer that crawls it"],
+                ],
+            ],
+        ],
+        h.section(".panel")[behind("The same as tables", h.div("#tables")[zones_tables(picture)])],
+    ]
+    return _page("Zones", body, scripts=("htmx.min.js",))
+
+
+def _figures(peers: list[Status]) -> list[Figure]:
+    space = peers[0].space.volume
+    share = sum(zone.volume for peer in peers for zone in peer.card.zones) / space
+    neighbours = sum(len(peer.neighbours) for peer in peers) / len(peers)
+    resting = sum(bool(peer.resting) for peer in peers)
+    rest = f", {words.number(resting)} at rest" if resting else ""
+    return [
+        Figure("peers", "peers", words.number(len(peers)), f"{neighbours:.1f} neighbours each{rest}"),
+        Figure("space", "of the space", words.percent(share), "belongs to those who answered"),
+        Figure(
+            "sites",
+            "sites",
+            words.number(len({site for peer in peers for site in peer.homed})),
+            f"{words.number(sum(len(peer.crawled) for peer in peers))} being crawled",
+        ),
+        Figure(
+            "pages",
+            "page copies",
+            words.short(sum(peer.pages for peer in peers)),
+            f"{words.short(sum(peer.pending for peer in peers))} to fetch; each is kept by two peers",
+        ),
+    ]
+
+
+def _nobody_answers(_: object, fault: HostFault) -> Response[str]:
+    body = [h.h1["Nobody answers"], notice(str(fault), "bad")]
+    return _page("Nobody answers", body, status=503)
+
+
+def _page(title: str, body: h.Node, status: int = 200, scripts: tuple[str, ...] = ()) -> Response[str]:
+    text = document(title, body, here="/", navigation=NAVIGATION, scripts=scripts)
+    return Response(text, media_type=MediaType.HTML, status_code=status, headers=HEADERS | NO_STORE)
