@@ -91,11 +91,19 @@ class Village:
     def sites(self) -> list[str]:
         return sorted(f"http://{site.name}:{self.web.port}" for site in self.web.sites.values())
 
-    def add(self, name: str, point: Point, via: str | None = None, reachable: bool = True) -> Node:
+    def add(
+        self,
+        name: str,
+        point: Point,
+        via: str | None = None,
+        reachable: bool = True,
+        reload: Callable[[], Settings] | None = None,
+    ) -> Node:
         address = f"127.0.0.1:{free_port()}" if reachable else ""
         peer = Peer(Card(PeerId(name), point, (), address=address), SPACE, RULES)
         seal = Seal(SECRET)
-        household = Household(self.folder / name, peer, seal, settings_with(self.web))
+        settings = settings_with(self.web) if reload is None else reload()
+        household = Household(self.folder / name, peer, seal, settings, reload)
         node = self.nodes[name] = Node(peer, SPACE, seal, household.round_trip_ms, household)
         entry = None if via is None else self.nodes[via].peer.card.address
         self._running[name] = asyncio.create_task(self._run(node, household, entry))

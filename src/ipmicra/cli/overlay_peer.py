@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import click
 
+from ipmicra.cli import terminal
 from ipmicra.crawler.decisions.urls import Normaliser, Site, site_of
 from ipmicra.crawler.running import tune_process
 from ipmicra.dock.folder import locked
@@ -75,18 +77,27 @@ def checked(point: Point, network: NetworkFile) -> Point:
     return point
 
 
-def served(network: NetworkFile, standing: Standing, settings: Settings, folder: Path | None) -> None:
+def served(
+    network: NetworkFile, standing: Standing, context: click.Context, folder: Path | None
+) -> None:
     """Take part until Ctrl-C or SIGTERM."""
+    settings, reload = terminal.settings_of(context), terminal.reload_of(context)
     if standing.point is not None:
         checked(standing.point, network)
     place = (folder or settings.data_folder / FOLDER).absolute()
     place.mkdir(parents=True, exist_ok=True)
     tune_process()
     with locked(place):
-        asyncio.run(_run(network, standing, settings, place))
+        asyncio.run(_run(network, standing, settings, place, reload))
 
 
-async def _run(network: NetworkFile, standing: Standing, settings: Settings, folder: Path) -> None:
+async def _run(
+    network: NetworkFile,
+    standing: Standing,
+    settings: Settings,
+    folder: Path,
+    reload: Callable[[], Settings],
+) -> None:
     seal = Seal(network.secret.encode())
     point = standing.point
     if point is None:
@@ -97,7 +108,7 @@ async def _run(network: NetworkFile, standing: Standing, settings: Settings, fol
         switch=network.scheme, hand_over=HandOverRule(measured_max=settings.overlay.measured_max)
     )
     peer = Peer(card, network.space, rules)
-    household = Household(folder, peer, seal, settings)
+    household = Household(folder, peer, seal, settings, reload)
     try:
         node = Node(peer, network.space, seal, household.round_trip_ms, household)
         await _until_left(node, standing.via)

@@ -38,7 +38,7 @@ class Rules:
         reload: Callable[[], Settings] | None,
     ) -> None:
         self._folder, self._ledger, self._reload = folder, ledger, reload
-        self._contact = folders.membership(ledger).contact
+        self._contact = ledger.facts().get("contact", "")
         self.clock = clock
         self.settings = self._checked(settings)
         self.meter = Meter(ledger, settings.host, clock)

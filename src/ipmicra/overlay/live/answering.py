@@ -190,6 +190,7 @@ class Answering:
             pending=0 if household is None else household.crawler.counts().pending,
             packages_uncopied=0 if household is None else len(household.crawler.waiting()),
             places=_places(peer.book.homed),
+            resting="" if household is None else household.resting() or "",
         )
 
 

@@ -5,7 +5,8 @@ another peer its documents go first, then its state (queue, validators, change h
 heir that has the state also has every page that the state calls known. An heir that is sent nothing in
 time, since the former crawler is dead, begins the site anew and finds every page again.
 
-Law: only what is leased is crawled. A package leaves the spool when another peer has it as well.
+Law: only what is leased is crawled, and only when the owner's rules allow it (`dock.rules`); sites wait while
+the host rests. A package leaves the spool when another peer has it as well.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from ipmicra.crawler.decisions.urls import Site, name_of, port_of
 from ipmicra.crawler.fetching.resolving import DnsResolver, NamesUnreachable, NoSuchName
 from ipmicra.dock.crawling import Crawler
 from ipmicra.dock.ledger import HeldSite, Ledger
-from ipmicra.dock.meter import Meter
 from ipmicra.dock.protocol import ProbeTarget
+from ipmicra.dock.rules import Rules
 from ipmicra.dock.soundings import Soundings
 from ipmicra.dock.tenant import STATE_FOLDER
 from ipmicra.errors import HostFault
@@ -46,16 +47,30 @@ _log = logging.getLogger(__name__)
 class Household:
     """What one peer crawls and keeps. `run` works until cancelled; then close it."""
 
-    def __init__(self, folder: Path, peer: Peer, seal: Seal, settings: Settings) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        peer: Peer,
+        seal: Seal,
+        settings: Settings,
+        reload: Callable[[], Settings] | None = None,
+    ) -> None:
+        """With `reload` the owner's rules may change while the peer runs."""
         (folder / STATE_FOLDER).mkdir(parents=True, exist_ok=True)
-        self._peer, self._seal, self.settings = peer, seal, settings
+        self._peer, self._seal = peer, seal
         self._ledger = Ledger(folder)
-        self._meter = Meter(self._ledger, settings.host, lambda: datetime.now(UTC))
+        self._rules = Rules(folder, settings, self._ledger, lambda: datetime.now(UTC), reload)
+        self._meter = self._rules.meter
         self.crawler = Crawler(folder / STATE_FOLDER, peer.id, settings, self._meter)
         self.shelf = Shelf(folder)
         self.parcels = parcels.Parcels(self._received)
         self._names = DnsResolver(settings.fetching.dns_servers)
-        self._soundings = Soundings(lambda: settings, self._meter, self.crawler.passive, lambda: None)
+        self._soundings = Soundings(
+            lambda: self.settings,
+            self._meter,
+            self.crawler.passive,
+            self._rules.reason_to_begin_nothing,
+        )
         self._held: dict[str, HeldSite] = {}
         self._complete: set[str] = set()
         self.found: asyncio.Queue[Site] = asyncio.Queue()  # sites that pages link to, each once
@@ -70,8 +85,15 @@ class Household:
         """Nothing is left to be handed over or to be copied: the peer may go."""
         return not self._held and not self._handing_over and not self.crawler.waiting()
 
+    @property
+    def settings(self) -> Settings:
+        return self._rules.settings
+
+    def resting(self) -> str | None:
+        """Why nothing is fetched now, by the owner's rules; None: it works."""
+        return self._rules.reason_to_rest()
+
     async def run(self, clock: Callable[[], float]) -> None:
-        self.crawler.start()
         try:
             while True:
                 await self.looked(clock())
@@ -91,7 +113,7 @@ class Household:
 
     async def looked(self, now_s: float) -> None:
         """Once: stop what is not mine, begin what is, copy what came home."""
-        self.crawler.check()
+        await self._obeyed()
         leased = self._peer.leased(now_s)
         for held in [held for site, held in self._held.items() if site not in leased]:
             await self._stopped(held)
@@ -101,6 +123,20 @@ class Household:
         await self._copied()
         if not (self.crawler.counts().pending or self.crawler.spool.unsealed or self.crawler.waiting()):
             self._complete |= set(self._held)
+
+    async def _obeyed(self) -> None:
+        """The crawler works, or not, as the owner's rules say."""
+        self._meter.flush()
+        if self._rules.look_around():
+            self.crawler.settings = self._rules.settings
+            self.crawler.drain()  # and begin again by the new rules
+        self.crawler.check()
+        if self._rules.reason_to_rest() is not None:
+            await self.crawler.stop(0)
+        elif self._rules.ends_soon():
+            self.crawler.drain()
+        else:
+            self.crawler.start()
 
     def complete(self) -> list[str]:
         """The sites of which I have all that their former crawler had, or have been through once."""
@@ -190,6 +226,8 @@ class Household:
         """Packages to my shelf and to a keeper's; those that are on both leave the spool."""
         if seal:
             await self.crawler.seal()
+        if not (seal or self._rules.may_deliver()):
+            return
         waiting = self.crawler.waiting()
         for package in waiting:
             came = self.crawler.package_bytes(package)
@@ -221,6 +259,8 @@ class Household:
         return sorted(around, key=lambda card: _draw(self._peer.id, card.peer))
 
     async def _sent(self, to: Card, kind: Kind, site: str, epoch: int, data: bytes) -> None:
+        await self._meter.upload_turn(len(data))
+        self._meter.count(to.address, site, "peer", 0, len(data))
         await parcels.sent(to.address, self._seal, self._peer.id, kind, site, epoch, data)
 
     async def _received(self, parcel: Parcel, data: bytes) -> None:

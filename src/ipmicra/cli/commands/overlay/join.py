@@ -58,4 +58,4 @@ def command(
     name = listen or f"peer-{secrets.token_hex(6)}"
     terminal.remark(f"joining through {via} as {name}")
     standing = Standing(name, listen or "", point_of(point), via)
-    served(read(network), standing, terminal.settings_of(context), folder)
+    served(read(network), standing, context, folder)

@@ -59,4 +59,4 @@ def command(
     sides = (reach,) * len(place)
     made = make(network, tuple(-side for side in sides), sides, scheme)
     terminal.remark(f"made {network}; listening at {listen}")
-    served(made, Standing(listen, listen, place, None), terminal.settings_of(context), folder)
+    served(made, Standing(listen, listen, place, None), context, folder)

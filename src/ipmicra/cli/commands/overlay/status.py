@@ -69,6 +69,7 @@ def _table(found: Status) -> Table:
     table.add_row("neighbours", ", ".join(card.peer for card in found.neighbours) or "none")
     table.add_row("home to", ", ".join(found.homed) or "no site")
     table.add_row("to crawl", ", ".join(found.crawled) or "no site")
+    table.add_row("crawls", f"no: {found.resting}" if found.resting else "yes")
     table.add_row("pages found here", str(found.pages))
     table.add_row("URLs to fetch", str(found.pending))
     table.add_row("packages with no copy yet", str(found.packages_uncopied))
