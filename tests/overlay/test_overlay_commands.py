@@ -75,6 +75,25 @@ def test_two_peers_share_a_site_and_one_leaves(tmp_path: Path) -> None:
         assert left["homed"] == left["crawled"] == ["https://near-two.example"]
 
 
+@pytest.mark.timeout(300)
+def test_who_is_asked_twice_to_end_does_not_wait_for_peers_that_are_dead(tmp_path: Path) -> None:
+    network, first, second = tmp_path / "net.json", free_address(), free_address()
+    folders = [("--folder", str(tmp_path / name)) for name in ("one", "two")]
+    starting = overlay("start", str(network), "--listen", first, "--point", "-10,0,0", *folders[0])
+    joining = overlay("join", str(network), first, "--listen", second, "--point", "10,0,0", *folders[1])
+    with running(starting) as one:
+        status(network, first)
+        with running(joining) as two:
+            assert status(network, second)["neighbours"]
+            one.kill()
+            one.wait()
+            two.send_signal(signal.SIGTERM)
+            with pytest.raises(subprocess.TimeoutExpired):
+                two.wait(1)  # it looks for somebody to leave its zone and sites to
+            two.send_signal(signal.SIGTERM)
+            assert two.wait(10) == 0
+
+
 def test_a_network_file_is_private_and_never_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "net.json"
     made = make(path, (-1.0,), (1.0,), "MP/slab")

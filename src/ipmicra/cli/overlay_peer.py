@@ -120,10 +120,16 @@ async def _until_left(node: Node, via: str | None) -> None:
     running = asyncio.ensure_future(node.run(via))
     loop = asyncio.get_running_loop()
 
+    asked_to_leave = False
+
     def leave() -> None:
-        node.leave()
-        alone = not len(node.peer.table)
-        loop.call_later(0.0 if alone else LEAVING_SECONDS_MAX, running.cancel)
+        """In order, for so long and no longer; whoever asks a second time does not wait."""
+        nonlocal asked_to_leave
+        at_once = asked_to_leave or not node.is_heard or not len(node.peer.table)
+        asked_to_leave = True
+        if node.is_heard:
+            node.leave()
+        loop.call_later(0.0 if at_once else LEAVING_SECONDS_MAX, running.cancel)
 
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, leave)

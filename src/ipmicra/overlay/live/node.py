@@ -112,6 +112,11 @@ class Node:
                 self.send(self.peer.join(way_in))
             await asyncio.sleep(TICK_SECONDS)
 
+    @property
+    def is_heard(self) -> bool:
+        """Whether it has begun to speak to others."""
+        return self._lines is not None
+
     def leave(self) -> None:
         self.send(self.peer.leave(self.clock()))
 
