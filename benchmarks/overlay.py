@@ -171,8 +171,12 @@ async def _row(what: str, ports: list[int], sites: int) -> None:
 async def _crawled(what: str, ports: list[int], web: LoopbackWeb) -> None:
     urls = {f"http://{site.name}:{web.port}{path}" for site in web.sites.values() for path in site.pages}
 
+    missing = set(urls)
+
     async def look() -> str:
-        missing = urls - await pages_found(_sites(web), ports[0])
+        """Only sites of which something is missing are asked for again."""
+        sites = [site for site in _sites(web) if any(url.startswith(f"{site}/") for url in missing)]
+        missing.difference_update(await pages_found(sites, ports[0]))
         return f"{len(missing)} of {len(urls)} pages missing" if missing else ""
 
     began_s = time.monotonic()
