@@ -47,7 +47,7 @@ RULES = PeerRules(
 EVERYTHING = Request(text="lang:en", limit=100, per_site=0)
 
 
-def settings_with(web: LoopbackWeb) -> Settings:
+def settings_with(names_port: int | None) -> Settings:
     settings, _ = load_settings(None, {})
     manners = {
         "delay_seconds_min": 0.01,
@@ -60,7 +60,7 @@ def settings_with(web: LoopbackWeb) -> Settings:
     fetching = msgspec.structs.replace(
         settings.fetching,
         open_ranges=("127.0.0.0/8",),
-        dns_servers=(f"127.0.0.1:{web.names_port}",),
+        dns_servers=(f"127.0.0.1:{names_port}",),
     )
     return msgspec.structs.replace(
         settings,
@@ -102,7 +102,7 @@ class Village:
         address = f"127.0.0.1:{free_port()}" if reachable else ""
         peer = Peer(Card(PeerId(name), point, (), address=address), SPACE, RULES)
         seal = Seal(SECRET)
-        settings = settings_with(self.web) if reload is None else reload()
+        settings = settings_with(self.web.names_port) if reload is None else reload()
         household = Household(self.folder / name, peer, seal, settings, reload)
         node = self.nodes[name] = Node(peer, SPACE, seal, household.round_trip_ms, household)
         entry = None if via is None else self.nodes[via].peer.card.address

@@ -25,7 +25,7 @@ async def rested_then_worked(folder: Path) -> None:
         hours = f"{other_day} 00:00-24:00"
 
         def owners_settings() -> Settings:
-            settings = settings_with(living.web)
+            settings = settings_with(living.web.names_port)
             return msgspec.structs.replace(
                 settings, host=msgspec.structs.replace(settings.host, hours=hours)
             )

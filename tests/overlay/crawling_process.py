@@ -1,0 +1,40 @@
+"""A process of peers that crawl: `python -m tests.overlay.crawling_process FOLDER NAMES_PORT VIA PORT...`.
+
+Each peer has a folder of its own and a point drawn by its port. They run until they are killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from random import Random
+
+from ipmicra.overlay.can.messages import Card, PeerId
+from ipmicra.overlay.can.peer import Peer
+from ipmicra.overlay.live.frames import Seal
+from ipmicra.overlay.live.household import Household
+from ipmicra.overlay.live.node import Node
+from tests.overlay.crawling_peers import RULES, SECRET, SPACE, settings_with
+from tests.overlay.network import random_point
+
+
+def node_at(port: int, folder: Path, names_port: int) -> Node:
+    point, seal = random_point(Random(port), SPACE), Seal(SECRET)
+    card = Card(PeerId(f"peer-{port}"), point, (), address=f"127.0.0.1:{port}")
+    peer = Peer(card, SPACE, RULES)
+    household = Household(folder / str(port), peer, seal, settings_with(names_port))
+    return Node(peer, SPACE, seal, household.round_trip_ms, household)
+
+
+async def serve(folder: Path, names_port: int, via: str, ports: list[int]) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        for port in ports:
+            address = f"127.0.0.1:{port}"
+            running = node_at(port, folder, names_port).run(None if address == via else via)
+            tasks.create_task(running)
+
+
+if __name__ == "__main__":
+    place, names, first, *mine = sys.argv[1:]
+    asyncio.run(serve(Path(place), int(names), first, [int(port) for port in mine]))
