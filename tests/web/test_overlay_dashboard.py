@@ -13,7 +13,7 @@ from random import Random
 
 import msgspec
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import ViewportSize, expect
 
 from ipmicra.errors import HostFault
 from ipmicra.overlay.live.asking import everybody, submit
@@ -25,7 +25,7 @@ from tests.overlay.peers_process import SECRET, SPACE
 from tests.web.browser import PATIENCE_MS, Visitor, chromium
 
 PROCESSES, PEERS_EACH, SITES = 3, 4, 24
-PHONE = {"width": 390, "height": 844}
+PHONE = ViewportSize(width=390, height=844)
 
 expect.set_options(timeout=PATIENCE_MS)
 
