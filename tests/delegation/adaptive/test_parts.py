@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ipmicra.addresses import AddressRange
 from ipmicra.delegation.adaptive.agreement import Agreement
 from ipmicra.delegation.adaptive.arrays import Singles
-from ipmicra.delegation.adaptive.bounds import least_ms
+from ipmicra.delegation.adaptive.bounds import Bounds
 from ipmicra.delegation.adaptive.city_points import places_by_country
 from ipmicra.delegation.adaptive.examples import Examples, Fixed, Kind
 from ipmicra.delegation.adaptive.facts import Facts, country_number, facts_of, neighbourhoods
@@ -144,11 +144,10 @@ def test_no_more_is_weighed_than_there_is_room_for(sites: int, room: int, countr
         facts = facts_of(address, NoSubnets())._replace(country=number % 2)
         examples.add(facts, np.ones(1), np.zeros(1))
     site = facts_of(ip_address("20.1.0.7"), NoSubnets())._replace(country=country)
-    wanted = np.array([[country], [-2], [-2], [-2]], dtype=np.int32)
-    rows = weighable(site, wanted, None, examples, room)
+    rows = rows_for(site, examples, room)
     assert len(rows) <= room
-    assert sorted(set(rows.tolist())) == rows.tolist()
-    assert rows.tolist() == weighable(site, wanted, None, examples, room).tolist()
+    assert sorted(set(rows)) == rows
+    assert rows == rows_for(site, examples, room)
     if sites > 0:
         assert len(rows) > 0
 
@@ -157,9 +156,14 @@ def test_whoever_shares_a_subnet_is_weighed_among_thousands() -> None:
     examples = Examples(1, sites_max=4000)
     for number in range(3000):
         examples.add(Facts(country=1, subnet=number // 3), np.ones(1), np.zeros(1))
-    wanted = np.array([[1], [-2], [-2], [500]], dtype=np.int32)
-    rows = weighable(Facts(country=1, subnet=500), wanted, None, examples, 200)
-    assert {1500, 1501, 1502} <= set(rows.tolist())
+    rows = rows_for(Facts(country=1, subnet=500), examples, 200)
+    assert {1500, 1501, 1502} <= set(rows)
+
+
+def rows_for(site: Facts, examples: Examples, room: int) -> list[int]:
+    wanted = np.array([[number if number > 0 else -2] for number in site[:4]], dtype=np.int32)
+    beside = examples.beside(site) if site.family else np.zeros(0, dtype=np.int64)
+    return weighable(examples.identities == wanted, beside, None, room).tolist()
 
 
 def test_a_newcomer_is_believed_where_its_neighbour_is() -> None:
@@ -190,13 +194,19 @@ def test_mutual_round_trips_keep_to_their_crawlers_when_one_leaves() -> None:
     st.lists(st.one_of(st.floats(0, 500), st.just(float("nan"))), min_size=1, max_size=9),
 )
 def test_bounds_are_never_negative_and_never_lost(round_trip_ms: float, mutual: list[float]) -> None:
-    bounds = least_ms(round_trip_ms, np.array(mutual), np.zeros(len(mutual)))
-    assert np.isfinite(bounds).all()
-    assert (bounds >= 0).all()
+    bounds = Bounds(len(mutual))
+    bounds.tighten(round_trip_ms, np.array(mutual), np.zeros(len(mutual)))
+    before = bounds.least_ms.copy()
+    bounds.tighten(round_trip_ms + 5.0, np.array(mutual), np.zeros(len(mutual)))
+    assert np.isfinite(bounds.least_ms).all()
+    assert (bounds.least_ms >= before).all()
+    assert (before >= 0).all()
 
 
 def test_light_binds_more_than_half_a_triangle() -> None:
-    assert least_ms(10.0, np.array([100.0]), np.array([80.0]))[0] == 70.0
+    bounds = Bounds(1)
+    bounds.tighten(10.0, np.array([100.0]), np.array([80.0]))
+    assert bounds.least_ms[0] == bounds.light_ms[0] == 70.0
 
 
 def test_savings_agree_with_drawing_lots() -> None:
@@ -269,7 +279,7 @@ def learn_of_one(spreads: Spreads, kind: Kind, residual_ms: float, doubt_ms: flo
     own = widths.own_ms + 40.0 * widths.own_share
     variances = singles([[float(own[0]) ** 2 + doubt_ms**2]])
     scores = singles([[residual_ms**2 / float(variances[0, 0])]])
-    spreads.learn(scores, singles([[40.0]]), variances, widths, singles([1.0]))
+    spreads.learn(scores, singles([[40.0]]), variances, np.array([int(kind)]), singles([1.0]))
 
 
 @pytest.mark.parametrize(

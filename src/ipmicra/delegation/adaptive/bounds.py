@@ -11,11 +11,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from ipmicra.delegation.adaptive.arrays import Floats
+from ipmicra.delegation.adaptive.arrays import Floats, Singles
 from ipmicra.delegation.light import SHORTCUT_SHARE
 
 
-def least_ms(round_trip_ms: float, mutual_ms: Floats, light_ms: Floats) -> Floats:
-    """From one crawler's answer, for all crawlers; `mutual_ms` and `light_ms` are that crawler's rows."""
-    triangle = SHORTCUT_SHARE * np.abs(mutual_ms - round_trip_ms)
-    return np.fmax(np.fmax(triangle, light_ms - round_trip_ms), 0.0)
+class Bounds:
+    """By crawler, the greatest of the bounds so far."""
+
+    def __init__(self, crawlers: int) -> None:
+        self.least_ms: Singles = np.zeros(crawlers, dtype=np.float32)
+        self.light_ms: Singles = np.zeros(crawlers, dtype=np.float32)  # by light alone
+
+    def tighten(self, round_trip_ms: float, mutual_ms: Floats, light_ms: Floats) -> None:
+        """One crawler's answer; `mutual_ms` and `light_ms` are that crawler's rows."""
+        triangle = mutual_ms - round_trip_ms
+        np.abs(triangle, out=triangle)
+        triangle *= SHORTCUT_SHARE
+        np.fmax(self.least_ms, triangle, out=self.least_ms)
+        np.maximum(self.light_ms, light_ms - round_trip_ms, out=self.light_ms)
+        np.maximum(self.least_ms, self.light_ms, out=self.least_ms)

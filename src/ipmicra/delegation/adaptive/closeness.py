@@ -11,11 +11,14 @@ Law: a prior adds up to one, and no example that is weighed is impossible.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import log2
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ipmicra.delegation.adaptive.arrays import Floats, Shorts, Singles, Whole
+from ipmicra.delegation.adaptive.arrays import Shorts, Singles, Whole
 from ipmicra.delegation.adaptive.examples import Examples, identities_of
 from ipmicra.delegation.adaptive.facts import SHARED_BITS_MIN, UNKNOWN, Facts, neighbourhoods
 from ipmicra.delegation.adaptive.sampling import Near, weighable
@@ -32,63 +35,69 @@ SUBNET, ADDRESS, STEPS, STEP_BITS = 5, 9, 4, 4.0
 LAST = SUBNET + 1  # the rows of shares: those before the subnet, the subnet, the address
 # What a tie is worth before anything was learnt. Only the order is meant: country is the best hint that
 # registries have, and a small block says more than a large one.
-FIRST_WORTH = np.array([0.5, 1, 6, 1, 1, 0.5, 1, 2, 4, 0.5, 1, 2, 4])
+FIRST_WORTH = (0.5, 1, 6, 1, 1, 0.5, 1, 2, 4, 0.5, 1, 2, 4)
 FIRST_SITES = 12.0  # what that is worth against sites seen
 # Examples times crawlers that are weighed for a site; more: slower, hardly better.
 CELLS_MAX = 64_000
 EXAMPLES_MIN = 64
 NOBODY = -2  # shared with no example
+NO_ROWS: Whole = np.zeros(0, dtype=np.int64)
 
 
 class Prior(NamedTuple):
-    """The examples weighed: their rows in order, weights, and what each tie gave each."""
+    """The examples weighed, and why: `weights` are `factors` times `shares`."""
 
-    rows: Whole
+    rows: Whole  # in order
+    doors: int  # of the rows so many are next door to crawlers
+    fixed: int  # so many with the towns
     weights: Singles
-    ties: Whole  # which of TIES apply
-    by_tie: Singles  # tie by example, already times the tie's worth
+    shares: Singles  # kind of tie by example: its mass where it has that tie
+    factors: list[float]  # by kind of tie; 0 where it does not apply
+    ties: list[int]  # which of TIES each kind is
+    parts: dict[int, float]  # what each tie that applies gave in all
 
 
 class Ties:
     """The learnt worth of each tie: how often it was right, of the times it could have been."""
 
     def __init__(self, settings: AdaptiveSettings) -> None:
-        self.right: Floats = FIRST_SITES * FIRST_WORTH / FIRST_WORTH[:SUBNET].sum()
-        self.chances: Floats = np.full(len(TIES), FIRST_SITES)
+        self.right = [FIRST_SITES * worth / sum(FIRST_WORTH[:SUBNET]) for worth in FIRST_WORTH]
+        self.chances = [FIRST_SITES] * len(TIES)
         self._settings = settings
 
     def prior(self, facts: Facts, near: Near | None, examples: Examples) -> Prior:
         """`near`: the places around the site's country; None where nothing is known."""
-        wanted = _wanted(facts, self._settings)
-        rows = weighable(facts, wanted, near, examples, self._count(examples))
-        shares = self._shares(facts, wanted, near, examples, rows)
-        weighed = np.add.reduce(shares, axis=1)
-        applying = weighed.nonzero()[0]
-        ties = _sorted_by_size(applying, facts, shares)
-        totals = weighed.copy()
-        totals[0] = examples.mass  # who is not weighed takes its part of these two along
-        totals[1] = max(totals[1], 0.0 if near is None else near.total)
-        factors = self.right.take(ties) / (self.chances.take(ties) * totals.take(applying))
-        factors /= factors @ weighed.take(applying)
-        by_tie = shares.take(applying, axis=0) * factors.astype(np.float32)[:, None]
-        return Prior(rows, np.add.reduce(by_tie, axis=0), ties, by_tie)
-
-    def _shares(
-        self, facts: Facts, wanted: Shorts, near: Near | None, examples: Examples, rows: Whole
-    ) -> Singles:
-        """Kind of tie by example: the example's mass where the two share it, else 0."""
-        masses = examples.masses.take(rows)
-        shares = np.zeros((LAST + 1, len(rows)), dtype=np.float32)
-        shares[0] = masses
+        same = examples.identities == _wanted(facts, self._settings)
+        beside = examples.beside(facts) if self._settings.prefix else NO_ROWS
+        rows = weighable(same, beside, near, self._count(examples))
+        doors, fixed = rows.searchsorted((examples.doors, examples.fixed)).tolist()
+        shares = _shares(facts, same, beside, examples, rows)
         if near is not None:
-            fixed = rows.searchsorted(examples.fixed)
-            near.shares.take(rows[:fixed], out=shares[1, :fixed])
-        same = examples.identities.take(rows, axis=1) == wanted
-        np.multiply(same, masses, out=shares[2:LAST])
-        if self._settings.prefix and facts.family:
-            sizes = neighbourhoods(examples.keys.take(rows), examples.families.take(rows), facts)
-            np.multiply(sizes, masses, out=shares[LAST])
-        return shares
+            near.shares.take(rows[:fixed], out=shares[1, :fixed], mode="clip")
+        weighed = np.add.reduce(shares, axis=1).tolist()
+        ties = [*range(SUBNET), SUBNET + _step(facts.subnet_bits), ADDRESS]
+        if weighed[LAST]:
+            ties[LAST] += _step(log2(max(shares[LAST].max(), 1.0)) + SHARED_BITS_MIN)
+        around = weighed[1] if near is None else max(weighed[1], near.total)
+        # Who is not weighed takes its part of the first two along.
+        factors = self._factors(ties, weighed, (examples.mass, around, *weighed[2:]))
+        weights: Singles = np.array(factors, dtype=np.float32) @ shares
+        parts = {tie: f * sum_ for tie, f, sum_ in zip(ties, factors, weighed, strict=True) if f}
+        return Prior(rows, doors, fixed, weights, shares, factors, ties, parts)
+
+    def _factors(
+        self, ties: Sequence[int], weighed: Sequence[float], totals: Sequence[float]
+    ) -> list[float]:
+        """Of each kind of tie, so that a tie's worth is spread over its total and all adds up to one."""
+        factors = [
+            self._worth(tie) / total if own else 0.0
+            for tie, own, total in zip(ties, weighed, totals, strict=True)
+        ]
+        scale = 1.0 / sum(factor * own for factor, own in zip(factors, weighed, strict=True))
+        return [factor * scale for factor in factors]
+
+    def _worth(self, tie: int) -> float:
+        return self.right[tie] / self.chances[tie]
 
     def _count(self, examples: Examples) -> int:
         affordable = CELLS_MAX // max(1, examples.crawlers)
@@ -100,21 +109,32 @@ class Ties:
         Expectation and maximisation for a mixture of which not all parts apply each time: a tie's
         chances are counted against the worth of all ties that applied with it.
         """
-        credit = prior.by_tie @ (posterior / np.maximum(prior.weights, 1e-30))
-        worth = self.right.take(prior.ties) / self.chances.take(prior.ties)
-        self.right[prior.ties] += credit / max(float(credit.sum()), 1e-30)
-        self.chances[prior.ties] += 1.0 / worth.sum()
+        gained = (prior.shares @ (posterior / np.maximum(prior.weights, 1e-30))).tolist()
+        credits = {
+            tie: factor * gain
+            for tie, factor, gain in zip(prior.ties, prior.factors, gained, strict=True)
+            if factor
+        }
+        credited, worth = max(sum(credits.values()), 1e-30), sum(map(self._worth, credits))
+        for tie, credit in credits.items():
+            self.right[tie] += credit / credited
+            self.chances[tie] += 1.0 / worth
 
 
-def _sorted_by_size(applying: Whole, facts: Facts, shares: Singles) -> Whole:
-    """The rows of `shares` that apply -> ties, the subnet and the address by how much is shared."""
-    ties = applying.tolist()
-    if ties[-1] == LAST:
-        bits = np.log2(max(float(shares[LAST].max()), 1.0)) + SHARED_BITS_MIN
-        ties[-1] = ADDRESS + _step(float(bits))
-    if SUBNET in ties:
-        ties[ties.index(SUBNET)] = SUBNET + _step(facts.subnet_bits)
-    return np.array(ties, dtype=np.int64)
+def _shares(
+    facts: Facts, same: NDArray[np.bool_], beside: Whole, examples: Examples, rows: Whole
+) -> Singles:
+    """Kind of tie by example: the example's mass where the two share it, else 0. Nobody is near yet."""
+    shares = np.zeros((LAST + 1, len(rows)), dtype=np.float32)
+    masses = examples.masses.take(rows, out=shares[0], mode="clip")
+    np.multiply(same.take(rows, axis=1), masses, out=shares[2:LAST])
+    if len(beside):
+        sizes = neighbourhoods(examples.keys.take(beside), examples.families.take(beside), facts)
+        sizes *= examples.masses.take(beside)
+        places = rows.searchsorted(beside)
+        weighed = rows.take(places, mode="clip") == beside
+        shares[LAST, places[weighed]] = sizes[weighed]
+    return shares
 
 
 def _step(bits: float) -> int:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ipmicra.delegation.adaptive.arrays import Floats, Keys, Shorts, Singles, Whole
-from ipmicra.delegation.adaptive.facts import Facts
+from ipmicra.delegation.adaptive.facts import Facts, block_size
 
 Number = TypeVar("Number", np.float32, np.int32, np.int64, np.uint64)
 
@@ -54,6 +54,7 @@ class Examples:
     def __init__(self, crawlers: int, sites_max: int) -> None:
         self.sites_max = sites_max
         self.doors = self.fixed = self.sites = 0  # rows next door to crawlers, with the towns, of sites
+        self.writes = 0  # counts changes of round trips: what was read before one may be no more
         self._next = 0
         self._fixed_mass = 0.0
         rows = min(FIRST_SITES, sites_max)
@@ -83,6 +84,11 @@ class Examples:
         """Country, system, organisation and subnet: four rows, one column an example in use."""
         return self._identities[:, : self.count]
 
+    def beside(self, facts: Facts) -> Whole:
+        """Rows whose addresses share a block with the site's that is small enough to count."""
+        apart = self.keys[: self.count] ^ np.uint64(facts.key)
+        return (apart < np.uint64(block_size(facts.family))).nonzero()[0]
+
     # --- rows -----------------------------------------------------------------
 
     def set_fixed(self, fixed: Fixed) -> None:
@@ -90,6 +96,7 @@ class Examples:
         self._move(len(fixed.facts), len(self.masses) - self.fixed)
         self.doors = fixed.doors
         self.values_ms[:, : self.fixed] = fixed.values_ms.T
+        self.writes += 1
         self.doubts_ms[:, : self.fixed] = fixed.doubts_ms.T
         self.masses[: self.fixed], self._fixed_mass = fixed.masses, sum(fixed.masses)
         for row, facts in enumerate(fixed.facts):
@@ -111,12 +118,14 @@ class Examples:
         """A site's round trips."""
         row = self.fixed + place
         self.values_ms[:, row], self.doubts_ms[:, row] = values_ms, doubts_ms
+        self.writes += 1
         self.nearest[row] = self.values_ms[:, row].argmin() if self.crawlers else 0
 
     def correct(self, place: int, column: int, round_trip_ms: float) -> None:
         """One of a site's round trips was measured."""
         row = self.fixed + place
         self.values_ms[column, row], self.doubts_ms[column, row] = round_trip_ms, 0.0
+        self.writes += 1
         self.nearest[row] = self.values_ms[:, row].argmin()
 
     def age(self, place: int) -> int:

@@ -87,6 +87,11 @@ class Experience:
 
     # --- the examples ---------------------------------------------------------
 
+    @property
+    def edition(self) -> tuple[int, int]:
+        """Another one whenever a row or a column may mean something else."""
+        return self.version, self.examples.writes
+
     def ready(self) -> None:
         """Build the fixed examples if they have aged."""
         if self._built_at_pairs < 0 or self.mutual.known_pairs > self._built_at_pairs * (

@@ -24,16 +24,15 @@ def ties_step(prior: Prior) -> Step:
     """What the site has in common with the examples, by what each tie weighed."""
 
     def found() -> str:
-        shares = prior.by_tie.sum(axis=1)
-        order = np.argsort(-shares, kind="stable")
-        return ", ".join(f"{TIES[int(prior.ties[tie])]} {shares[tie]:.0%}" for tie in order)
+        parts = sorted(prior.parts.items(), key=lambda part: -part[1])
+        return ", ".join(f"{TIES[tie]} {share:.0%}" for tie, share in parts)
 
     return Step("what it was judged by", found)
 
 
 def candidates_step(belief: Belief, crawlers: Sequence[CrawlerId]) -> Step:
     """The likeliest crawlers: expected round trip, probability of being the nearest, bound."""
-    foretold, bounds_ms = belief.foretold(), belief.bounds_ms
+    foretold, bounds_ms = belief.foretold(), belief.bounds.least_ms
 
     def found() -> str:
         means: Singles = foretold.means_ms @ foretold.weights

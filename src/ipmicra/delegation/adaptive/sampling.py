@@ -12,14 +12,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ipmicra.delegation.adaptive.arrays import Shorts, Singles, Whole
-from ipmicra.delegation.adaptive.examples import Examples
-from ipmicra.delegation.adaptive.facts import Facts, block_size
+from ipmicra.delegation.adaptive.arrays import Singles, Whole
 
-# Of the room: for those of the country, the system, the organisation, the subnet and the neighbouring
+# Of the room: for those of the country, the system, the organisation and the subnet; for neighbouring
 # addresses; for the towns around; and for anybody.
-ROOMS = (0.25, 0.125, 0.125, 0.125, 0.125)
+ROOMS = (0.25, 0.125, 0.125, 0.125)
+ROOM_BESIDE = 0.125
 ROOM_AROUND = 0.125
 ROOM_ANYWHERE = 0.125
 
@@ -32,26 +32,19 @@ class Near(NamedTuple):
     nearest_first: Whole
 
 
-def weighable(facts: Facts, wanted: Shorts, near: Near | None, examples: Examples, room: int) -> Whole:
-    """The rows to be weighed, in order. `wanted` are the identities that would be a tie."""
-    count = examples.count
+def weighable(same: NDArray[np.bool_], beside: Whole, near: Near | None, room: int) -> Whole:
+    """The rows to be weighed, in order. `same` tells by identity and row who shares it with the site,
+    `beside` the rows of neighbouring addresses."""
+    count = same.shape[1]
     if count <= room:
         return np.arange(count)
     chosen = np.zeros(count, dtype=np.bool_)
     chosen[:: -(-count // int(ROOM_ANYWHERE * room))] = True
     if near is not None:
         chosen[near.nearest_first[: int(ROOM_AROUND * room)]] = True
-    same = (examples.identities == wanted).ravel().nonzero()[0]
-    ends = same.searchsorted(np.arange(1, 5) * count).tolist()
-    begin = 0
-    for number, (end, share) in enumerate(zip(ends, ROOMS, strict=False)):
-        if end > begin:
-            chosen[_some(same[begin:end], int(share * room)) - number * count] = True
-        begin = end
-    if facts.family:
-        apart = examples.keys[:count] ^ np.uint64(facts.key)
-        beside = (apart < np.uint64(block_size(facts.family))).nonzero()[0]
-        chosen[_some(beside, int(ROOMS[-1] * room))] = True
+    for alike, share in zip(same, ROOMS, strict=True):
+        chosen[_some(alike.nonzero()[0], int(share * room))] = True
+    chosen[_some(beside, int(ROOM_BESIDE * room))] = True
     return chosen.nonzero()[0]
 
 

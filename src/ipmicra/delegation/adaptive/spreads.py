@@ -10,7 +10,6 @@ Law: a width is never zero, and one wild answer moves it little (Student's weigh
 from __future__ import annotations
 
 from math import sqrt
-from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from ipmicra.delegation.adaptive.examples import IN_ORDER, Kind
 # by next to nothing, of one town by little, and a town's distance tells less.
 FIRST_MS = (3.0, 4.0, 6.0, 0.5)  # by kind: site, crawler, place, twin
 FIRST_SHARE = (0.05, 0.08, 0.15, 0.01)
+FIRST: Singles = np.array((FIRST_MS, FIRST_SHARE), dtype=np.float32)
 FIRST_SHIFT_MS = 3.0
 FIRST_TWINS = 0.1  # the share of past sites in the same machine room as the next
 FIRST_SITES = 20.0  # what the start is worth
@@ -30,27 +30,40 @@ FREEDOM = 4.0  # degrees of freedom of Student's t: one odd answer ruins nothing
 # An example's doubt is handed on whole, or beliefs would grow sure by being repeated. Of the spread of
 # its kind a share is: a town's spread is want of knowledge about the town, all of it; that of sites and
 # crawlers is how neighbours differ, which is added anew whenever the new example is compared with a site.
-CARRIED = (0.25, 0.25, 1.0, 0.25)  # by kind
+CARRIED: Singles = np.array((0.25, 0.25, 1.0, 0.25), dtype=np.float32)  # by kind
 ROWS = [int(kind) for kind in IN_ORDER]
 KINDS = np.array(ROWS)
 SHIFTS_DOWN, SHIFTS_UP = -2.0, 6.0  # in widths: an access link is seldom faster, at times much slower
 
 
-class Widths(NamedTuple):
+class Widths:
     """For every example weighed, by its kind."""
 
-    kinds: Whole
-    twins: int  # they begin here
-    own_ms: Singles  # of the spread: this, and a share of the round trip
-    own_share: Singles
-    first_ms: Singles  # the same before anything was learnt
-    first_share: Singles
-    shift_variance: Singles
-    shift_precision: Singles
-    shift_least_ms: Singles
-    shift_most_ms: Singles
-    weight: Singles  # what part of an example's weight its kind gets
-    carried: Singles  # what part of its variance is handed on to examples built from it
+    def __init__(self, table: Singles, counts: tuple[int, int, int, int]) -> None:
+        """`table`: what `Spreads` tells of each kind, one kind a column; so many examples of each."""
+        self._counts = counts
+        of_each = table.repeat(counts, axis=1)
+        self.own_ms, self.own_share = of_each[:2]  # of the spread: this, and a share of the round trip
+        self.shift_variance, self.shift_precision = of_each[2:4]
+        self.shift_least_ms, self.shift_most_ms = of_each[4:6]
+        self.weight = of_each[6]  # what part of an example's weight its kind gets
+
+    def variance(self, values_ms: Singles, doubts_ms: Singles, kept: Whole | None = None) -> Singles:
+        """Of what examples foretell, or those kept of them; the last axis is the examples.
+        What was doubted is squared on the way."""
+        share, own_ms = self.own_share, self.own_ms
+        if kept is not None:
+            share, own_ms = share.take(kept), own_ms.take(kept)
+        variance: Singles = values_ms * share
+        variance += own_ms
+        variance *= variance
+        doubts_ms *= doubts_ms
+        variance += doubts_ms
+        return variance
+
+    def kinds(self, kept: Whole) -> Whole:
+        """Of the examples kept."""
+        return KINDS.repeat(self._counts).take(kept)
 
 
 class Spreads:
@@ -75,41 +88,42 @@ class Spreads:
         """Of so many examples of each kind, in the order of rows."""
         factors = self.factors.tolist()
         table = np.array([self._of_kind(kind, factors[kind]) for kind in ROWS], dtype=np.float32)
-        return Widths(KINDS.repeat(counts), sum(counts[:-1]), *table.T.repeat(counts, axis=1))
+        return Widths(table.T, counts)
 
     def _of_kind(self, kind: int, factor: float) -> tuple[float, ...]:
         """Twins share the access link."""
-        width, first_ms, first_share = sqrt(factor), FIRST_MS[kind], FIRST_SHARE[kind]
+        width = sqrt(factor)
         variance = SHIFT_MS_MIN**2 if kind == Kind.TWIN else self.shift_variance
         shift = sqrt(variance)
         return (
-            *(width * first_ms, width * first_share, first_ms, first_share),
+            *(width * FIRST_MS[kind], width * FIRST_SHARE[kind]),
             *(variance, 1 / variance, SHIFTS_DOWN * shift, SHIFTS_UP * shift),
-            *(self.share(kind), CARRIED[kind]),
+            self.share(kind),
         )
 
     def learn(
-        self, scores: Singles, values_ms: Singles, variances: Singles, widths: Widths, weights: Singles
+        self, scores: Singles, values_ms: Singles, variances: Singles, kinds: Whole, weights: Singles
     ) -> None:
         """Answer by example: squared residuals, in variances. A step of expectation and maximisation.
 
         Of a twin's residual, what its own doubt accounts for is not held against machine rooms. The
         other kinds' widths take it in: beliefs err more than they say.
         """
-        own = values_ms * widths.first_share
-        own += widths.first_ms
+        first_ms, first_share = FIRST.take(kinds, axis=1)
+        own = values_ms * first_share
+        own += first_ms
         own *= own
         own /= variances
         squares = scores / (scores + FREEDOM)
         squares *= FREEDOM + 1
         squares /= own
-        twins = slice(widths.twins, None)
+        twins = slice(np.count_nonzero(kinds != Kind.TWIN), None)
         of_twins = float(self.factors[Kind.TWIN])
         share = of_twins * own[:, twins]
         squares[:, twins] *= share * share
         squares[:, twins] += of_twins * (1.0 - share)
-        counts = np.bincount(widths.kinds, weights, len(Kind)) * len(scores)
-        sums = np.bincount(widths.kinds, weights * np.add.reduce(squares, axis=0), len(Kind))
+        counts = np.bincount(kinds, weights, len(Kind)) * len(scores)
+        sums = np.bincount(kinds, weights * np.add.reduce(squares, axis=0), len(Kind))
         self.factors = (self.seen * self.factors + sums) / (self.seen + counts)
         self.factors = np.maximum(self.factors, FACTOR_MIN**2)
         self.seen = np.minimum(self.seen + counts, SITES_MAX)

@@ -64,8 +64,8 @@ def state_of(strategy: Adaptive) -> AdaptiveState:
         crawlers=[profile.id for profile in experience.mutual.profiles],
         sites=[SiteExample(str(a), values[row].tolist(), doubts[row].tolist()) for a, row in rows],
         subnets=[SubnetCount(str(s), dict(counts)) for s, counts in strategy.agreement.counts.items()],
-        ties_right=strategy.ties.right.tolist(),
-        ties_chances=strategy.ties.chances.tolist(),
+        ties_right=list(strategy.ties.right),
+        ties_chances=list(strategy.ties.chances),
         spread_factors=spreads.factors.tolist(),
         spreads_seen=spreads.seen.tolist(),
         shift_variance=spreads.shift_variance,
@@ -78,7 +78,7 @@ def state_of(strategy: Adaptive) -> AdaptiveState:
 def restore(strategy: Adaptive, state: AdaptiveState) -> None:
     """Into a strategy that was told of its crawlers, and has learnt nothing yet."""
     spreads = strategy.spreads
-    strategy.ties.right, strategy.ties.chances = np.array(state.ties_right), np.array(state.ties_chances)
+    strategy.ties.right, strategy.ties.chances = list(state.ties_right), list(state.ties_chances)
     spreads.factors, spreads.seen = np.array(state.spread_factors), np.array(state.spreads_seen)
     spreads.shift_variance, spreads.shifts_seen = state.shift_variance, state.shifts_seen
     spreads.twins, spreads.twins_seen = state.twins, state.twins_seen

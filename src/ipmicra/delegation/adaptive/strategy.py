@@ -113,11 +113,11 @@ class Adaptive(LearningStrategy):
         return self.settled(target, (), now_s)
 
     def _asked(self, inquiry: Inquiry, facts: Facts) -> Generator[Probe, Answer, Belief]:
-        """Ask until nothing is worth asking. The belief is begun anew when crawlers come or go."""
+        """Ask until nothing is worth asking. The belief is begun anew when more was learnt meanwhile."""
         curious = self.rng.random() < self._settings.explore
         belief = self._begun(inquiry, facts)
         while not self.no_use(inquiry):
-            if belief.version != self.experience.version:
+            if not belief.stands:
                 belief = self._begun(inquiry, facts)
             best_ms = _best_ms(inquiry)
             column, saving_ms = choice(belief, self._askable(inquiry), best_ms)
@@ -125,15 +125,15 @@ class Adaptive(LearningStrategy):
                 break
             crawler = self.experience.mutual.names[column]
             if saving_ms < (price_ms := self._price_ms):
-                if not curious or self._nothing_to_find(belief.light_ms[column], best_ms):
+                if not curious or self._nothing_to_find(belief.bounds.light_ms[column], best_ms):
                     inquiry.steps.append(stop_step(crawler, saving_ms, price_ms))
                     break
                 curious = False
                 inquiry.note("curious", "one probe more, so that beliefs do not confirm themselves")
             round_trip_ms = yield from inquiry.ask(crawler)
-            if round_trip_ms is not None and belief.version == self.experience.version:
+            if round_trip_ms is not None and belief.stands:
                 belief.hear(column, round_trip_ms)
-        return belief
+        return belief if belief.stands else self._begun(inquiry, facts)
 
     def _nothing_to_find(self, light_ms: float, best_ms: float | None) -> bool:
         """Whether light is too slow for the answer to be the best. Only an address in many places breaks
@@ -187,7 +187,7 @@ class Adaptive(LearningStrategy):
         return self.concluded(inquiry, chosen, Why.BELIEVED, grounds)
 
     def _become_wiser(self, inquiry: Inquiry, facts: Facts, belief: Belief) -> None:
-        if belief.columns and belief.version == self.experience.version:
+        if belief.columns:
             self.ties.learn(belief.prior, belief.by_example())
             belief.teach()
             if self._settings.sites:

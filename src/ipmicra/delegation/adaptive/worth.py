@@ -66,7 +66,7 @@ def choice(belief: Belief, askable: Whole, best_ms: float | None) -> tuple[int |
         return None, 0.0
     if best_ms is None:
         return _likeliest(belief, askable), math.inf
-    _, weights, means, spreads = belief.foretold()
+    _, weights, means, spreads, _ = belief.foretold()
     if len(means) <= COLUMNS_EXACT:
         savings = expected_savings_ms(weights, means, spreads, best_ms)
     else:
@@ -82,8 +82,8 @@ def choice(belief: Belief, askable: Whole, best_ms: float | None) -> tuple[int |
 
 def _likeliest(belief: Belief, askable: Whole) -> int:
     """Of those who can be asked the likeliest to be the nearest."""
-    if not belief.columns and len(askable) == len(belief.values_ms):
-        return int(nearest_shares(belief.weights, belief.nearest, len(askable)).argmax())
-    _, weights, means, _ = belief.foretold()
+    if not belief.columns and len(askable) == len(belief.crawlers):
+        return int(nearest_shares(belief.prior.weights, belief.nearest(), len(askable)).argmax())
+    _, weights, means, *_ = belief.foretold()
     nearest = means.take(askable, axis=0).argmin(axis=0)
     return int(askable[nearest_shares(weights, nearest, len(askable)).argmax()])
