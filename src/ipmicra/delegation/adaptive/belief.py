@@ -86,14 +86,14 @@ class Belief:
         spreads *= weighing.stretch.take(kept)
         np.sqrt(spreads, out=spreads)
         means += weighing.shifts_ms.take(kept)
-        np.maximum(means, self.bounds.least_ms[:, None], out=means)
+        np.maximum(means, self.bounds.least_ms.astype(np.float32)[:, None], out=means)
         weights = weighing.weights.take(kept)
         weights /= np.add.reduce(weights)
         return Foretold(kept, weights, means, spreads, unsure)
 
     def nearest(self) -> Whole:
         """Who is nearest to each of the prior's examples, before anything was heard."""
-        return self._experience.examples.nearest.take(self.prior.rows)
+        return self._experience.examples.nearest.take(self.prior.sample.rows)
 
     def by_example(self) -> Singles:
         """The weights of the prior's examples, as the answers left them."""

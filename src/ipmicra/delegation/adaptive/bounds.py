@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ipmicra.delegation.adaptive.arrays import Floats, Singles
+from ipmicra.delegation.adaptive.arrays import Floats
 from ipmicra.delegation.light import SHORTCUT_SHARE
 
 
@@ -19,8 +19,8 @@ class Bounds:
     """By crawler, the greatest of the bounds so far."""
 
     def __init__(self, crawlers: int) -> None:
-        self.least_ms: Singles = np.zeros(crawlers, dtype=np.float32)
-        self.light_ms: Singles = np.zeros(crawlers, dtype=np.float32)  # by light alone
+        self.least_ms: Floats = np.zeros(crawlers)
+        self.light_ms: Floats = np.zeros(crawlers)  # by light alone
 
     def tighten(self, round_trip_ms: float, mutual_ms: Floats, light_ms: Floats) -> None:
         """One crawler's answer; `mutual_ms` and `light_ms` are that crawler's rows."""

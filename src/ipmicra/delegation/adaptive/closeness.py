@@ -16,12 +16,17 @@ from math import log2
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ipmicra.delegation.adaptive.arrays import Shorts, Singles, Whole
-from ipmicra.delegation.adaptive.examples import Examples, identities_of
-from ipmicra.delegation.adaptive.facts import SHARED_BITS_MIN, UNKNOWN, Facts, neighbourhoods
-from ipmicra.delegation.adaptive.sampling import Near, weighable
+from ipmicra.delegation.adaptive.arrays import Singles
+from ipmicra.delegation.adaptive.examples import Examples
+from ipmicra.delegation.adaptive.facts import (
+    SHARED_BITS_MIN,
+    UNKNOWN,
+    Facts,
+    identities_of,
+    neighbourhoods,
+)
+from ipmicra.delegation.adaptive.sampling import ADDRESS, ANYWHERE, NEAR, SUBNET, Near, Sample, sampled
 from ipmicra.delegation.adaptive.settings import AdaptiveSettings
 
 # A subnet and a neighbouring address say the more the smaller the block that is shared, so each is four
@@ -31,8 +36,11 @@ TIES = (
     *("wide subnet", "subnet", "small subnet", "tiny subnet"),
     *("far address", "address", "close address", "next address"),
 )
-SUBNET, ADDRESS, STEPS, STEP_BITS = 5, 9, 4, 4.0
-LAST = SUBNET + 1  # the rows of shares: those before the subnet, the subnet, the address
+ADDRESSES, STEPS, STEP_BITS = (
+    9,
+    4,
+    4.0,
+)  # where they begin; up to the subnet, ties are numbered as reasons
 # What a tie is worth before anything was learnt. Only the order is meant: country is the best hint that
 # registries have, and a small block says more than a large one.
 FIRST_WORTH = (0.5, 1, 6, 1, 1, 0.5, 1, 2, 4, 0.5, 1, 2, 4)
@@ -40,21 +48,15 @@ FIRST_SITES = 12.0  # what that is worth against sites seen
 # Examples times crawlers that are weighed for a site; more: slower, hardly better.
 CELLS_MAX = 64_000
 EXAMPLES_MIN = 64
-NOBODY = -2  # shared with no example
-NO_ROWS: Whole = np.zeros(0, dtype=np.int64)
 
 
 class Prior(NamedTuple):
-    """The examples weighed, and why: `weights` are `factors` times `shares`."""
+    """The examples weighed, part by part of the sample, and why."""
 
-    rows: Whole  # in order
-    doors: int  # of the rows so many are next door to crawlers
-    fixed: int  # so many with the towns
+    sample: Sample
     weights: Singles
-    shares: Singles  # kind of tie by example: its mass where it has that tie
-    factors: list[float]  # by kind of tie; 0 where it does not apply
-    ties: list[int]  # which of TIES each kind is
-    parts: dict[int, float]  # what each tie that applies gave in all
+    ties: dict[int, int]  # the reasons that apply -> which of TIES each is
+    shares: dict[int, float]  # the reasons that apply -> what part of all weight it gave
 
 
 class Ties:
@@ -67,39 +69,23 @@ class Ties:
 
     def prior(self, facts: Facts, near: Near | None, examples: Examples) -> Prior:
         """`near`: the places around the site's country; None where nothing is known."""
-        same = examples.identities == _wanted(facts, self._settings)
-        beside = examples.beside(facts) if self._settings.prefix else NO_ROWS
-        rows = weighable(same, beside, near, self._count(examples))
-        doors, fixed = rows.searchsorted((examples.doors, examples.fixed)).tolist()
-        shares = _shares(facts, same, beside, examples, rows)
-        if near is not None:
-            near.shares.take(rows[:fixed], out=shares[1, :fixed], mode="clip")
-        weighed = np.add.reduce(shares, axis=1).tolist()
-        ties = [*range(SUBNET), SUBNET + _step(facts.subnet_bits), ADDRESS]
-        if weighed[LAST]:
-            ties[LAST] += _step(log2(max(shares[LAST].max(), 1.0)) + SHARED_BITS_MIN)
-        around = weighed[1] if near is None else max(weighed[1], near.total)
-        # Who is not weighed takes its part of the first two along.
-        factors = self._factors(ties, weighed, (examples.mass, around, *weighed[2:]))
-        weights: Singles = np.array(factors, dtype=np.float32) @ shares
-        parts = {tie: f * sum_ for tie, f, sum_ in zip(ties, factors, weighed, strict=True) if f}
-        return Prior(rows, doors, fixed, weights, shares, factors, ties, parts)
-
-    def _factors(
-        self, ties: Sequence[int], weighed: Sequence[float], totals: Sequence[float]
-    ) -> list[float]:
-        """Of each kind of tie, so that a tie's worth is spread over its total and all adds up to one."""
-        factors = [
-            self._worth(tie) / total if own else 0.0
-            for tie, own, total in zip(ties, weighed, totals, strict=True)
-        ]
-        scale = 1.0 / sum(factor * own for factor, own in zip(factors, weighed, strict=True))
-        return [factor * scale for factor in factors]
+        sample = sampled(_wanted(facts, self._settings), near, examples, self._room(examples))
+        strengths, closest = _strengths(sample, facts, near, examples)
+        weighed = _by_reason(sample, strengths)
+        ties = {reason: _tie(reason, facts, closest) for reason in weighed}
+        totals = {**weighed, ANYWHERE: examples.mass}  # who is not weighed takes its part of these along
+        if near is not None and NEAR in weighed:
+            totals[NEAR] = max(totals[NEAR], near.total)
+        factors = {reason: self._worth(tie) / totals[reason] for reason, tie in ties.items()}
+        whole = sum(factor * weighed[reason] for reason, factor in factors.items())
+        shares = {reason: factor * weighed[reason] / whole for reason, factor in factors.items()}
+        strengths *= _spread([factors[reason] / whole for reason in sample.reasons], sample)
+        return Prior(sample, strengths, ties, shares)
 
     def _worth(self, tie: int) -> float:
         return self.right[tie] / self.chances[tie]
 
-    def _count(self, examples: Examples) -> int:
+    def _room(self, examples: Examples) -> int:
         affordable = CELLS_MAX // max(1, examples.crawlers)
         return min(self._settings.examples_max, max(EXAMPLES_MIN, affordable))
 
@@ -109,43 +95,63 @@ class Ties:
         Expectation and maximisation for a mixture of which not all parts apply each time: a tie's
         chances are counted against the worth of all ties that applied with it.
         """
-        gained = (prior.shares @ (posterior / np.maximum(prior.weights, 1e-30))).tolist()
-        credits = {
-            tie: factor * gain
-            for tie, factor, gain in zip(prior.ties, prior.factors, gained, strict=True)
-            if factor
-        }
-        credited, worth = max(sum(credits.values()), 1e-30), sum(map(self._worth, credits))
-        for tie, credit in credits.items():
-            self.right[tie] += credit / credited
+        gained = _by_reason(prior.sample, posterior)
+        credited = max(sum(gained.values()), 1e-30)
+        worth = sum(map(self._worth, prior.ties.values()))
+        for reason, tie in prior.ties.items():
+            self.right[tie] += gained[reason] / credited
             self.chances[tie] += 1.0 / worth
 
 
-def _shares(
-    facts: Facts, same: NDArray[np.bool_], beside: Whole, examples: Examples, rows: Whole
-) -> Singles:
-    """Kind of tie by example: the example's mass where the two share it, else 0. Nobody is near yet."""
-    shares = np.zeros((LAST + 1, len(rows)), dtype=np.float32)
-    masses = examples.masses.take(rows, out=shares[0], mode="clip")
-    np.multiply(same.take(rows, axis=1), masses, out=shares[2:LAST])
-    if len(beside):
-        sizes = neighbourhoods(examples.keys.take(beside), examples.families.take(beside), facts)
-        sizes *= examples.masses.take(beside)
-        places = rows.searchsorted(beside)
-        weighed = rows.take(places, mode="clip") == beside
-        shares[LAST, places[weighed]] = sizes[weighed]
-    return shares
+def _strengths(
+    sample: Sample, facts: Facts, near: Near | None, examples: Examples
+) -> tuple[Singles, float]:
+    """Of each example within its reason: its mass, its part of what is near, or more for a smaller
+    shared block; and the closest address's."""
+    rows, closest = sample.rows, 1.0
+    strengths = examples.masses.take(rows)
+    for reason, begin, end in zip(sample.reasons, sample.begins, sample.ends, strict=True):
+        if reason == NEAR and near is not None:
+            strengths[begin:end] = near.shares.take(rows[begin:end])
+        elif reason == ADDRESS:
+            sizes = neighbourhoods(examples.keys.take(rows[begin:end]), facts)
+            strengths[begin:end] *= sizes
+            closest = max(closest, float(np.maximum.reduce(sizes)))
+    return strengths, closest
+
+
+def _by_reason(sample: Sample, amounts: Singles) -> dict[int, float]:
+    """Summed up over the examples that are there for the same reason."""
+    sums: dict[int, float] = {}
+    if sample.begins:
+        for reason, amount in zip(
+            sample.reasons, np.add.reduceat(amounts, sample.begins).tolist(), strict=True
+        ):
+            sums[reason] = sums.get(reason, 0.0) + amount
+    return sums
+
+
+def _spread(amounts: Sequence[float], sample: Sample) -> Singles:
+    """One amount a part -> one an example."""
+    lengths = [end - begin for begin, end in zip(sample.begins, sample.ends, strict=True)]
+    return np.array(amounts, dtype=np.float32).repeat(lengths)
+
+
+def _tie(reason: int, facts: Facts, closest: float) -> int:
+    """The subnet and the address by how much is shared."""
+    if reason == SUBNET:
+        return SUBNET + _step(facts.subnet_bits)
+    return reason if reason < SUBNET else ADDRESSES + _step(log2(closest) + SHARED_BITS_MIN)
 
 
 def _step(bits: float) -> int:
     return int(min(max((bits - SHARED_BITS_MIN) // STEP_BITS, 0), STEPS - 1))
 
 
-def _wanted(facts: Facts, settings: AdaptiveSettings) -> Shorts:
-    """The four identities to look for, those that may be gone by and are known, one a row."""
-    allowed = (settings.country, settings.network, settings.network, settings.network)
-    wanted = [
-        [number if may and number != UNKNOWN else NOBODY]
-        for number, may in zip(identities_of(facts), allowed, strict=True)
+def _wanted(facts: Facts, settings: AdaptiveSettings) -> list[int]:
+    """The identities to look for: those that may be gone by."""
+    network, prefix = settings.network, settings.prefix
+    allowed = (settings.country, network, network, network, prefix)
+    return [
+        number if may else UNKNOWN for number, may in zip(identities_of(facts), allowed, strict=True)
     ]
-    return np.array(wanted, dtype=np.int32)

@@ -17,13 +17,13 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ipmicra.delegation.adaptive.arrays import Floats, Keys, Shorts, Singles, Whole
-from ipmicra.delegation.adaptive.facts import Facts, block_size
+from ipmicra.delegation.adaptive.arrays import Floats, Keys, Singles, Whole
+from ipmicra.delegation.adaptive.facts import Facts, identities_of
+from ipmicra.delegation.adaptive.groups import Groups
 
-Number = TypeVar("Number", np.float32, np.int32, np.int64, np.uint64)
+Number = TypeVar("Number", np.float32, np.int64, np.uint64)
 
 FIRST_SITES = 64
-ASN_MASK = 0x7FFFFFFF  # identities are kept in 31 bits; only reserved systems' numbers have more
 
 
 class Kind(IntEnum):
@@ -62,9 +62,11 @@ class Examples:
         self.doubts_ms: Singles = np.zeros((crawlers, rows), dtype=np.float32)
         self.masses: Singles = np.ones(rows, dtype=np.float32)
         self.nearest: Whole = np.zeros(rows, dtype=np.int64)
-        self.families: Shorts = np.zeros(rows, dtype=np.int32)
         self.keys: Keys = np.zeros(rows, dtype=np.uint64)
-        self._identities: Shorts = np.zeros((4, rows), dtype=np.int32)
+        self.numbers: Whole = np.arange(rows)  # of rows and of places in the ring
+        # Who shares what: rows of the fixed ones, places in the ring of sites.
+        self.by_door, self.by_town, self.by_site = Groups(), Groups(), Groups()
+        self._identities: list[tuple[int, ...]] = []  # of sites, by their places
 
     @property
     def count(self) -> int:
@@ -79,16 +81,6 @@ class Examples:
     def crawlers(self) -> int:
         return len(self.values_ms)
 
-    @property
-    def identities(self) -> Shorts:
-        """Country, system, organisation and subnet: four rows, one column an example in use."""
-        return self._identities[:, : self.count]
-
-    def beside(self, facts: Facts) -> Whole:
-        """Rows whose addresses share a block with the site's that is small enough to count."""
-        apart = self.keys[: self.count] ^ np.uint64(facts.key)
-        return (apart < np.uint64(block_size(facts.family))).nonzero()[0]
-
     # --- rows -----------------------------------------------------------------
 
     def set_fixed(self, fixed: Fixed) -> None:
@@ -99,8 +91,10 @@ class Examples:
         self.writes += 1
         self.doubts_ms[:, : self.fixed] = fixed.doubts_ms.T
         self.masses[: self.fixed], self._fixed_mass = fixed.masses, sum(fixed.masses)
+        self.by_door, self.by_town = Groups(), Groups()
         for row, facts in enumerate(fixed.facts):
-            self._write_facts(row, facts)
+            self.keys[row] = facts.key
+            (self.by_door if row < self.doors else self.by_town).add(row, identities_of(facts))
         self._find_nearest()
 
     def add(self, facts: Facts, values_ms: Singles | Floats, doubts_ms: Singles | Floats) -> int:
@@ -110,7 +104,7 @@ class Examples:
             self._move(self.fixed, min(2 * place, self.sites_max))
         self._next = (place + 1) % self.sites_max
         self.sites = max(self.sites, place + 1)
-        self._write_facts(self.fixed + place, facts)
+        self._enter(place, facts)
         self.write(place, values_ms, doubts_ms)
         return place
 
@@ -132,9 +126,16 @@ class Examples:
         """How many sites were written after this one, counting round the ring."""
         return (self._next - 1 - place) % self.sites_max
 
-    def _write_facts(self, row: int, facts: Facts) -> None:
-        self._identities[:, row] = identities_of(facts)
-        self.families[row], self.keys[row] = facts.family, facts.key
+    def _enter(self, place: int, facts: Facts) -> None:
+        """Under what it shares with others, in the stead of who had the place before."""
+        identities = identities_of(facts)
+        if place < len(self._identities):
+            self.by_site.drop_oldest(self._identities[place])
+            self._identities[place] = identities
+        else:
+            self._identities.append(identities)
+        self.by_site.add(place, identities)
+        self.keys[self.fixed + place] = facts.key
 
     def _move(self, fixed: int, sites: int) -> None:
         """Room for so many rows; those in use keep what they have."""
@@ -149,8 +150,7 @@ class Examples:
 
         self.values_ms, self.doubts_ms = moved(self.values_ms), moved(self.doubts_ms)
         self.masses, self.nearest = moved(self.masses), moved(self.nearest)
-        self.families, self.keys = moved(self.families), moved(self.keys)
-        self._identities = moved(self._identities)
+        self.keys, self.numbers = moved(self.keys), np.arange(rows)
         self.fixed = fixed
 
     # --- columns --------------------------------------------------------------
@@ -177,7 +177,3 @@ class Examples:
     def _find_nearest(self) -> None:
         if self.crawlers:
             self.nearest[: self.count] = self.values_ms[:, : self.count].argmin(axis=0)
-
-
-def identities_of(facts: Facts) -> tuple[int, int, int, int]:
-    return facts.country, facts.system & ASN_MASK if facts.system > 0 else facts.system, *facts[2:4]

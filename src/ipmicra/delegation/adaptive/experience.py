@@ -175,7 +175,7 @@ class Experience:
 
     def _spread_around(self, country: int) -> Near | None:
         doors, fixed = self.examples.doors, self.examples.fixed
-        own = (self.examples.identities[0, doors:fixed] == country).nonzero()[0]
+        own = self.examples.by_town.sharing(0, country) - doors
         if country == UNKNOWN or not len(own):
             return None
         distance = distances_km(POINTS, POINTS[own]).min(axis=1)

@@ -24,8 +24,8 @@ def ties_step(prior: Prior) -> Step:
     """What the site has in common with the examples, by what each tie weighed."""
 
     def found() -> str:
-        parts = sorted(prior.parts.items(), key=lambda part: -part[1])
-        return ", ".join(f"{TIES[tie]} {share:.0%}" for tie, share in parts)
+        parts = sorted(prior.shares.items(), key=lambda part: -part[1])
+        return ", ".join(f"{TIES[prior.ties[reason]]} {share:.0%}" for reason, share in parts)
 
     return Step("what it was judged by", found)
 

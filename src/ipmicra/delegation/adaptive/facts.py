@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ipmicra.addresses import AddressRange, IPAddress
-from ipmicra.delegation.adaptive.arrays import Keys, Shorts, Singles
+from ipmicra.delegation.adaptive.arrays import Keys, Singles
 from ipmicra.delegation.subnets import UNKNOWN_ORGANISATION, Subnets, known_subnet
 from ipmicra.hierarchy import Subnet
 
@@ -68,20 +68,25 @@ def _prefix_bits(subnet: AddressRange) -> float:
     return 32.0 - free if subnet.family == 4 else (128 - free) / 2
 
 
-def block_size(family: int) -> float:
-    """Of the widest block that counts, in steps of the key. IPv6 is handed out in blocks of twice as
+def block_bits(family: int) -> int:
+    """Of a key, that the widest block that counts leaves free. IPv6 is handed out in blocks of twice as
     many bits (/48 where IPv4 has /24)."""
-    return float(2.0 ** (64 - SHARED_BITS_MIN * (1 if family == 4 else 2)))
+    return 64 - int(SHARED_BITS_MIN) * (1 if family == 4 else 2)
 
 
-def neighbourhoods(keys: Keys, families: Shorts, facts: Facts) -> Singles:
+def identities_of(facts: Facts) -> tuple[int, ...]:
+    """Country, system, organisation, subnet, and the widest block that counts; UNKNOWN is nobody's."""
+    block = facts.key >> block_bits(facts.family)
+    return (*facts[:4], block * 10 + facts.family if facts.family else UNKNOWN)
+
+
+def neighbourhoods(keys: Keys, facts: Facts) -> Singles:
     """How much smaller than the widest that counts is the block that each key shares with the site's.
 
-    1 for a block of SHARED_BITS_MIN bits, twice as much for each further bit, 0 for wider blocks. Bits
-    of IPv6 count half.
+    The keys are of that block. 1 for a block of SHARED_BITS_MIN bits, twice as much for each further
+    bit; bits of IPv6 count half.
     """
     apart = np.bitwise_xor(keys, np.uint64(facts.key)).astype(np.float32)
-    widest = block_size(facts.family)
-    beside = (apart < widest) & (families == facts.family)
-    sizes = widest / (apart + (2.0**32 if facts.family == 4 else 1.0))
-    return np.where(beside, sizes if facts.family == 4 else np.sqrt(sizes), np.float32(0.0))
+    apart += 2.0**32 if facts.family == 4 else 1.0
+    sizes: Singles = np.divide(2.0 ** block_bits(facts.family), apart, out=apart)
+    return sizes if facts.family == 4 else np.sqrt(sizes)

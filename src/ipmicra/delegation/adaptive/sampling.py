@@ -4,24 +4,27 @@ Who shares something with the site is weighed: its country, system, organisation
 address, the towns around. Of the rest, which could stand anywhere, an even sample is enough to be
 surprised by. Where a group is too large for its share of the room, an even sample of it stands for it.
 
-Law: no more examples than there is room for; the same examples and site give the same sample.
+Law: no more examples than there is room for, and again as many where there is room for all; the same
+examples and site give the same sample. Who shares several things is weighed for each of them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ipmicra.delegation.adaptive.arrays import Singles, Whole
+from ipmicra.delegation.adaptive.examples import Examples
+from ipmicra.delegation.adaptive.facts import UNKNOWN
+from ipmicra.delegation.adaptive.groups import NOBODY
 
-# Of the room: for those of the country, the system, the organisation and the subnet; for neighbouring
-# addresses; for the towns around; and for anybody.
-ROOMS = (0.25, 0.125, 0.125, 0.125)
-ROOM_BESIDE = 0.125
-ROOM_AROUND = 0.125
-ROOM_ANYWHERE = 0.125
+# What brings an example into the sample. The last five are identities, in the order of `identities_of`.
+ANYWHERE, NEAR, COUNTRY, SYSTEM, ORGANISATION, SUBNET, ADDRESS = range(7)
+# Of the room, for each of these.
+ROOMS = (0.125, 0.125, 0.25, 0.125, 0.125, 0.125, 0.125)
+FIXED_PART = 8  # of each, one part in so many for crawlers and one for towns, which are few
 
 
 class Near(NamedTuple):
@@ -32,22 +35,61 @@ class Near(NamedTuple):
     nearest_first: Whole
 
 
-def weighable(same: NDArray[np.bool_], beside: Whole, near: Near | None, room: int) -> Whole:
-    """The rows to be weighed, in order. `same` tells by identity and row who shares it with the site,
-    `beside` the rows of neighbouring addresses."""
-    count = same.shape[1]
-    if count <= room:
-        return np.arange(count)
-    chosen = np.zeros(count, dtype=np.bool_)
-    chosen[:: -(-count // int(ROOM_ANYWHERE * room))] = True
+class Sample(NamedTuple):
+    """Rows in parts: those next door to crawlers, then towns, then sites; in each of these by reason."""
+
+    rows: Whole
+    doors: int  # of the rows so many are next door to crawlers
+    fixed: int  # so many with the towns
+    reasons: list[int]  # of each part
+    begins: list[int]  # of each part
+    ends: list[int]  # of each part
+
+
+class _Picking:
+    """Parts in the order they are picked."""
+
+    def __init__(self) -> None:
+        self.parts: list[Whole] = []
+        self.reasons: list[int] = []
+        self.begins: list[int] = []
+        self.ends: list[int] = []
+        self.count = 0
+
+    def pick(self, reason: int, rows: Whole, most: int) -> None:
+        """All of them, or as many as there is room for, evenly."""
+        if len(rows):
+            part = rows if len(rows) <= most else rows[:: -(-len(rows) // most)]
+            self.parts.append(part)
+            self.reasons.append(reason)
+            self.begins.append(self.count)
+            self.count += len(part)
+            self.ends.append(self.count)
+
+
+def sampled(identities: Sequence[int], near: Near | None, examples: Examples, room: int) -> Sample:
+    """`identities` are those to look for, UNKNOWN for those not to look for."""
+    step = 1 if examples.count <= room else -(-examples.count // int(ROOMS[ANYWHERE] * room))
+    wanted = [
+        (reason, identity, int(ROOMS[reason] * room))
+        for reason, identity in enumerate(identities, COUNTRY)
+        if identity != UNKNOWN
+    ]
+    picking, everybody = _Picking(), examples.numbers
+    picking.pick(ANYWHERE, everybody[: examples.doors : step], room)
+    for reason, identity, most in wanted:
+        picking.pick(reason, examples.by_door.sharing(reason - COUNTRY, identity), most // FIXED_PART)
+    doors = picking.count
+    picking.pick(ANYWHERE, everybody[examples.doors : examples.fixed : step], room)
     if near is not None:
-        chosen[near.nearest_first[: int(ROOM_AROUND * room)]] = True
-    for alike, share in zip(same, ROOMS, strict=True):
-        chosen[_some(alike.nonzero()[0], int(share * room))] = True
-    chosen[_some(beside, int(ROOM_BESIDE * room))] = True
-    return chosen.nonzero()[0]
-
-
-def _some(rows: Whole, most: int) -> Whole:
-    """All of them, or as many as there is room for, evenly."""
-    return rows if len(rows) <= most else rows[:: -(-len(rows) // most)]
+        picking.pick(NEAR, near.nearest_first[: int(ROOMS[NEAR] * room)], room)
+    for reason, identity, most in wanted[:1]:  # of towns the country is known, nothing else
+        picking.pick(reason, examples.by_town.sharing(reason - COUNTRY, identity), most // FIXED_PART)
+    fixed = picking.count
+    picking.pick(ANYWHERE, everybody[: examples.sites : step], room)
+    for reason, identity, most in wanted:
+        left = most - 2 * (most // FIXED_PART)
+        picking.pick(reason, examples.by_site.sharing(reason - COUNTRY, identity), left)
+    rows = np.concatenate(picking.parts) if picking.parts else NOBODY
+    rows[fixed:] += examples.fixed
+    return Sample(rows, doors, fixed, picking.reasons, picking.begins, picking.ends)

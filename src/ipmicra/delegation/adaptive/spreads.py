@@ -77,29 +77,27 @@ class Spreads:
         self.twins = FIRST_TWINS * FIRST_SITES  # so many past sites were twins, of those that count
         self.twins_seen = FIRST_SITES
 
-    def share(self, kind: int) -> float:
-        """What part of an example's weight that kind gets."""
-        if kind not in (Kind.SITE, Kind.TWIN):
-            return 1.0
-        twins = self.twins / self.twins_seen
-        return twins if kind == Kind.TWIN else 1.0 - twins
+    @property
+    def twin_share(self) -> float:
+        """What part of a past site's weight it has as a twin."""
+        return self.twins / self.twins_seen
 
     def widths(self, counts: tuple[int, int, int, int]) -> Widths:
-        """Of so many examples of each kind, in the order of rows."""
+        """Of so many examples of each kind, in the order of rows. Twins share the access link."""
         factors = self.factors.tolist()
-        table = np.array([self._of_kind(kind, factors[kind]) for kind in ROWS], dtype=np.float32)
-        return Widths(table.T, counts)
-
-    def _of_kind(self, kind: int, factor: float) -> tuple[float, ...]:
-        """Twins share the access link."""
-        width = sqrt(factor)
-        variance = SHIFT_MS_MIN**2 if kind == Kind.TWIN else self.shift_variance
-        shift = sqrt(variance)
-        return (
-            *(width * FIRST_MS[kind], width * FIRST_SHARE[kind]),
-            *(variance, 1 / variance, SHIFTS_DOWN * shift, SHIFTS_UP * shift),
-            self.share(kind),
+        own = [sqrt(factors[kind]) for kind in ROWS]
+        variances = (*[self.shift_variance] * 3, SHIFT_MS_MIN**2)
+        shifts = [sqrt(variance) for variance in variances]
+        table = (
+            [width * FIRST_MS[kind] for width, kind in zip(own, ROWS, strict=True)],
+            [width * FIRST_SHARE[kind] for width, kind in zip(own, ROWS, strict=True)],
+            variances,
+            [1 / variance for variance in variances],
+            [SHIFTS_DOWN * shift for shift in shifts],
+            [SHIFTS_UP * shift for shift in shifts],
+            (1.0, 1.0, 1.0 - self.twin_share, self.twin_share),
         )
+        return Widths(np.array(table, dtype=np.float32), counts)
 
     def learn(
         self, scores: Singles, values_ms: Singles, variances: Singles, kinds: Whole, weights: Singles

@@ -29,11 +29,12 @@ class Weighing:
     """The examples that a prior picked, weighed by answers."""
 
     def __init__(self, prior: Prior, examples: Examples, spreads: Spreads) -> None:
-        count, doors, fixed = len(prior.rows), prior.doors, prior.fixed
+        rows, doors, fixed, *_ = prior.sample
+        count = len(rows)
         self.sites, self.twins = fixed, count  # where they begin
         self._towns = slice(doors, fixed)
         self.widths: Widths = spreads.widths((doors, fixed - doors, count - fixed, count - fixed))
-        self.rows: Whole = np.concatenate((prior.rows, prior.rows[fixed:]))
+        self.rows: Whole = np.concatenate((rows, rows[fixed:]))
         self.weights: Singles = np.concatenate((prior.weights, prior.weights[fixed:]))
         self.weights *= self.widths.weight
         self._examples = examples

@@ -22,7 +22,7 @@ from ipmicra.delegation.balancing.policies import (
 )
 
 # Between the first and the last, which ask nothing. More: a lower cost, more moves.
-ASKING_PASSES = 3
+ASKING_PASSES = 6
 
 
 def passes_of(policy: str) -> tuple[Policy, ...]:
