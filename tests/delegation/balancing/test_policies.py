@@ -14,7 +14,7 @@ from ipmicra.delegation.balancing.believing import Numbers
 from ipmicra.delegation.balancing.loads import Question
 from ipmicra.delegation.balancing.moves import best_move, least_variance_move, next_best_move
 from ipmicra.delegation.balancing.policies import Policy
-from ipmicra.delegation.balancing.settling import passes_of
+from ipmicra.delegation.balancing.settling import ASKING_PASSES, passes_of
 
 every_policy = pytest.mark.parametrize("name", POLICIES)
 
@@ -129,7 +129,7 @@ def test_in_passes_no_more_is_asked_and_the_first_fetches_lower_the_cost(seed: i
 
 
 def test_only_ours_balances_in_passes() -> None:
-    assert [len(passes_of(name)) for name in POLICIES] == [1, 1, 1, 1, 5]
+    assert [len(passes_of(name)) for name in POLICIES] == [1, 1, 1, 1, ASKING_PASSES + 2]
     assert passes_of("variance") == (POLICIES["variance"],)
 
 
