@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from ipmicra.coordinator import hosts, orders
-from ipmicra.coordinator.hosts import HostState
+from ipmicra.coordinator.hosts import HostState, Refused
 from tests.web.scene import Scene
 
 
@@ -74,3 +76,21 @@ def test_what_is_no_page_is_refused_and_shown_harmlessly(signed_in: Scene, urls:
     answer = signed_in.tell("/admin/pages", urls=urls)
     assert answer.status_code == 400
     assert "<script>" not in answer.text
+
+
+def test_a_join_token_that_ran_out_is_replaced_on_the_hosts_page(scene: Scene) -> None:
+    scene.sign_in()
+    first = scene.tell("/admin/hosts", name="lima").text
+    old = re.search(r"join \S+ ([0-9a-f]+)", first)
+    scene.now_s += 30 * 86_400
+    scene.strange().sign_in()
+    assert 'action="/admin/hosts/lima/token"' in scene.get("/hosts/lima").text
+    new = re.search(r"join \S+ ([0-9a-f]+)", scene.tell("/admin/hosts/lima/token").text)
+    assert old is not None
+    assert new is not None
+    with scene.database.begin() as connection:
+        with pytest.raises(Refused):
+            hosts.enrol(connection, old[1], b"k" * 32, "", scene.now_s)
+        assert hosts.enrol(connection, new[1], b"k" * 32, "", scene.now_s) == "lima"
+    assert scene.tell("/admin/hosts/lima/token").status_code == 400, "it has joined"
+    assert scene.strange().post("/admin/hosts/lima/token", {}).status_code == 303

@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from ipmicra.coordinator import operators
-from ipmicra.web.gate import SESSION_COOKIE
+from ipmicra.coordinator.operators import SESSION_COOKIE
 from ipmicra.web.throttle import TRIES_OF_ALL_MAX, TRIES_OF_ONE_MAX, WINDOW_SECONDS, Throttle
 from tests.web.scene import Scene
 

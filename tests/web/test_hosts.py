@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ipmicra.coordinator import events, hosts
+from ipmicra.coordinator import events, hosts, operators
 from ipmicra.web.hours import hours_of, week
 from tests.web.scene import Scene
 
@@ -91,3 +91,16 @@ def test_a_week_is_drawn_hour_by_hour() -> None:
     assert str(week(hours)).count('class="open"') == 7 * 24
     assert hours_of("always") is None
     assert hours_of("sometimes (UTC)") is None
+
+
+def test_where_a_host_calls_from_is_told_as_data_to_operators_only(scene: Scene) -> None:
+    scene.join("oslo")
+    with scene.database.begin() as connection:
+        hosts.register(connection, "lima", "token", scene.now_s, 60)
+        hosts.enrol(connection, "token", b"k" * 32, "192.0.2.77", scene.now_s)
+        events.note(connection, "host-enrolled", "lima", "from 192.0.2.77", scene.now_s)
+    assert "192.0.2.77" not in scene.get("/v1/status").text
+    scene.cookies.set(operators.SESSION_COOKIE, "made up")
+    assert "192.0.2.77" not in scene.get("/v1/status").text
+    scene.strange().sign_in()
+    assert scene.get("/v1/status").text.count("192.0.2.77") == 2

@@ -76,6 +76,16 @@ def register(
         raise OperatorFault(f"there is a host {name!r} already; choose another name, or revoke it first")
 
 
+def renew_token(connection: Connection, name: str, token: str, now_s: float, token_s: float) -> None:
+    """Another join token for a host that has not joined; the former one is void."""
+    waiting = (hosts.c.name == name) & (hosts.c.state == HostState.REGISTERED)
+    renewed = connection.execute(
+        update(hosts).where(waiting).values(token_digest=_digest(token), token_until_s=now_s + token_s)
+    )
+    if not renewed.rowcount:
+        raise OperatorFault(f"no host {name!r} waits to join; register it, or revoke it first")
+
+
 def enrol(connection: Connection, token: str, public_key: bytes, address: str, now_s: float) -> str:
     """Use up a join token: the key is the host's from now on. Returns the host's name."""
     name: str | None = connection.execute(

@@ -25,10 +25,22 @@ def register(connection: Connection, name: str, now_s: float, token_s: float, co
     """Announce a host. Returns its join token, of which only a digest is kept."""
     if not NAME.fullmatch(name):
         raise OperatorFault(f"{name!r}: a host's name has letters a-z, digits, '-' and '.', at most 63")
-    token = secrets.token_hex(_TOKEN_BYTES)  # no dash, which a command line takes for an option
+    token = _new_token()
     hosts.register(connection, name, token, now_s, token_s, contact)
     events.note(connection, "host-registered", name, "its join token waits to be used", now_s)
     return token
+
+
+def renew_token(connection: Connection, name: str, now_s: float, token_s: float) -> str:
+    """A new join token for a registered host whose token ran out or got lost; the old one is void."""
+    token = _new_token()
+    hosts.renew_token(connection, name, token, now_s, token_s)
+    events.note(connection, "host-registered", name, "it has a new join token", now_s)
+    return token
+
+
+def _new_token() -> str:
+    return secrets.token_hex(_TOKEN_BYTES)  # no dash, which a command line takes for an option
 
 
 def pause(connection: Connection, name: str, reason: str, now_s: float) -> int:

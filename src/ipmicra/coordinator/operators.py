@@ -19,6 +19,7 @@ from ipmicra.coordinator.state.schema import admin_session as sessions
 from ipmicra.coordinator.state.upserts import put
 from ipmicra.errors import OperatorFault
 
+SESSION_COOKIE = "ipmicra_session"  # in which a browser keeps its session
 LINK_SECONDS = 3_600.0
 SESSION_SECONDS_MAX = 12 * 3_600.0
 SESSION_SECONDS_UNUSED = 3_600.0

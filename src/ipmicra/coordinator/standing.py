@@ -18,7 +18,7 @@ class HostStanding(msgspec.Struct, frozen=True, kw_only=True):
     present: bool
     awake: bool
     resting: str  # why it is not awake, in the host's words
-    address: str
+    address: str  # where it calls from; "" for whom that does not concern
     heard_s: float | None
     sites: int
     epoch: int
@@ -53,6 +53,21 @@ def standing(connection: Connection, now_s: float) -> Standing:
         packages=packages.counts(connection),
         events=happened(connection),
     )
+
+
+def without_addresses(now: Standing) -> Standing:
+    """For strangers: where a volunteer's machine stands on the network is the operator's to know."""
+    replace = msgspec.structs.replace
+    return replace(
+        now,
+        hosts=[replace(host, address="") for host in now.hosts],
+        events=[replace(one, detail=public_detail(one)) for one in now.events],
+    )
+
+
+def public_detail(event: Happened) -> str:
+    """Where a host enrolled from is left out."""
+    return "" if event.kind == "host-enrolled" else event.detail
 
 
 def happened(connection: Connection) -> list[Happened]:

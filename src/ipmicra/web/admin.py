@@ -54,6 +54,19 @@ def admin_handlers(rooms: Rooms, gate: Gate) -> list[HTTPRouteHandler]:
         )
 
     @post(
+        "/admin/hosts/{name:str}/token",
+        include_in_schema=False,
+        status_code=200,
+        request_max_body_size=FORM_BYTES_MAX,
+    )
+    async def renew(request: HttpRequest, name: FromPath[str]) -> Response[str]:
+        visit = await gate.operator(request)
+        await gate.form(request, visit)
+        token = await rooms.aside(_renew, rooms, name)
+        address = f"{request.base_url}".rstrip("/")
+        return _registered_page(name, address, token, rooms.settings.token_hours)
+
+    @post(
         "/admin/hosts/{name:str}/{wanted:str}",
         include_in_schema=False,
         request_max_body_size=FORM_BYTES_MAX,
@@ -92,7 +105,7 @@ def admin_handlers(rooms: Rooms, gate: Gate) -> list[HTTPRouteHandler]:
             return admin_page(visit, notice(str(fault), "bad"), status=400)
         return admin_page(visit, notice("The passphrase is set; all other sessions have ended."))
 
-    return [admin, register, tell, submit, passphrase]
+    return [admin, register, renew, tell, submit, passphrase]
 
 
 def _register(rooms: Rooms, name: str, contact: str) -> str:
@@ -101,6 +114,12 @@ def _register(rooms: Rooms, name: str, contact: str) -> str:
         return operating.register(
             connection, name, rooms.clock(), token_s, contact[:CONTACT_CHARACTERS_MAX]
         )
+
+
+def _renew(rooms: Rooms, name: str) -> str:
+    with rooms.database.begin() as connection:
+        token_s = rooms.settings.token_hours * 3_600
+        return operating.renew_token(connection, name, rooms.clock(), token_s)
 
 
 def _tell(rooms: Rooms, name: str, wanted: Wish) -> None:

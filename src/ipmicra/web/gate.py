@@ -20,9 +20,9 @@ from litestar import Request
 from litestar.datastructures import Cookie, State
 
 from ipmicra.coordinator import operators
+from ipmicra.coordinator.operators import SESSION_COOKIE
 from ipmicra.coordinator.service.rooms import Rooms
 
-SESSION_COOKIE = "ipmicra_session"
 VISIT_COOKIE = "ipmicra_visit"
 FORM_BYTES_MAX = 256 << 10
 

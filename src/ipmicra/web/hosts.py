@@ -153,7 +153,7 @@ def state_tag(host: HostStanding) -> h.Element:
 
 def _in_words(host: HostStanding, now_s: float) -> str:
     if host.state == HostState.REGISTERED:
-        return "Registered; its join token waits to be used."
+        return "Registered; its join token waits to be used. One that ran out can be replaced."
     if host.state != HostState.ENROLLED:
         return f"This host is {host.state}; nothing from it is heard any more."
     if not host.present:
@@ -215,7 +215,7 @@ def _actions(host: HostStanding, visit: Visit) -> h.Node:
         h.div(".row")[
             [_button(host.name, wanted, visit, "plain") for wanted in ("pause", "resume")]
             if enrolled
-            else None,
+            else _button(host.name, "token", visit, "plain", "New join token"),
             _sure(host.name, "retire", "It hands its sites over, sends what it has, and ends.", visit)
             if enrolled
             else None,
@@ -224,9 +224,9 @@ def _actions(host: HostStanding, visit: Visit) -> h.Node:
     ]
 
 
-def _button(name: str, wanted: str, visit: Visit, look: str) -> h.Element:
+def _button(name: str, wanted: str, visit: Visit, look: str, label: str = "") -> h.Element:
     return h.form(method="post", action=f"/admin/hosts/{name}/{wanted}")[
-        visit.hidden(), h.button(class_=look)[wanted.capitalize()]
+        visit.hidden(), h.button(class_=look)[label or wanted.capitalize()]
     ]
 
 

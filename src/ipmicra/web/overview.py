@@ -9,7 +9,7 @@ import msgspec
 from litestar import Response
 
 from ipmicra.coordinator.figures import Figures
-from ipmicra.coordinator.standing import Happened
+from ipmicra.coordinator.standing import Happened, public_detail
 from ipmicra.web import words
 from ipmicra.web.navigation import page
 from ipmicra.web.parts import Column, Figure, behind, figures, panel, table
@@ -112,7 +112,12 @@ def _curve(title: str, key: str, place: int, history: Sequence[Point]) -> h.Elem
 
 def _events(events: Sequence[Happened], now_s: float) -> h.Element:
     rows = [
-        (words.ago(event.at_s, now_s), event.kind.replace("-", " "), _subject(event), _detail(event))
+        (
+            words.ago(event.at_s, now_s),
+            event.kind.replace("-", " "),
+            _subject(event),
+            public_detail(event),
+        )
         for event in events[:EVENTS_SHOWN]
     ]
     heads = ("when", "what", "whom", "detail")
@@ -122,8 +127,3 @@ def _events(events: Sequence[Happened], now_s: float) -> h.Element:
 def _subject(event: Happened) -> h.Node:
     is_host = event.kind.startswith(("host-", "crawler-", "lease-"))
     return h.a(href=f"/hosts/{event.subject}")[event.subject] if is_host else event.subject
-
-
-def _detail(event: Happened) -> str:
-    """The address that a host enrolled from is nobody's business here."""
-    return "" if event.kind == "host-enrolled" else event.detail

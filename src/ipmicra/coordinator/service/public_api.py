@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
+from typing import Annotated, Any
 
-from litestar import MediaType, Response, get
+from litestar import MediaType, Request, Response, get
+from litestar.datastructures import State
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import QueryParameter
 
-from ipmicra.coordinator import explaining, sites
+from ipmicra.coordinator import explaining, operators, sites
 from ipmicra.coordinator.explaining import Explanation, Nearest
 from ipmicra.coordinator.service.metrics import MEDIA_TYPE, metrics_text
 from ipmicra.coordinator.service.rooms import Rooms
 from ipmicra.coordinator.sites import SiteState
-from ipmicra.coordinator.standing import Standing, standing
+from ipmicra.coordinator.standing import Standing, standing, without_addresses
 
 ASKED_MAX = 1_000  # sites that strangers have asked about and that are still being looked into
 LOOK_SECONDS = 0.2  # between two looks whether an answer has come
@@ -48,8 +49,10 @@ def public_handlers(rooms: Rooms) -> list[HTTPRouteHandler]:
         return await rooms.aside(_explain, rooms, explaining.site_in(url))
 
     @get("/v1/status", tags=["operation"], summary="Hosts, sites, orders and packages, counted")
-    async def status() -> Standing:
-        return await rooms.aside(_standing, rooms)
+    async def status(request: Request[Any, Any, State]) -> Standing:
+        """The addresses of hosts are told to an operator who has signed in."""
+        session = request.cookies.get(operators.SESSION_COOKIE, "")
+        return await rooms.aside(_told, rooms, session)
 
     @get("/metrics", tags=["operation"], media_type=MediaType.TEXT, summary="For Prometheus")
     async def metrics() -> Response[str]:
@@ -98,6 +101,15 @@ def _explain(rooms: Rooms, site: str) -> Explanation:
 def _standing(rooms: Rooms) -> Standing:
     with rooms.database.read() as connection:
         return standing(connection, rooms.clock())
+
+
+def _told(rooms: Rooms, session: str) -> Standing:
+    now = _standing(rooms)
+    if session:
+        with rooms.database.begin() as connection:
+            if operators.session_lives(connection, session, rooms.clock()):
+                return now
+    return without_addresses(now)
 
 
 def _look(rooms: Rooms) -> None:
