@@ -10,7 +10,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ipmicra.carrier.layout import Columns, columns_of
+from ipmicra.carrier.layout import Columns, encoded_columns
 from ipmicra.carrier.package import MAGIC, Header, PackageRefused, UnpackCaps, pack, unpack
 from ipmicra.carrier.record import Measurement, PageGone, PageMoved, PageSeen, Record, VisitFailed
 from ipmicra.crawler.extraction import extract
@@ -85,6 +85,14 @@ def test_pages_of_a_site_cost_less_together_than_apart() -> None:
     ]
     apart = sum(len(pack([page], "c", 1)) for page in pages)
     assert len(pack(pages, "c", 1)) < apart / 5
+
+
+def columns_of(records: list[Record]) -> Columns:
+    """As they are encoded, and as long as they are said to be."""
+    encoded = encoded_columns(records)
+    body = b"".join(encoded.pieces)
+    assert len(body) == encoded.length
+    return msgspec.msgpack.decode(body, type=Columns)
 
 
 def rewritten(**changes: object) -> bytes:

@@ -12,16 +12,21 @@ kept once. A heading or a link's text that is a line of its page's text is the w
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping, Sequence
-from typing import cast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple
 
 import msgspec
 
 from ipmicra.carrier.record import PageSeen, Record
 from ipmicra.crawler.extraction.page import Link, Page
 
-_STR_32 = struct.Struct(">BI")  # MessagePack's head of a long string
+_ARRAY_16 = struct.Struct(">BH")  # MessagePack's head of an array
+_STR_32 = struct.Struct(">BI")  # and of a long string
+_PIECE_BYTES = 1 << 20
 _SHARED_MAX = 255  # characters that an address shares with the one before it: a byte
+
+_encode = msgspec.msgpack.Encoder().encode
 
 
 class Columns(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -60,9 +65,28 @@ class Columns(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_field
     flags: list[int]  # noindex 1, nofollow 2, nosnippet 4, truncated 8
 
 
-def columns_of(records: Sequence[Record]) -> Columns:
+class Encoded(NamedTuple):
+    """Columns as MessagePack, in pieces: the whole would be most of a crawler's memory."""
+
+    length: int
+    pieces: Iterable[bytes]
+
+
+def encoded_columns(records: Sequence[Record]) -> Encoded:
     """Pages are sorted by site and address."""
     seen = sorted((record for record in records if isinstance(record, PageSeen)), key=_by_site)
+    columns = _columns_but_texts(
+        seen, [record for record in records if not isinstance(record, PageSeen)]
+    )
+    texts = [record.page.text.replace("\0", "\ufffd") for record in seen]
+    texts_bytes = sum(map(_encoded_length, texts)) + max(len(texts) - 1, 0)
+    others, _, *rest = (_encode(getattr(columns, name)) for name in Columns.__struct_fields__)
+    head = _ARRAY_16.pack(0xDC, len(rest) + 2) + others + _STR_32.pack(0xDB, texts_bytes)
+    tail = b"".join(rest)
+    return Encoded(len(head) + texts_bytes + len(tail), chain([head], _joined_in_pieces(texts), [tail]))
+
+
+def _columns_but_texts(seen: Sequence[PageSeen], others: list[Record]) -> Columns:
     pages = [record.page for record in seen]
     at = _distinct(address for page in pages for address in _addresses(page))
     link_at = {link: position for position, link in enumerate(dict.fromkeys(_links(pages)))}
@@ -81,8 +105,8 @@ def columns_of(records: Sequence[Record]) -> Columns:
         known += len(new)
     shared, rest = _front_coded(list(at))
     return Columns(
-        others=[record for record in records if not isinstance(record, PageSeen)],
-        texts=_joined_as_encoded([page.text for page in pages]),
+        others=others,
+        texts="",
         titles=_joined([page.title for page in pages]),
         descriptions=_joined([page.description for page in pages]),
         headings=_joined(headings.explicit),
@@ -150,14 +174,20 @@ def _joined(texts: Sequence[str]) -> str:
     return joined
 
 
-def _joined_as_encoded(texts: Sequence[str]) -> str:
-    """As `_joined`, but already as MessagePack has it, which the encoder takes over as it is.
+def _encoded_length(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
 
-    As one `str` all texts of a package would take two or four bytes a character as soon as one page has a
-    letter that needs them: most of a crawler's memory.
-    """
-    joined = b"\0".join([text.replace("\0", "\ufffd").encode() for text in texts])
-    return cast(str, msgspec.Raw(_STR_32.pack(0xDB, len(joined)) + joined))
+
+def _joined_in_pieces(texts: Sequence[str]) -> Iterator[bytes]:
+    """All texts, joined by NUL, about a megabyte at a time."""
+    piece, size = list[bytes](), 0
+    for at, text in enumerate(texts):
+        piece.append((f"\0{text}" if at else text).encode())
+        size += len(piece[-1])
+        if size >= _PIECE_BYTES:
+            yield b"".join(piece)
+            piece, size = [], 0
+    yield b"".join(piece)
 
 
 def _differences(values: Sequence[int]) -> list[int]:

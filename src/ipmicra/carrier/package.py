@@ -16,7 +16,7 @@ from typing import NamedTuple
 import msgspec
 import zstandard
 
-from ipmicra.carrier.layout import Columns, columns_of
+from ipmicra.carrier.layout import Columns, Encoded, encoded_columns
 from ipmicra.carrier.reading import records_of
 from ipmicra.carrier.record import PageSeen, Record
 from ipmicra.errors import HostFault
@@ -25,19 +25,20 @@ MAGIC = b"ipmicra\x02"  # the last byte is the version of the format
 _READ = frozenset({1, 2})  # version 1 had no changes, only whole pages
 _HEADER_LENGTH = struct.Struct("<I")
 _HEADER_BYTES_MAX = 4096
-LEVEL_FOR_ALIKE = 7
+LEVEL_FOR_ALIKE = 6
 LEVEL_FOR_VARIED = 9
 _PAGES_OF_A_SITE_ALIKE = (
     10  # on average, from which on a package repeats itself so much that a lower level will do
 )
-_WINDOW_LOG = 24  # 16 MiB: a whole package of the usual size, so that its first page helps its last
+_WINDOW_LOG = (
+    24  # 16 MiB: most of a package, so that its first page helps its last; the compressor keeps it
+)
 _WINDOW_LOG_MAX = 27
 _HASH_LOG, _CHAIN_LOG = (
     22,
     21,
 )  # 24 MiB of tables: with them level 9 does what level 10 does in half the time
-
-_LEVEL_OF_TABLES = 3  # below it, larger tables cost more time than they save bytes
+_LEVEL_OF_TABLES = 8  # below it, larger tables cost more time and memory than they save bytes
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_columns = msgspec.msgpack.Decoder(Columns).decode
@@ -102,12 +103,11 @@ def packages_in(folder: Path) -> list[PackageFile]:
 
 def pack(records: Sequence[Record], crawler: str, sequence: int, level: int = 0) -> bytes:
     """The bytes of a package; the same records give the same bytes. Level 0 is that of `level_for`."""
-    body = _encode(columns_of(records))
-    header = Header(crawler=crawler, sequence=sequence, records=len(records), inflated_bytes=len(body))
+    body = encoded_columns(records)
+    header = Header(crawler=crawler, sequence=sequence, records=len(records), inflated_bytes=body.length)
     head = _encode(header)
-    return b"".join(
-        (MAGIC, _HEADER_LENGTH.pack(len(head)), head, _compressed(body, level or level_for(records)))
-    )
+    compressed = _compressed(body, level or level_for(records))
+    return b"".join((MAGIC, _HEADER_LENGTH.pack(len(head)), head, *compressed))
 
 
 def level_for(records: Sequence[Record]) -> int:
@@ -121,17 +121,18 @@ def level_for(records: Sequence[Record]) -> int:
     return LEVEL_FOR_ALIKE if sites and alike else LEVEL_FOR_VARIED
 
 
-def _compressed(body: bytes, level: int) -> bytes:
-    usual = zstandard.ZstdCompressionParameters.from_level(level, source_size=len(body))
+def _compressed(body: Encoded, level: int) -> list[bytes]:
+    usual = zstandard.ZstdCompressionParameters.from_level(level, source_size=body.length)
     parameters = zstandard.ZstdCompressionParameters.from_level(
         level,
-        source_size=len(body),
+        source_size=body.length,
         window_log=_WINDOW_LOG,
         hash_log=_HASH_LOG if level >= _LEVEL_OF_TABLES else usual.hash_log,
         chain_log=_CHAIN_LOG if level >= _LEVEL_OF_TABLES else usual.chain_log,
         write_checksum=True,
     )
-    return zstandard.ZstdCompressor(compression_params=parameters).compress(body)
+    compressor = zstandard.ZstdCompressor(compression_params=parameters).compressobj(size=body.length)
+    return [*[compressor.compress(piece) for piece in body.pieces], compressor.flush()]
 
 
 def unpack(data: bytes, caps: UnpackCaps = UnpackCaps()) -> Package:  # noqa: B008 - frozen
