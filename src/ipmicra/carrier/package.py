@@ -26,7 +26,7 @@ _READ = frozenset({1, 2})  # version 1 had no changes, only whole pages
 _HEADER_LENGTH = struct.Struct("<I")
 _HEADER_BYTES_MAX = 4096
 LEVEL_FOR_ALIKE = 6
-LEVEL_FOR_VARIED = 9
+LEVEL_FOR_VARIED = 11
 _PAGES_OF_A_SITE_ALIKE = (
     10  # on average, from which on a package repeats itself so much that a lower level will do
 )
@@ -37,7 +37,7 @@ _WINDOW_LOG_MAX = 27
 _HASH_LOG, _CHAIN_LOG = (
     22,
     21,
-)  # 24 MiB of tables: with them level 9 does what level 10 does in half the time
+)  # 24 MiB of tables: with them a level does what the next one does, in less time
 _LEVEL_OF_TABLES = 8  # below it, larger tables cost more time and memory than they save bytes
 
 _encode = msgspec.msgpack.Encoder().encode
