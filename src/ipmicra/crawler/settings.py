@@ -62,7 +62,7 @@ class CrawlerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     ] = 2_000
     package_bytes_max: Annotated[
         int, described("Bytes of records in one package, before compression; they wait in memory.")
-    ] = 20 << 20
+    ] = 14 << 20
     package_seconds_max: Annotated[
         float, described("A package is sealed after this time at the latest.")
     ] = 60.0

@@ -82,14 +82,19 @@ def test_links_are_absolute_without_fragment_and_once(markup: str, links: list[L
     assert html(markup).links == links
 
 
-@given(st.text("aZ09._~-/", min_size=1, max_size=20))
-def test_plain_names_are_joined_as_all_others_are(href: str) -> None:
-    base = "https://site.example/folder/"
+@given(
+    st.sampled_from(["", "folder/", "a//b/", "one/two/three/"]),
+    st.lists(st.sampled_from(["../", "./", "..", "//"]), max_size=4).map("".join),
+    st.text("aZ09._~-/", min_size=1, max_size=20),
+)
+def test_plain_names_are_joined_as_all_others_are(folder: str, steps: str, name: str) -> None:
+    base = f"https://site.example/{folder}"
     try:
-        expected = [(can_ada.parse(base) + href).href]
+        expected = [(can_ada.parse(base) + (steps + name)).href]
     except ValueError:
         expected = []
-    assert [link.url for link in html(f'<a href="{href}">x</a>').links] == expected
+    found = extract(f'<a href="{steps}{name}">x</a>'.encode(), "text/html", base)
+    assert [link.url for link in found.links] == expected
 
 
 def test_a_base_element_moves_relative_links() -> None:

@@ -23,8 +23,9 @@ TEXT_CHARACTERS_MAX = 512
 PLAIN_CHARACTERS_MAX = 512
 LINKS_REMEMBERED_MAX = 2_048  # for sharing: some half a megabyte
 
-# Names and folders in letters, digits and what no rule of URLs changes: joining is writing them side by side.
-_PLAIN = re.compile(r"[A-Za-z0-9_~-][A-Za-z0-9_.~-]*(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)*/?")
+# Names and folders in letters, digits and what no rule of URLs changes: joining is writing them side by side,
+# behind the folder that the steps before them lead to.
+_PLAIN = re.compile(r"((?:\.\.?/)*)[A-Za-z0-9_~-][A-Za-z0-9_.~-]*(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)*/?")
 
 
 def links_of(document: Document, address: str) -> tuple[list[Link], bool]:
@@ -53,8 +54,11 @@ def _folder(address: str) -> str:
 @lru_cache(LINKS_REMEMBERED_MAX)
 def _link(address: str, href: str, text: str, rel: str) -> Link:
     """The link as found at `address`; one without a url where it leads nowhere."""
-    if len(href) <= PLAIN_CHARACTERS_MAX and _PLAIN.fullmatch(href) and _is_plain_folder(address):
-        return Link(address + href, text, rel)
+    plain = _PLAIN.fullmatch(href) if len(href) <= PLAIN_CHARACTERS_MAX else None
+    if plain is not None and _is_plain_folder(address):
+        steps = plain[1]
+        folder = _above(address, steps.count("..")) if steps else address
+        return Link(folder + href[len(steps) :], text, rel)
     return Link(joined(address, href), text, rel)
 
 
@@ -64,6 +68,15 @@ def _is_plain_folder(address: str) -> bool:
     return (
         address.startswith(("http://", "https://")) and address.endswith("/") and len(address) <= 1_024
     )
+
+
+@lru_cache(256)
+def _above(folder: str, levels: int) -> str:
+    """So many levels up; there is nothing above a site's root."""
+    root = folder.index("/", 8) + 1
+    for _ in range(levels):
+        folder = folder[: max(root, folder.rindex("/", 0, -1) + 1)]
+    return folder
 
 
 def _written(anchors: list[Element]) -> dict[str, tuple[str, str]]:
