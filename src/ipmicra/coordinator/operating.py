@@ -1,23 +1,28 @@
-"""What the operator decides about a host -> rows and orders: register, pause, resume, retire, revoke.
+"""What the operator decides about a host and its crawler -> rows and orders, one function a decision.
 
-One function a decision, for commands and pages alike. Law: every decision is an event that can be read
-later. A pause or a retirement is an order, carried out by the host; a revocation needs nobody's consent.
+For commands and pages alike. Law: what may be wanted when is in `crawler_life`; every decision is an event
+that can be read later. A pause, an upgrade or a retirement is an order, carried out by the host; a move is
+carried out by whoever leads; a revocation needs nobody's consent.
 """
 
 from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Sequence
 
 from sqlalchemy import Connection
 
-from ipmicra.coordinator import events, hosts, orders
+from ipmicra.coordinator import events, hosts, moves, orders
+from ipmicra.coordinator.crawler_life import CrawlerState, Wish, is_fulfilled, may_be_told
+from ipmicra.coordinator.crawlers import CrawlerStanding, crawler_named
 from ipmicra.coordinator.hosts import HostState
-from ipmicra.dock.protocol import OrderBody, Pause, Resume, Retire
+from ipmicra.dock.protocol import OrderBody, Pause, Resume, Retire, Upgrade
 from ipmicra.errors import OperatorFault
 
 NAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,62}")
 _TOKEN_BYTES = 24
+_CAN_TAKE = (CrawlerState.WORKING, CrawlerState.RESTING, CrawlerState.UPGRADING)
 _BY_OPERATOR = "operator"  # the key of such orders: one of a kind is open at a time
 
 
@@ -45,17 +50,49 @@ def _new_token() -> str:
 
 def pause(connection: Connection, name: str, reason: str, now_s: float) -> int:
     """The host keeps its sites and does nothing until it is resumed. Returns the order's number."""
-    return _order(connection, name, Pause(reason=reason), Resume, now_s)
+    _check(connection, name, Wish.PAUSE, now_s)
+    orders.cancel_kind(connection, name, Resume, _BY_OPERATOR, now_s)
+    return _order(connection, name, Pause(reason=reason), reason, now_s)
 
 
 def resume(connection: Connection, name: str, now_s: float) -> int:
-    """End the coordinator's pause; the owner's own stands."""
-    return _order(connection, name, Resume(), Pause, now_s)
+    """End the coordinator's pause, or a move: its host works again. The owner's own pause stands."""
+    _check(connection, name, Wish.RESUME, now_s)
+    moves.end(connection, name)
+    orders.cancel_kind(connection, name, Pause, _BY_OPERATOR, now_s)
+    return _order(connection, name, Resume(), "", now_s)
+
+
+def upgrade(
+    connection: Connection, name: str, version: str, published: Sequence[str], now_s: float
+) -> int:
+    """The crawler gets this version of its code now, whatever is being rolled out."""
+    crawler = _check(connection, name, Wish.UPGRADE, now_s)
+    if version not in published:
+        known = ", ".join(published) or "none"
+        raise OperatorFault(f"version {version} is not published; published are: {known}")
+    if not crawler.takes_code:
+        raise OperatorFault(f"the owner of {name!r} runs the code that he installed, and takes no other")
+    events.note(connection, "host-upgrade", name, f"to version {version}", now_s)
+    return orders.give(connection, name, Upgrade(version=version), version, now_s)
+
+
+def move(connection: Connection, name: str, target: str, now_s: float) -> None:
+    """The crawler's sites go to another host with what is known of them; its own host is left empty."""
+    _check(connection, name, Wish.MOVE, now_s)
+    there = crawler_named(connection, target, now_s)
+    if target == name or there.state not in _CAN_TAKE:
+        raise OperatorFault(
+            f"{name!r} cannot move to {target!r}, which is {'itself' if target == name else there.state}"
+        )
+    moves.want(connection, name, target, now_s)
+    events.note(connection, "host-move", name, f"to {target}", now_s)
 
 
 def retire(connection: Connection, name: str, reason: str, now_s: float) -> int:
     """The host hands its sites over, sends what it has, and ends."""
-    return _order(connection, name, Retire(reason=reason), None, now_s)
+    _check(connection, name, Wish.RETIRE, now_s)
+    return _order(connection, name, Retire(reason=reason), reason, now_s)
 
 
 def revoke(connection: Connection, name: str, now_s: float) -> None:
@@ -64,18 +101,13 @@ def revoke(connection: Connection, name: str, now_s: float) -> None:
     events.note(connection, "host-revoked", name, "by the operator", now_s)
 
 
-def _order(
-    connection: Connection, name: str, body: OrderBody, opposite: type[OrderBody] | None, now_s: float
-) -> int:
-    host = hosts.host_named(connection, name)
-    if host is None:
-        raise OperatorFault(f"there is no host {name!r}; see them with: ipmicra coordinator hosts")
-    if host.state is not HostState.ENROLLED:
-        raise OperatorFault(f"the host {name!r} is {host.state}: it hears no orders")
-    if opposite is not None:
-        orders.cancel_kind(connection, name, opposite, _BY_OPERATOR, now_s)
-    number = orders.give(connection, name, body, _BY_OPERATOR, now_s)
-    events.note(
-        connection, f"host-{orders.kind_of(type(body))}", name, getattr(body, "reason", ""), now_s
-    )
-    return number
+def _check(connection: Connection, name: str, wish: Wish, now_s: float) -> CrawlerStanding:
+    crawler = crawler_named(connection, name, now_s)
+    if not may_be_told(crawler.state, wish) and not is_fulfilled(crawler.state, wish):
+        raise OperatorFault(f"the host {name!r} is {crawler.state}: it cannot be told to {wish}")
+    return crawler
+
+
+def _order(connection: Connection, name: str, body: OrderBody, detail: str, now_s: float) -> int:
+    events.note(connection, f"host-{orders.kind_of(type(body))}", name, detail, now_s)
+    return orders.give(connection, name, body, _BY_OPERATOR, now_s)

@@ -65,14 +65,20 @@ def abandon(connection: Connection, crawler: str) -> int:
     names = list(connection.execute(select(sites.c.name).where(sites.c.crawler == crawler)).scalars())
     for batch in in_batches(names):
         _begin_again(connection, batch)
-    kept = connection.execute(
+    kept = locate_again(connection, crawler)
+    _free(connection, sites.c.crawler == crawler)
+    grants.forget_ended(connection, crawler)
+    return len(names) - kept
+
+
+def locate_again(connection: Connection, crawler: str) -> int:
+    """Sites that nobody crawls, and that the crawler was nearest to: another is. Returns how many."""
+    asked = connection.execute(
         update(sites)
         .where(sites.c.crawler == crawler, sites.c.state == SiteState.LOCATED)
         .values(crawler=None, state=SiteState.ASKED, epoch=sites.c.epoch + 1)
     )
-    _free(connection, sites.c.crawler == crawler)
-    grants.forget_ended(connection, crawler)
-    return len(names) - kept.rowcount
+    return asked.rowcount
 
 
 def _begin_again(connection: Connection, names: Sequence[str]) -> None:

@@ -96,7 +96,7 @@ def undecided(connection: Connection, now_s: float, retry_s: float, most: int) -
     rows = connection.execute(
         select(sites).where(due).order_by(sites.c.found_s, sites.c.name).limit(most)
     )
-    return [_row(row) for row in rows.mappings()]
+    return [site_row(row) for row in rows.mappings()]
 
 
 def unreachable(connection: Connection, which: Sequence[tuple[SiteRow, str]], now_s: float) -> None:
@@ -126,7 +126,7 @@ def _note_each(
 
 def site_named(connection: Connection, name: str) -> SiteRow | None:
     row = connection.execute(select(sites).where(sites.c.name == name)).mappings().first()
-    return None if row is None else _row(row)
+    return None if row is None else site_row(row)
 
 
 def delegated_sites(connection: Connection, grounds: Iterable[str]) -> list[SiteRow]:
@@ -134,7 +134,7 @@ def delegated_sites(connection: Connection, grounds: Iterable[str]) -> list[Site
     found_rows: list[SiteRow] = []
     for batch in in_batches(list(grounds)):
         which = (sites.c.ground.in_(batch), sites.c.state == SiteState.DELEGATED)
-        found_rows += map(_row, connection.execute(select(sites).where(*which)).mappings())
+        found_rows += map(site_row, connection.execute(select(sites).where(*which)).mappings())
     return found_rows
 
 
@@ -142,7 +142,7 @@ def delegated_anywhere(connection: Connection, most: int) -> list[SiteRow]:
     """Sites that are somebody's and have an address, by name."""
     which = (sites.c.state == SiteState.DELEGATED, sites.c.address != "")
     rows = connection.execute(select(sites).where(*which).order_by(sites.c.name).limit(most))
-    return [_row(row) for row in rows.mappings()]
+    return [site_row(row) for row in rows.mappings()]
 
 
 def delegated_to(connection: Connection, crawler: str, most: int) -> list[SiteRow]:
@@ -151,7 +151,7 @@ def delegated_to(connection: Connection, crawler: str, most: int) -> list[SiteRo
     rows = connection.execute(
         select(sites).where(*which).order_by(sites.c.delegated_s.desc()).limit(most)
     )
-    return [_row(row) for row in rows.mappings()]
+    return [site_row(row) for row in rows.mappings()]
 
 
 def counts(connection: Connection) -> dict[str, int]:
@@ -169,7 +169,7 @@ def counts_by_crawler(connection: Connection) -> dict[str, int]:
     return {crawler: int(count) for crawler, count in rows}
 
 
-def _row(row: RowMapping) -> SiteRow:
+def site_row(row: RowMapping) -> SiteRow:
     return SiteRow(
         row["name"], row["address"], row["ground"], row["crawler"], int(row["epoch"]), row["found_s"],
         row["delegated_s"], SiteState(row["state"]), row["note"],

@@ -83,6 +83,13 @@ class Courtesy:
         self._moved.add(address)
         self._leave(gate)
 
+    def give_back(self, address: str) -> None:
+        """The turn is not used: nothing was asked, and the next one may look whether it is his."""
+        gate = self._gates[address]
+        gate.running -= 1
+        self._moved.add(address)
+        self._leave(gate)
+
     def moved_clocks(self) -> dict[str, Clock]:
         """Addresses whose clocks moved since the last call. Idle gates are forgotten: they are kept."""
         moved = {address: self._gates[address].clock for address in self._moved}

@@ -107,8 +107,8 @@ class Engine:
         self._commit()
         self._event.set()
 
-    async def close_site(self, site: Site) -> None:
-        """Ask a site nothing more: requests under way are broken off.
+    async def close_site(self, site: Site, grace_seconds: float = 0.0) -> None:
+        """Ask a site nothing more: requests that are still under way after the grace are broken off.
 
         On return all that is known of it is committed, and it stays closed until the caller awaits again.
         """
@@ -116,9 +116,11 @@ class Engine:
         try:
             lane = self._lane_of(site)
             if lane is not None and lane.site.id not in self._closing:
+                task = self._tasks[lane.site.id]
                 lane.stop()
-                self._tasks[lane.site.id].cancel()
-                await asyncio.wait([self._tasks[lane.site.id]])
+                await asyncio.wait([task], timeout=grace_seconds)
+                task.cancel()
+                await asyncio.wait([task])
             self._commit()
         finally:
             self._sites_to_close -= 1

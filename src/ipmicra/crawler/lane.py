@@ -200,6 +200,9 @@ class Lane:
         ready_at = await owner.courtesy.begin(self.site, address, manners)
         if ready_at is not None:
             raise TurnFarOff(ready_at)
+        if self._stopped:
+            owner.courtesy.give_back(address)
+            raise TurnFarOff(time.time())  # it was stopped while it waited for its turn
         began = time.monotonic()
         outcome: Outcome | None = None
         try:

@@ -35,6 +35,7 @@ from ipmicra.settings import Settings
 
 FRONTIER_FILE = "frontier.sqlite"
 SPOOL_FOLDER = "spool"
+RELEASE_GRACE_SECONDS = 1.5  # for requests to a site that is let go; a stop that waits behind it has 2 s
 
 
 class PinnedResolver:
@@ -171,9 +172,9 @@ class Crawler:
         return self.frontier.import_site(states.chunks_in(state))
 
     async def release(self, site: Site, epoch: int) -> str | None:
-        self.held.addresses.pop(site, None)
         if self._engine is not None:
-            await self._engine.close_site(site)
+            await self._engine.close_site(site, RELEASE_GRACE_SECONDS)
+        self.held.addresses.pop(site, None)
         chunks = self.frontier.export_site(site)
         return states.write_state(self._folder / states.FOLDER, site, epoch, chunks)
 

@@ -242,8 +242,9 @@ class SandboxedCrawler:
         return Site(await self._ask(messages.TakeOver(state)))
 
     async def release(self, site: Site, epoch: int) -> str | None:
+        name = await self._ask(messages.Release(site, epoch)) or None
         self.held.addresses.pop(site, None)
-        return await self._ask(messages.Release(site, epoch)) or None
+        return name
 
     async def forget(self, site: Site) -> None:
         self.held.addresses.pop(site, None)

@@ -75,7 +75,9 @@ class Tenant(Protocol):
         ...
 
     async def release(self, site: Site, epoch: int) -> str | None:
-        """Stop crawling a site at once. Returns the name of the file that has its state, if it has any."""
+        """Begin no further request to a site; what is under way ends first, within seconds, so that its next
+        crawler asks for nothing again. Returns the name of the file that has its state, if it has any.
+        """
 
     async def forget(self, site: Site) -> None:
         """Nothing of the site is known here any more."""

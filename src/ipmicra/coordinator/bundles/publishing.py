@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ipmicra.carrier.durable import write_durably
-from ipmicra.coordinator.bundles.repository import METADATA, TARGETS
+from ipmicra.coordinator.bundles.repository import METADATA, TARGETS, Repository
 from ipmicra.errors import OperatorFault
 
 LAST = "timestamp.json"
@@ -32,3 +32,8 @@ def _copied(path: Path, target: Path) -> bool:
     target.parent.mkdir(parents=True, exist_ok=True)
     write_durably(target, data)
     return True
+
+
+def published_versions(folder: Path) -> list[str]:
+    """What hosts can be given, oldest first; nothing where nothing was published."""
+    return Repository(folder).versions() if (folder / METADATA / LAST).is_file() else []

@@ -67,11 +67,8 @@ def look(connection: Connection, now_s: float, soak_s: float) -> Rollout | None:
 
 
 def code_of(host: Host) -> HostCode:
-    """What a host's last report says of its code."""
-    try:
-        said = msgspec.convert(host.report.get("code", {}), CodeReport)
-    except msgspec.ValidationError:
-        said = CodeReport()
+    """What a roll-out goes by."""
+    said = said_of_code(host)
     return HostCode(
         host=host.name,
         running=said.version,
@@ -79,6 +76,14 @@ def code_of(host: Host) -> HostCode:
         ends_today=said.ends_today,
         takes_bundles=said.takes_bundles,
     )
+
+
+def said_of_code(host: Host) -> CodeReport:
+    """What a host's last report says of its code."""
+    try:
+        return msgspec.convert(host.report.get("code", {}), CodeReport)
+    except msgspec.ValidationError:
+        return CodeReport()
 
 
 def _keep(connection: Connection, changed: Rollout, now_s: float) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from ipmicra.addresses import IPAddress
-from ipmicra.coordinator import comparing, events, granting, hosts, releasing, reports, sites
+from ipmicra.coordinator import comparing, crawlers, events, granting, hosts, releasing, reports, sites
 from ipmicra.coordinator.delegating.acquaintance import Acquaintance
 from ipmicra.coordinator.delegating.book import Book
 from ipmicra.coordinator.delegating.caps import ProbeCaps
@@ -25,6 +25,7 @@ from ipmicra.coordinator.delegating.crowd import Crowd
 from ipmicra.coordinator.delegating.keepsakes import Keepsakes
 from ipmicra.coordinator.delegating.leases import Leases
 from ipmicra.coordinator.delegating.memory import reasons_of
+from ipmicra.coordinator.delegating.moving_on import MovingOn
 from ipmicra.coordinator.delegating.names import Found
 from ipmicra.coordinator.delegating.watching import Watching
 from ipmicra.coordinator.settings import CoordinatorSettings
@@ -39,6 +40,8 @@ from ipmicra.delegation.table import strategy_named
 
 OFFICE = "delegation"
 LINKS_A_ROUND = 5_000
+LIVES_SECONDS = 1.0  # between two looks at what state every crawler is in
+FASTER_THAN_LIGHT = "its round trips and several other hosts' cannot all be true: light is not that fast"
 
 _log = logging.getLogger(__name__)
 
@@ -58,6 +61,8 @@ class Desk:
     acquaintance: Acquaintance
     keepsakes: Keepsakes
     leases: Leases
+    moving_on: MovingOn
+    lives_noted_s: float = 0.0
 
 
 class Delegator:
@@ -139,8 +144,10 @@ class Delegator:
         _log.info(
             "leading the delegation", extra={"epoch": office.epoch, "crawlers": len(strategy.crawlers)}
         )
-        leases = Leases(self._settings.lease_seconds)
-        return Desk(office, strategy, talks, book, crowd, watching, acquaintance, keepsakes, leases)
+        leases, moving_on = Leases(self._settings.lease_seconds), MovingOn(strategy, book)
+        return Desk(
+            office, strategy, talks, book, crowd, watching, acquaintance, keepsakes, leases, moving_on
+        )
 
     def _new_strategy(self) -> Strategy:
         dice = random.Random(self._seed)  # noqa: S311 - fair, not secret
@@ -160,18 +167,28 @@ class Delegator:
         for newcomer in desk.crowd.follow(connection, now_s):
             events.note(connection, "crawler-joined", newcomer, "", now_s)
             desk.crowd.offer(connection, newcomer, desk.talks, self._settings.newcomer_probes_max, now_s)
+        desk.moving_on.carry_on(connection, now_s)
         for heard in reports.read_passives(connection):
             if (look := desk.watching.hear(heard, now_s)) is not None:
                 desk.watching.look(connection, look, desk.talks, now_s)
         desk.watching.balance(connection, desk.talks, now_s)
         desk.acquaintance.ask(connection, desk.talks, now_s)
         desk.talks.go_on(connection, now_s)
+        self._end_liars(connection, desk, now_s)
         comparing.ask(connection, now_s)
         desk.book.write(connection, now_s)
         releasing.end_releases(connection, now_s, self._settings.release_seconds_max)
         granting.send_links(connection, now_s, LINKS_A_ROUND, self._settings.links_per_order_max)
         desk.keepsakes.save_if_due(connection, now_s)
+        if not 0 <= now_s - desk.lives_noted_s < LIVES_SECONDS:
+            crawlers.follow(connection, now_s)
+            desk.lives_noted_s = now_s
         return self._waiting(connection, desk, now_s)
+
+    def _end_liars(self, connection: Connection, desk: Desk, now_s: float) -> None:
+        """Whose round trips cannot be true, against several others: light is not that fast."""
+        for liar in desk.strategy.trust.distrusted:
+            comparing.distrust(connection, liar, FASTER_THAN_LIGHT, now_s)
 
     def _waiting(self, connection: Connection, desk: Desk, now_s: float) -> list[SiteRow]:
         room = self._settings.sites_at_once_max - len(self._under_way)

@@ -1,7 +1,8 @@
 """Rows of hosts -> the crawlers that are present, awake or asleep.
 
 Law: a crawler is present while its host's lease runs. One that has never reported, or whose hours have
-ended since, is asleep: nobody is asked outside of their hours.
+ended since, is asleep: nobody is asked outside of their hours. So is one that moves to another host: it gets
+nothing new.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import msgspec
 from sqlalchemy import Connection
 
 from ipmicra.addresses import IPAddress
+from ipmicra.coordinator import moves
 from ipmicra.coordinator.hosts import Host, HostState, all_hosts
 from ipmicra.delegation.crawlers import CrawlerProfile, Position
 from ipmicra.delegation.probes import CrawlerId
@@ -32,7 +34,11 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
 def present(connection: Connection, now_s: float) -> dict[CrawlerId, CrawlerProfile]:
     """Everybody whose lease runs, by name."""
     found = (host for host in all_hosts(connection) if is_present(host, now_s))
-    return {CrawlerId(host.name): profile_of(host, now_s) for host in found}
+    profiles = {CrawlerId(host.name): profile_of(host, now_s) for host in found}
+    for mover in moves.all_moves(connection).keys() & profiles.keys():
+        name = CrawlerId(mover)
+        profiles[name] = msgspec.structs.replace(profiles[name], awake=False)
+    return profiles
 
 
 def is_present(host: Host, now_s: float) -> bool:

@@ -20,8 +20,9 @@ from sqlalchemy import (
     Text,
 )
 
-# 2: hand-overs and passive round trips; 3: grants; 4: traffic, who may administer; 5: roll-outs
-SCHEMA_VERSION = 5
+# 2: hand-overs and passive round trips; 3: grants; 4: traffic, who may administer; 5: roll-outs;
+# 6: crawlers' lives and moves
+SCHEMA_VERSION = 6
 
 metadata = MetaData()
 
@@ -227,4 +228,21 @@ rollout = Table(
     Column("stage_since_s", Float, nullable=False),
     Column("reason", Text, nullable=False, server_default=""),
     Column("begun_s", Float, nullable=False),
+)
+
+life = Table(
+    "crawler_life",
+    metadata,
+    Column("crawler", String(100), primary_key=True),
+    Column("state", String(20), nullable=False),  # see crawler_life.CrawlerState
+    Column("since_s", Float, nullable=False),
+)
+
+move = Table(
+    "crawler_move",
+    metadata,
+    Column("crawler", String(100), primary_key=True),
+    Column("target", String(100), nullable=False),
+    Column("wanted_s", Float, nullable=False),
+    Column("moved_s", Float),  # when it had let go of its last site
 )

@@ -1,4 +1,4 @@
-"""`ipmicra coordinator crawlers`: what the crawlers that are present have to do."""
+"""`ipmicra coordinator crawlers`: the state that each crawler's life is in, and what it has to do."""
 
 from __future__ import annotations
 
@@ -9,36 +9,57 @@ from rich.table import Table
 
 from ipmicra.cli import terminal
 from ipmicra.cli.coordinator_rows import database_option, opened_rows
-from ipmicra.coordinator.standing import HostStanding, hosts_standing
+from ipmicra.coordinator.crawler_life import ENDED
+from ipmicra.coordinator.crawlers import CrawlerStanding, crawlers
 
 
 @click.command()
+@click.option("--ended", is_flag=True, help="Also those that have ended.")
 @database_option
 @terminal.json_option
 @click.pass_context
-def command(context: click.Context, database: str | None, as_json: bool) -> None:
-    """List the crawlers that are present, with their sites, pages and loads.
+def command(context: click.Context, ended: bool, database: str | None, as_json: bool) -> None:
+    """List the crawlers: state, since when, code, host's address, sites and loads.
+
+    They are steered by pause, resume, upgrade, move, retire and revoke, each a command beside this one; the
+    last column says which of them a crawler can be told now.
 
     \b
     Examples:
       ipmicra coordinator crawlers
-      ipmicra coordinator crawlers --json
+      ipmicra coordinator crawlers --ended --json
     """
+    now_s = time.time()
     with opened_rows(context, database) as rows, rows.database.read() as connection:
-        found = [host for host in hosts_standing(connection, time.time()) if host.present]
-    terminal.show(found, as_json, lambda: _table(found))
+        found = [c for c in crawlers(connection, now_s) if ended or c.state not in ENDED]
+    terminal.show(found, as_json, lambda: _table(found, now_s))
 
 
-def _table(found: list[HostStanding]) -> Table:
-    table = Table("crawler", "awake", "sites", "pages", "bytes today", "of a day's", "packages to send")
-    for host in found:
-        said = [host.report.get(key, 0) for key in ("pages", "bytes_today", "capacity_bytes_a_day")]
-        waiting = host.report.get("spooled_packages", 0)
+def _table(found: list[CrawlerStanding], now_s: float) -> Table:
+    heads = (
+        "crawler",
+        "state",
+        "since",
+        "code",
+        "at",
+        "sites",
+        "pages",
+        "bytes today",
+        "can be told to",
+    )
+    table = Table(*heads)
+    for crawler in found:
+        to = f" to {crawler.moves_to}" if crawler.moves_to else ""
+        since = "" if crawler.since_s is None else f"{now_s - crawler.since_s:.0f} s"
+        trial = f", tries {crawler.trial}" if crawler.trial else ""
         table.add_row(
-            host.name,
-            "yes" if host.awake else "no",
-            str(host.sites),
-            *(str(value) for value in said),
-            str(waiting),
+            crawler.name,
+            f"{crawler.state}{to}",
+            since,
+            f"{crawler.code or 'installed'}{trial}",
+            crawler.address,
+            str(crawler.sites),
+            *(str(crawler.report.get(key, 0)) for key in ("pages", "bytes_today")),
+            ", ".join(crawler.wishes),
         )
     return table
