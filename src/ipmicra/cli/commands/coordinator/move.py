@@ -19,9 +19,9 @@ from ipmicra.coordinator import operating
 def command(context: click.Context, name: str, target: str, database: str | None) -> None:
     """Move the crawler of one host to another, named host, with all it knows.
 
-    Its subnets and sites go to TARGET with frontier, validators, change history and politeness clocks: nothing
-    is fetched again and nothing is lost. The host NAME is left empty and gets nothing new until it is resumed;
-    sites that its owner asked for stay there. `ipmicra coordinator crawlers` shows how far it is.
+    Its subnets and sites go to TARGET with frontier, validators, change history and politeness clocks:
+    nothing is fetched again and nothing is lost. The host NAME is left empty and gets nothing new until it
+    is resumed; sites that its owner asked for stay there. `ipmicra coordinator crawlers` shows how far it is.
 
     \b
     Examples:

@@ -21,8 +21,8 @@ from ipmicra.coordinator.places import bundles_folder
 def command(context: click.Context, name: str, version: str, database: str | None) -> None:
     """Give one crawler a published version of its code now, beside any roll-out.
 
-    The host fetches and verifies it, tries it, and rolls back what does not prove healthy. To give a version to
-    everybody in stages, use `ipmicra bundle publish --roll-out`.
+    The host fetches and verifies it, tries it, and rolls back what does not prove healthy. To give a version
+    to everybody in stages, use `ipmicra bundle publish --roll-out`.
 
     \b
     Examples:
