@@ -94,3 +94,41 @@ def test_a_join_token_that_ran_out_is_replaced_on_the_hosts_page(scene: Scene) -
         assert hosts.enrol(connection, new[1], b"k" * 32, "", scene.now_s) == "lima"
     assert scene.tell("/admin/hosts/lima/token").status_code == 400, "it has joined"
     assert scene.strange().post("/admin/hosts/lima/token", {}).status_code == 303
+
+
+def test_a_crawler_is_moved_by_a_form_that_names_where_to(signed_in: Scene) -> None:
+    signed_in.join("lima")
+    signed_in.join("oslo", "198.18.0.2")
+    assert '<option value="oslo">' in signed_in.get("/hosts/lima").text
+    assert signed_in.tell("/admin/hosts/lima/move", target="oslo").status_code == 303
+    page = signed_in.get("/hosts/lima").text
+    assert "moving to oslo" in page
+    assert "/admin/hosts/lima/move" not in page, "it moves already"
+    assert "/admin/hosts/lima/resume" in page
+    assert signed_in.tell("/admin/hosts/lima/move", target="nobody").status_code == 400
+
+
+def test_a_move_is_nobodys_but_the_operators(scene: Scene) -> None:
+    scene.join("lima")
+    scene.join("oslo", "198.18.0.2")
+    assert "/admin/hosts" not in scene.get("/hosts/lima").text
+    forged = scene.post("/admin/hosts/lima/move", {"target": "oslo", "form_token": "0" * 64})
+    assert forged.status_code in (303, 401, 403)
+    assert "moving" not in scene.get("/hosts/lima").text
+
+
+def test_a_version_that_is_not_published_is_refused(signed_in: Scene) -> None:
+    signed_in.join("lima", code={"takes_bundles": True})
+    answer = signed_in.tell("/admin/hosts/lima/upgrade", version="6.6")
+    assert (answer.status_code, "not published" in answer.text) == (400, True)
+
+
+def test_a_page_offers_what_the_crawlers_state_allows(signed_in: Scene) -> None:
+    signed_in.join("lima")
+    page = signed_in.get("/hosts/lima").text
+    assert "/admin/hosts/lima/pause" in page
+    assert "/admin/hosts/lima/resume" not in page
+    signed_in.tell("/admin/hosts/lima/pause")
+    page = signed_in.get("/hosts/lima").text
+    assert "/admin/hosts/lima/resume" in page
+    assert "/admin/hosts/lima/pause" not in page

@@ -88,7 +88,9 @@ TRANSITIONS: tuple[Transition, ...] = (
     Transition((_S.STARTING, _S.LOST), _S.RESTING, By.HOST, "reports, outside of its hours or limits"),
     Transition((_S.WORKING, _S.UPGRADING), _S.RESTING, By.OWNER, "hours end, limits are reached, or a pause"),
     Transition((_S.RESTING,), _S.WORKING, By.OWNER, "hours begin, limits are renewed, or a resume"),
-    Transition((_S.WORKING, _S.RESTING, _S.UPGRADING), _S.PAUSED, By.OPERATOR, "pause", Wish.PAUSE),
+    Transition(
+        (_S.STARTING, _S.WORKING, _S.RESTING, _S.UPGRADING), _S.PAUSED, By.OPERATOR, "pause", Wish.PAUSE
+    ),
     Transition((_S.PAUSED, _S.MOVED), _S.WORKING, By.OPERATOR, "resume", Wish.RESUME),
     Transition((_S.MOVING,), _S.WORKING, By.OPERATOR, "resume: it keeps what it still has", Wish.RESUME),
     Transition((_S.WORKING, _S.RESTING), _S.UPGRADING, By.OPERATOR, "upgrade", Wish.UPGRADE),

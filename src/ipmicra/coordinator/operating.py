@@ -22,7 +22,7 @@ from ipmicra.errors import OperatorFault
 
 NAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,62}")
 _TOKEN_BYTES = 24
-_CAN_TAKE = (CrawlerState.WORKING, CrawlerState.RESTING, CrawlerState.UPGRADING)
+CAN_TAKE = (CrawlerState.WORKING, CrawlerState.RESTING, CrawlerState.UPGRADING)
 _BY_OPERATOR = "operator"  # the key of such orders: one of a kind is open at a time
 
 
@@ -81,7 +81,7 @@ def move(connection: Connection, name: str, target: str, now_s: float) -> None:
     """The crawler's sites go to another host with what is known of them; its own host is left empty."""
     _check(connection, name, Wish.MOVE, now_s)
     there = crawler_named(connection, target, now_s)
-    if target == name or there.state not in _CAN_TAKE:
+    if target == name or there.state not in CAN_TAKE:
         raise OperatorFault(
             f"{name!r} cannot move to {target!r}, which is {'itself' if target == name else there.state}"
         )

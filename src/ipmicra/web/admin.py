@@ -16,6 +16,8 @@ from litestar.response import Redirect
 from sqlalchemy import Connection
 
 from ipmicra.coordinator import operating, operators, submitting
+from ipmicra.coordinator.bundles.publishing import published_versions
+from ipmicra.coordinator.crawler_life import Wish
 from ipmicra.coordinator.service.rooms import Rooms
 from ipmicra.errors import OperatorFault
 from ipmicra.web.gate import FORM_BYTES_MAX, Gate, HttpRequest, Visit
@@ -26,12 +28,12 @@ URLS_MAX = 1_000
 CONTACT_CHARACTERS_MAX = 200
 _REASON = "the operator wants it so"
 
-Wish = Callable[[Connection, str, float], object]
-WISHES: dict[str, Wish] = {
-    "pause": lambda connection, name, now_s: operating.pause(connection, name, _REASON, now_s),
-    "resume": operating.resume,
-    "retire": lambda connection, name, now_s: operating.retire(connection, name, _REASON, now_s),
-    "revoke": operating.revoke,
+Telling = Callable[[Connection, str, float], object]
+WISHES: dict[str, Telling] = {
+    Wish.PAUSE: lambda connection, name, now_s: operating.pause(connection, name, _REASON, now_s),
+    Wish.RESUME: operating.resume,
+    Wish.RETIRE: lambda connection, name, now_s: operating.retire(connection, name, _REASON, now_s),
+    Wish.REVOKE: operating.revoke,
 }
 
 
@@ -73,10 +75,11 @@ def admin_handlers(rooms: Rooms, gate: Gate) -> list[HTTPRouteHandler]:
     )
     async def tell(request: HttpRequest, name: FromPath[str], wanted: FromPath[str]) -> Redirect:
         visit = await gate.operator(request)
-        await gate.form(request, visit)
-        if wanted not in WISHES:
+        form = await gate.form(request, visit)
+        telling = {**WISHES, **_with_choice(rooms, form)}
+        if wanted not in telling:
             raise OperatorFault(f"a host cannot be told to {wanted!r}")
-        await rooms.aside(_tell, rooms, name, WISHES[wanted])
+        await rooms.aside(_tell, rooms, name, telling[wanted])
         return Redirect(f"/hosts/{name}", status_code=303)
 
     @post("/admin/pages", include_in_schema=False, status_code=200, request_max_body_size=FORM_BYTES_MAX)
@@ -122,7 +125,21 @@ def _renew(rooms: Rooms, name: str) -> str:
         return operating.renew_token(connection, name, rooms.clock(), token_s)
 
 
-def _tell(rooms: Rooms, name: str, wanted: Wish) -> None:
+def _with_choice(rooms: Rooms, form: dict[str, str]) -> dict[str, Telling]:
+    """Wishes whose form says more than the host's name."""
+    version, target = form.get("version", ""), form.get("target", "")
+
+    def upgrade(connection: Connection, name: str, now_s: float) -> int:
+        published = [] if rooms.bundles is None else published_versions(rooms.bundles)
+        return operating.upgrade(connection, name, version, published, now_s)
+
+    return {
+        Wish.UPGRADE: upgrade,
+        Wish.MOVE: lambda connection, name, now_s: operating.move(connection, name, target, now_s),
+    }
+
+
+def _tell(rooms: Rooms, name: str, wanted: Telling) -> None:
     with rooms.database.begin() as connection:
         wanted(connection, name, rooms.clock())
 

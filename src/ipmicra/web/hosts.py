@@ -17,12 +17,14 @@ from litestar.params import FromPath
 from sqlalchemy import select
 
 from ipmicra.coordinator import carriage, hosts, orders
+from ipmicra.coordinator.bundles.publishing import published_versions
 from ipmicra.coordinator.carriage import Parcel
+from ipmicra.coordinator.crawlers import CrawlerStanding, crawlers
 from ipmicra.coordinator.hosts import HostState
 from ipmicra.coordinator.service.rooms import Rooms
 from ipmicra.coordinator.standing import HostStanding, hosts_standing
 from ipmicra.coordinator.state.schema import site as site_rows
-from ipmicra.web import words
+from ipmicra.web import steering, words
 from ipmicra.web.gate import Gate, HttpRequest, Visit
 from ipmicra.web.hours import hours_of, week
 from ipmicra.web.navigation import page
@@ -38,6 +40,9 @@ class HostSeen(NamedTuple):
     """All that a host's page shows."""
 
     standing: HostStanding
+    crawler: CrawlerStanding
+    targets: list[str]  # where it could move to
+    versions: list[str]  # of its code that are published
     contact: str
     sites: list[tuple[str, str, str]]  # name, subnet, state
     parcels: list[Parcel]
@@ -78,7 +83,12 @@ def _seen(rooms: Rooms, name: str) -> HostSeen | None:
         )
         sites = [(row.name, row.ground, row.state) for row in rows]
         parcels = carriage.latest(connection, name)
-        return HostSeen(standing, host.contact, sites, parcels, orders.counts(connection, name))
+        everybody = crawlers(connection, rooms.clock())
+        counts = orders.counts(connection, name)
+    crawler = next(crawler for crawler in everybody if crawler.name == name)
+    versions = [] if rooms.bundles is None else published_versions(rooms.bundles)
+    targets = steering.targets_of(crawler, everybody)
+    return HostSeen(standing, crawler, targets, versions, host.contact, sites, parcels, counts)
 
 
 # --- pages ----------------------------------------------------------------------------------------
@@ -123,7 +133,7 @@ def host_page(seen: HostSeen, visit: Visit, now_s: float) -> Response[str]:
     body = [
         h.h1[host.name],
         _live_state(host, now_s),
-        _actions(host, visit) if visit.signed_in else None,
+        steering.panel_of(seen.crawler, seen.targets, seen.versions, visit) if visit.signed_in else None,
         h.div(".grid")[_about(seen, visit, now_s), _hours_panel(host), _limits(host)],
         panel(f"Sites ({words.number(host.sites)})", _sites(seen)),
         panel("Packages", parcels_table(seen.parcels[:UNFOLDED_MAX], now_s)),
@@ -165,6 +175,8 @@ def _about(seen: HostSeen, visit: Visit, now_s: float) -> h.Element:
     host = seen.standing
     orders_open = ", ".join(f"{count} {kind}" for kind, count in seen.open_orders.items())
     pairs: list[tuple[str, h.Node]] = [
+        ("crawler", steering.in_words(seen.crawler, now_s)),
+        ("code", seen.crawler.code or "installed by its owner"),
         ("heard", words.ago(host.heard_s, now_s)),
         ("pages fetched", words.number(_number(host, "pages"))),
         ("used today", words.short(_number(host, "bytes_today"), "B")),
@@ -204,38 +216,6 @@ def _sites(seen: HostSeen) -> h.Node:
     note = h.p(".quiet.small")[f"and {more:,} more"] if more > 0 else None
     shown = table(("site", "subnet", "state"), rows, empty="It has no sites yet.")
     return behind("All of them", [shown, note]) if len(rows) > UNFOLDED_MAX else shown
-
-
-def _actions(host: HostStanding, visit: Visit) -> h.Node:
-    if host.state in (HostState.REVOKED, HostState.LEFT):
-        return None
-    enrolled = host.state == HostState.ENROLLED
-    return h.section(".panel")[
-        h.h2["Administer"],
-        h.div(".row")[
-            [_button(host.name, wanted, visit, "plain") for wanted in ("pause", "resume")]
-            if enrolled
-            else _button(host.name, "token", visit, "plain", "New join token"),
-            _sure(host.name, "retire", "It hands its sites over, sends what it has, and ends.", visit)
-            if enrolled
-            else None,
-            _sure(host.name, "revoke", "Its key is void at once and its sites go to others.", visit),
-        ],
-    ]
-
-
-def _button(name: str, wanted: str, visit: Visit, look: str, label: str = "") -> h.Element:
-    return h.form(method="post", action=f"/admin/hosts/{name}/{wanted}")[
-        visit.hidden(), h.button(class_=look)[label or wanted.capitalize()]
-    ]
-
-
-def _sure(name: str, wanted: str, warning: str, visit: Visit) -> h.Element:
-    return h.details[
-        h.summary[f"{wanted.capitalize()} …"],
-        h.p(".small")[warning],
-        _button(name, wanted, visit, "danger"),
-    ]
 
 
 def _rules(host: HostStanding) -> dict[str, str]:

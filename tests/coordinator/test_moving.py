@@ -1,0 +1,107 @@
+"""A crawler moves to another host in the middle of a crawl: real processes, and the sites' own log."""
+
+from __future__ import annotations
+
+import signal
+from collections import Counter
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from ipmicra.coordinator.crawler_life import CrawlerState
+from ipmicra.lab.loopback.server import Asked
+from tests.coordinator.world import World, made_up_world
+
+SITES, PAGES = 3, 30
+HOSTS = {"lima": "127.16.200.1", "oslo": "127.18.200.1"}
+DELAY_S = 0.1
+SETTINGS = {
+    "crawler.delay_seconds_min": str(DELAY_S),
+    "crawler.revisit_seconds_min": "8",
+    "crawler.revisit_seconds_first": "8",
+    "crawler.revisit_seconds_max": "60",
+    "coordinator.leader_seconds": "3",
+    "coordinator.lease_seconds": "20",
+    "probing.ways": '["connect"]',
+}
+
+
+def pages_asked(world: World, name: str = "") -> list[Asked]:
+    """GETs of pages in the log of all sites, of everybody or of one host."""
+    asked = [line for line in world.web.log if line.method == "GET" and line.path != "/robots.txt"]
+    return [line for line in asked if not name or line.by == HOSTS[name]]
+
+
+def kill_nobody(_: World) -> None:
+    """An ordinary day."""
+
+
+def kill_the_source(world: World) -> None:
+    world.kill_host("lima")
+    world.start_host("lima")
+
+
+def kill_the_coordinator(world: World) -> None:
+    world.coordinator.stop(signal.SIGKILL)
+    world.coordinator.start()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("strike", [kill_nobody, kill_the_source, kill_the_coordinator])
+def test_a_crawler_moves_in_the_middle_of_a_crawl(
+    tmp_path: Path, strike: Callable[[World], None]
+) -> None:
+    database = f"sqlite:///{tmp_path / 'coordinator.sqlite'}"
+    with made_up_world(tmp_path, database, SITES, PAGES, SETTINGS) as world:
+        world.coordinator.start()
+        world.of_host = {name: {"fetching.source_address": at} for name, at in HOSTS.items()}
+        world.join("lima")
+        world.start_host("lima")
+        world.coordinator.rows("submit", *world.roots)
+        world.until(lambda: len(pages_asked(world, "lima")) > SITES * 5, 120)
+        world.join("oslo")
+        world.start_host("oslo")
+        world.until(lambda: state_of(world, "oslo") == CrawlerState.WORKING, 60)
+        world.coordinator.rows("move", "lima", "oslo")
+        strike(world)
+        world.until(lambda: state_of(world, "lima") == CrawlerState.MOVED, 90)
+        by_lima = {(line.site, line.path) for line in pages_asked(world, "lima")}
+        assert len(by_lima) < SITES * PAGES, "it moved in the middle"
+        requests = len(pages_asked(world, "lima"))
+        world.until(lambda: set(world.integrated()) == world.urls, 120)
+        world.until(lambda: by_lima & revisited(world, "oslo"), 60)
+        assert len(pages_asked(world, "lima")) == requests, "it asked for nothing after it had moved"
+        assert len(world.integrated()) == len(world.urls)
+        assert_polite(world)
+        whole = Counter((line.site, line.path) for line in pages_asked(world) if line.status == 200)
+        twice = {page for page, times in whole.items() if times > 1}
+        if strike is kill_the_source:  # what a kill took before it was committed is fetched again
+            assert twice <= by_lima
+            assert len(twice) <= SITES * 2
+        else:
+            assert not twice
+
+
+def state_of(world: World, name: str) -> str:
+    told = msgspec.json.decode(
+        world.coordinator.rows("crawlers", "--json"), type=list[dict[str, object]]
+    )
+    return next(str(crawler["state"]) for crawler in told if crawler["name"] == name)
+
+
+def revisited(world: World, name: str) -> set[tuple[str, str]]:
+    """Pages that a host asked for with a validator that was right."""
+    return {(line.site, line.path) for line in pages_asked(world, name) if line.status == 304}
+
+
+def assert_polite(world: World) -> None:
+    """Between a site's last request from one host and its first from the next lies the pause."""
+    for site in {line.site for line in pages_asked(world)}:
+        asked = [line for line in pages_asked(world) if line.site == site]
+        for before, after in pairwise(asked):
+            if before.by != after.by:
+                assert after.at_s - before.at_s >= DELAY_S * 0.9, (before, after)
