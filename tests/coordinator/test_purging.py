@@ -7,8 +7,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from click.testing import CliRunner, Result
 
 from ipmicra.carrier.package import digest_of, pack
+from ipmicra.cli.main import program
 from ipmicra.coordinator import events, grants, hosts, packages, purging
 from ipmicra.coordinator.packages import Arrival
 from ipmicra.coordinator.state.database import Database
@@ -94,3 +96,28 @@ def test_whom_nobody_knows_cannot_be_purged(kitchen: Kitchen) -> None:
 def brought(kitchen: Kitchen, crawler: str, data: bytes, sequence: int) -> None:
     arrival = Arrival(crawler, sequence, digest_of(data), 0, data)
     assert packages.receive(kitchen.database, kitchen.store, arrival, NOW)
+
+
+def purge_command(database_address: str, *words: str, typed: str = "") -> Result:
+    line = ["coordinator", "purge", *words, "--database", database_address]
+    return CliRunner().invoke(program, line, input=typed)
+
+
+def test_the_command_asks_before_it_purges_and_says_what_it_did(
+    kitchen: Kitchen, database_address: str
+) -> None:
+    kitchen.send(pack([PAGE], "lima", 1))
+    kitchen.worker().work(NOW)
+    kitchen.send(pack([OTHERS], "lima", 2), 2)
+    assert purge_command(database_address, "lima", typed="n\n").exit_code != 0
+    kitchen.worker().work(NOW)
+    assert found(kitchen, "wheat") == [OTHERS.url], "nobody was purged"
+    told = purge_command(database_address, "lima", "--why", "it lied", typed="y\n")
+    assert (told.exit_code, "lima is revoked; 0 waiting packages" in told.stderr) == (0, True)
+    kitchen.worker().work(NOW)
+    assert kitchen.index.page_count() == 0
+
+
+def test_the_command_says_whose_fault_it_is(kitchen: Kitchen, database_address: str) -> None:
+    told = purge_command(database_address, "nobody", "--yes")
+    assert isinstance(told.exception, OperatorFault)

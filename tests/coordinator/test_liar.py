@@ -1,0 +1,129 @@
+"""A crawler that lies, among real hosts: found out, ended, and everything it brought taken out again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ipmicra.carrier.package import pack
+from ipmicra.coordinator import events, hosts
+from ipmicra.coordinator.delegating.office import FASTER_THAN_LIGHT
+from ipmicra.coordinator.hosts import HostState
+from ipmicra.coordinator.settings import CoordinatorSettings
+from ipmicra.coordinator.state.database import Database
+from ipmicra.delegation.crawlers import Position
+from ipmicra.delegation.light import FIBRE_KM_PER_ROUND_TRIP_MS
+from ipmicra.dock.protocol import OrderDone, ProbeResult, ProbeThese, TakeThese
+from tests.coordinator.played_host import PlayedHost
+from tests.coordinator.stage import Stage
+from tests.coordinator.world import made_up_world
+from tests.search.worlds import seen
+
+PLACES = {
+    "cairo": (30.0, 31.2),
+    "lima": (-12.0, -77.0),
+    "oslo": (59.9, 10.8),
+    "perth": (-32.0, 115.9),
+    "tokyo": (35.7, 139.7),
+}
+LIAR = "lima"
+DETOUR = 1.4  # routes are longer than the line between two places
+
+
+# --- faster than light ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lies", [True, False])
+def test_round_trips_faster_than_light_cost_a_crawler_its_standing(
+    database: Database, tmp_path: Path, lies: bool
+) -> None:
+    settings = CoordinatorSettings(
+        strategy="brute-force", probes_per_second_max=1000, acquaintance_seconds=1e6
+    )
+    stage = Stage(database, tmp_path, settings=settings)
+    for number, (name, position) in enumerate(PLACES.items()):
+        stage.join(name, f"198.18.{number}.1", position=position)
+    others = sorted(PLACES.keys() - {LIAR})
+    for number in range(32):
+        near = others[number % len(others)]
+        away_ms = {name: round_trip_ms(name, near) for name in PLACES}
+        if lies:
+            away_ms[LIAR] = 0.5
+        stage.submit(f"{stage.site(f'https://s{number}.example', f'203.0.113.{number}', **away_ms)}/")
+    stage.play(rounds=40)
+    with stage.database.read() as connection:
+        states = {name: host.state for name in PLACES if (host := hosts.host_named(connection, name))}
+        told = [(e.subject, e.detail) for e in events.latest(connection, 100) if e.kind == "distrusted"]
+    assert told == ([(LIAR, FASTER_THAN_LIGHT)] if lies else [])
+    ended = {name for name, state in states.items() if state is HostState.REVOKED}
+    assert ended == ({LIAR} if lies else set())
+
+
+def round_trip_ms(one: str, other: str) -> float:
+    distance_km = Position(*PLACES[one]).distance_km(Position(*PLACES[other]))
+    return 1.0 + DETOUR * distance_km / FIBRE_KM_PER_ROUND_TRIP_MS
+
+
+# --- pages that are not there ---------------------------------------------------------------------
+
+SETTINGS = {
+    "coordinator.compared_share": "1.0",
+    "coordinator.leader_seconds": "3",
+    "coordinator.strategy": '"brute-force"',
+    "coordinator.acquaintance_seconds": "1000000",
+}
+LIES = "<p>" + " ".join(f"buy {number} of these pills today" for number in range(60)) + "</p>"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_a_crawler_that_alters_pages_is_found_out_and_purged_by_one_command(tmp_path: Path) -> None:
+    database = f"sqlite:///{tmp_path / 'coordinator.sqlite'}"
+    with made_up_world(tmp_path, database, sites=2, pages=6, settings=SETTINGS) as world:
+        world.coordinator.start()
+        liar = world.coordinator.registered("liar")
+        world.coordinator.rows("submit", *world.roots)
+        altered = sorted(world.urls)
+        invented = [f"{root}invented" for root in world.roots]
+        taken = take_all(liar, len(world.roots))
+        assert set(taken) == {root.rstrip("/") for root in world.roots}
+        false = [seen(url, "Pills", LIES) for url in (*altered, *invented)]
+        assert liar.send_package(1, pack(false, "liar", 1)).status == 200
+        world.until(lambda: set(world.integrated()) == {*altered, *invented}, 60)
+        for name in ("lima", "oslo"):
+            world.join(name)
+            world.start_host(name)
+        world.until(lambda: is_revoked(liar), 120)
+        assert set(invented) <= set(world.integrated()), "what it brought stays until it is purged"
+        world.coordinator.rows("purge", "liar", "--why", "it alters pages", "--yes")
+        world.until(lambda: set(world.integrated()) == world.urls, 120)
+        assert not set(invented) & set(world.integrated())
+
+
+def take_all(liar: PlayedHost, sites: int) -> list[str]:
+    """Answer every probe as the nearest, until so many sites are its own."""
+    taken: list[str] = []
+    while len(taken) < sites:
+        for order in liar.orders(wait=1).orders:
+            done = OrderDone(number=order.number)
+            if isinstance(order.body, ProbeThese):
+                probes = tuple(
+                    ProbeResult(site=target.site, address=target.address, round_trip_ms=1.0)
+                    for target in order.body.targets
+                )
+                done = OrderDone(number=order.number, probes=probes)
+            elif isinstance(order.body, TakeThese):
+                taken += [grant.site for grant in order.body.grants if grant.site not in taken]
+            liar.report(done, awake=True)
+    return taken
+
+
+def is_revoked(liar: PlayedHost) -> bool:
+    """It goes on reporting as long as it is heard."""
+    reply = liar.ask("POST", "/v1/host/orders?wait=0", "orders")
+    if reply.status == 200:
+        liar.report(awake=True)
+        return False
+    assert "revoked" in reply.refusal().reason
+    return True
