@@ -24,3 +24,13 @@ def test_every_attack_of_the_adversary_is_in_the_threat_model() -> None:
     known = {"look_at_processes"}  # files that are not there, as the others
     assert {attack for attack in attacks if f"`{attack}`" not in told} <= known
     assert len(attacks) > 30
+
+
+def test_every_promise_names_what_shows_it() -> None:
+    promises = (
+        DOCUMENT.read_text().partition("## Promises")[2].partition("## What this does not stop")[0]
+    )
+    rows = [line for line in promises.splitlines() if line.startswith("| ") and "promise |" not in line]
+    unshown = [row for row in rows if not re.search(r"`(test_\w+|tests/[\w/]+\.py)` ?(\||,)", row)]
+    assert len(rows) > 45
+    assert not unshown
