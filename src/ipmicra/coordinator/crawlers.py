@@ -51,33 +51,32 @@ def crawlers(connection: Connection, now_s: float, name: str | None = None) -> l
     """Everybody who ever was, or one, by name."""
     told, moving = _told(connection), moves.all_moves(connection)
     counts = sites.counts_by_crawler(connection)
-    since = {row.crawler: row for row in connection.execute(select(lives))}
-    found = hosts.all_hosts(connection) if name is None else [hosts.host_named(connection, name)]
-    result = []
-    for host in found:
-        if host is not None:
-            state, move, code = (
-                _state(host, told, moving, now_s),
-                moving.get(host.name),
-                said_of_code(host),
-            )
-            noted = since.get(host.name)
-            result.append(
-                CrawlerStanding(
-                    name=host.name,
-                    state=state,
-                    since_s=noted.since_s if noted is not None and noted.state == state else None,
-                    address=host.address,
-                    code=code.version,
-                    trial=code.trial,
-                    takes_code=code.takes_bundles,
-                    sites=counts.get(host.name, 0),
-                    moves_to="" if move is None else move.target,
-                    wishes=wishes_in(state),
-                    report=host.report,
-                )
-            )
-    return result
+    since = {(row.crawler, row.state): row.since_s for row in connection.execute(select(lives))}
+    found = [host for host in hosts.all_hosts(connection) if name in (None, host.name)]
+    return [_standing(host, _state(host, told, moving, now_s), counts, since, moving) for host in found]
+
+
+def _standing(
+    host: Host,
+    state: CrawlerState,
+    counts: dict[str, int],
+    since: dict[tuple[str, str], float],
+    moving: dict[str, Move],
+) -> CrawlerStanding:
+    code = said_of_code(host)
+    return CrawlerStanding(
+        name=host.name,
+        state=state,
+        since_s=since.get((host.name, state)),
+        address=host.address,
+        code=code.version,
+        trial=code.trial,
+        takes_code=code.takes_bundles,
+        sites=counts.get(host.name, 0),
+        moves_to=moving[host.name].target if host.name in moving else "",
+        wishes=wishes_in(state),
+        report=host.report,
+    )
 
 
 def crawler_named(connection: Connection, name: str, now_s: float) -> CrawlerStanding:

@@ -29,7 +29,7 @@ class MovingOn:
     def carry_on(self, connection: Connection, now_s: float) -> None:
         """One look at everybody who moves or has moved."""
         for move in moves.all_moves(connection).values():
-            if move.target in self._strategy.crawlers:
+            if CrawlerId(move.target) in self._strategy.crawlers:
                 self._hand_over(connection, move, now_s)
             elif move.moved_s is None:
                 moves.end(connection, move.crawler)
