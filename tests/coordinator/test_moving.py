@@ -15,9 +15,10 @@ from ipmicra.coordinator.crawler_life import CrawlerState
 from ipmicra.lab.loopback.server import Asked
 from tests.coordinator.world import World, made_up_world
 
-SITES, PAGES = 3, 30
+SITES, PAGES = 3, 40
 HOSTS = {"lima": "127.16.200.1", "oslo": "127.18.200.1"}
-DELAY_S = 0.1
+DELAY_S = 0.2
+CLOSED, OPEN = "mon-sun 00:00-00:01", "always"
 SETTINGS = {
     "crawler.delay_seconds_min": str(DELAY_S),
     "crawler.revisit_seconds_min": "8",
@@ -59,13 +60,14 @@ def test_a_crawler_moves_in_the_middle_of_a_crawl(
     with made_up_world(tmp_path, database, SITES, PAGES, SETTINGS) as world:
         world.coordinator.start()
         world.of_host = {name: {"fetching.source_address": at} for name, at in HOSTS.items()}
-        world.join("lima")
-        world.start_host("lima")
+        write_hours(world, "oslo", CLOSED)
+        for name in HOSTS:
+            world.join(name)
+            world.start_host(name)
+        world.until(lambda: state_of(world, "oslo") == CrawlerState.RESTING, 60)
         world.coordinator.rows("submit", *world.roots)
         world.until(lambda: len(pages_asked(world, "lima")) > SITES * 5, 120)
-        world.join("oslo")
-        world.start_host("oslo")
-        world.until(lambda: state_of(world, "oslo") == CrawlerState.WORKING, 60)
+        write_hours(world, "oslo", OPEN)
         world.coordinator.rows("move", "lima", "oslo")
         strike(world)
         world.until(lambda: state_of(world, "lima") == CrawlerState.MOVED, 90)
@@ -84,6 +86,10 @@ def test_a_crawler_moves_in_the_middle_of_a_crawl(
             assert len(twice) <= SITES * 2
         else:
             assert not twice
+
+
+def write_hours(world: World, name: str, hours: str) -> None:
+    world.settings_file(name).write_text(f'[host]\nhours = "{hours}"\n')
 
 
 def state_of(world: World, name: str) -> str:
