@@ -8,7 +8,6 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from ipmicra.coordinator.crawler_life import CrawlerState
@@ -64,13 +63,13 @@ def test_a_crawler_moves_in_the_middle_of_a_crawl(
         for name in HOSTS:
             world.join(name)
             world.start_host(name)
-        world.until(lambda: state_of(world, "oslo") == CrawlerState.RESTING, 60)
+        world.until(lambda: world.crawler_state("oslo") == CrawlerState.RESTING, 60)
         world.coordinator.rows("submit", *world.roots)
         world.until(lambda: len(pages_asked(world, "lima")) > SITES * 5, 120)
         write_hours(world, "oslo", OPEN)
         world.coordinator.rows("move", "lima", "oslo")
         strike(world)
-        world.until(lambda: state_of(world, "lima") == CrawlerState.MOVED, 90)
+        world.until(lambda: world.crawler_state("lima") == CrawlerState.MOVED, 90)
         by_lima = {(line.site, line.path) for line in pages_asked(world, "lima")}
         assert len(by_lima) < SITES * PAGES, "it moved in the middle"
         requests = len(pages_asked(world, "lima"))
@@ -90,13 +89,6 @@ def test_a_crawler_moves_in_the_middle_of_a_crawl(
 
 def write_hours(world: World, name: str, hours: str) -> None:
     world.settings_file(name).write_text(f'[host]\nhours = "{hours}"\n')
-
-
-def state_of(world: World, name: str) -> str:
-    told = msgspec.json.decode(
-        world.coordinator.rows("crawlers", "--json"), type=list[dict[str, object]]
-    )
-    return next(str(crawler["state"]) for crawler in told if crawler["name"] == name)
 
 
 def revisited(world: World, name: str) -> set[tuple[str, str]]:

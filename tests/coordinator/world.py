@@ -83,6 +83,12 @@ class World:
             environment = {**os.environ, **self.environments.get(name, {})}
             self.hosts[name] = subprocess.Popen(words, stdout=log, stderr=log, env=environment)
 
+    def crawler_state(self, name: str) -> str:
+        """As the command tells it."""
+        told = self.coordinator.rows("crawlers", "--ended", "--json")
+        crawlers = msgspec.json.decode(told, type=list[dict[str, object]])
+        return next(str(crawler["state"]) for crawler in crawlers if crawler["name"] == name)
+
     def start_worker(self) -> None:
         """Integrate in a process of its own; the coordinator is told not to by its settings."""
         words = self.coordinator.command("coordinator", "work", "--database", self.coordinator.database)
