@@ -74,6 +74,7 @@ SETTINGS = {
     "coordinator.strategy": '"brute-force"',
     "coordinator.acquaintance_seconds": "1000000",
 }
+WITNESSES = ("lima", "oslo")
 LIES = "<p>" + " ".join(f"buy {number} of these pills today" for number in range(60)) + "</p>"
 
 
@@ -84,11 +85,10 @@ def test_a_crawler_that_alters_pages_is_found_out_and_purged_by_one_command(tmp_
     with made_up_world(tmp_path, database, sites=2, pages=6, settings=SETTINGS) as world:
         world.coordinator.start()
         liar = world.coordinator.registered("liar")
-        for name in ("lima", "oslo"):
+        for name in WITNESSES:
             world.join(name)
             world.start_host(name)
-        for name in ("lima", "oslo"):
-            world.until(lambda name=name: world.crawler_state(name) == CrawlerState.WORKING, 60)
+        world.until(lambda: {*map(world.crawler_state, WITNESSES)} == {CrawlerState.WORKING}, 60)
         world.coordinator.rows("submit", *world.roots)
         altered = sorted(world.urls)
         invented = [f"{root}invented" for root in world.roots]
