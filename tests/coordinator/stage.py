@@ -32,9 +32,16 @@ from ipmicra.dock.protocol import (
     Retire,
     TakeThese,
 )
+from tests.delegation.worlds import tree_of
 
 START_S = 1_800_000_000.0
 SETTINGS = CoordinatorSettings(strategy="ipmicra@50", lease_seconds=60, probe_seconds_max=10)
+
+TREE = tree_of(
+    ("198.51.100.0/24", "Bakers"),
+    ("203.0.113.0/24", "Clockmakers"),
+    ("192.0.2.0/24", "Lima's own"),
+)
 
 
 class Stage:
