@@ -79,7 +79,7 @@ def waits_ms(path: str, questions: list[str]) -> list[float]:
 def waits_at_rate_ms(path: str, questions: list[str], per_second: float) -> list[float]:
     """What was waited for each question since it came, where they come as a Poisson process."""
     dice = random.Random(per_second)
-    free = [_Client(path) for _ in range(CLIENTS)]
+    free = deque(_Client(path) for _ in range(CLIENTS))  # in turn: one left idle for long is closed
     waits: list[float] = []
     due_at = time.perf_counter()
     coming = deque((question, due_at := due_at + dice.expovariate(per_second)) for question in questions)
@@ -89,7 +89,7 @@ def waits_at_rate_ms(path: str, questions: list[str], per_second: float) -> list
         while len(waits) < len(questions):
             while free and coming and coming[0][1] <= time.perf_counter():
                 question, came_at = coming.popleft()
-                free.pop().ask(question, came_at)
+                free.popleft().ask(question, came_at)
             pause_s = max(0.0, coming[0][1] - time.perf_counter()) if free and coming else None
             for key, _ in selector.select(pause_s):
                 if key.data.has_its_answer():
