@@ -31,6 +31,7 @@ MANNERS = {
     "crawler.commit_seconds": "0.1",
     "crawler.contact": '"tester@example.org"',
     "fetching.open_ranges": '["127.0.0.0/8"]',
+    "coordinator.compared_share": "0",  # a page that another looks at too would be asked for twice
     "host.cpu_share_max": "8.0",
     "host.sandbox": '"never"',  # it has tests of its own; here hosts are killed by the dozen
 }

@@ -103,6 +103,7 @@ def test_hosts_join_crawl_what_is_nearest_change_hours_and_leave(tmp_path: Path)
         "fetching.open_ranges": '["127.0.0.0/8"]',
         "fetching.dns_servers": f'["127.0.0.1:{names_port}"]',
         "coordinator.strategy": "brute-force",
+        "coordinator.compared_share": "0",  # a page that another looks at too would be asked for twice
         "coordinator.acquaintance_seconds": "48",  # silence is asked again after a 24th of it
     }
     database = f"sqlite:///{tmp_path / 'rows.sqlite'}"
