@@ -54,6 +54,7 @@ class ScriptedCoordinator:
         self.packages: dict[int, tuple[int, bytes]] = {}  # by number: epoch and bytes
         self.states: dict[str, bytes] = {}
         self.sequences: dict[str, list[int]] = {}
+        self.waits: list[float] = []  # seconds that the host would wait for orders
         self.epoch, self.lease_s, self.clock_ahead_ms = 0, 60.0, 0
         self.away, self.revoked, self.left = False, False, False
         self.port = 0
@@ -184,6 +185,7 @@ class ScriptedCoordinator:
         )
 
     async def _wait_for_orders(self, seconds: float) -> None:
+        self.waits.append(seconds)
         end = time.monotonic() + min(seconds, 2.0)
         known = self.epoch
         while time.monotonic() < end and not self._orders().orders and self.epoch == known:

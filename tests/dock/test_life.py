@@ -192,6 +192,21 @@ def test_a_coordinator_that_is_away_is_crawled_for_all_the_same(tmp_path: Path) 
     asyncio.run(story())
 
 
+def test_orders_whose_answer_may_be_lost_are_asked_for_without_waiting_for_news(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with ScriptedCoordinator().serving() as home:
+            await join(home, tmp_path)
+            async with living(tmp_path, host_settings(tmp_path)):
+                await home.until(lambda: len(home.waits) == 2)
+                home.away = True
+                await home.until(lambda: "orders" in str(status(tmp_path)["line"]))
+                home.away = False
+                await home.until(lambda: len(home.waits) == 4)
+        assert [wait > 0 for wait in home.waits[:4]] == [False, True, False, True]
+
+    asyncio.run(story())
+
+
 def test_a_clock_that_is_hours_off_is_put_right_by_the_coordinator(tmp_path: Path) -> None:
     async def story() -> None:
         async with ScriptedCoordinator().serving() as home:

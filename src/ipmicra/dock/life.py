@@ -152,10 +152,14 @@ class Life:
     # --- hear ---------------------------------------------------------------------------------------
 
     async def _hear(self) -> None:
-        backoff = Backoff(self._dice)
+        """Without waiting for news at first, and when an answer may have been lost: to the coordinator an
+        order that it has sent is no news, and only its answer says how often to report.
+        """
+        backoff, wait_seconds = Backoff(self._dice), 0.0
         async with asyncio.TaskGroup() as doing:
             while True:
-                told = await self._patiently(backoff, lambda: self._line.orders(POLL_SECONDS))
+                told = await self._patiently(backoff, partial(self._line.orders, wait_seconds))
+                wait_seconds = 0.0 if told is None else POLL_SECONDS
                 if told is None:
                     continue
                 await self._heard(told)
