@@ -7,7 +7,6 @@ limit on the size of files: to the programs both are the real thing.
 from __future__ import annotations
 
 import random
-import resource
 import signal
 import subprocess
 import time
@@ -22,7 +21,7 @@ from ipmicra.coordinator.state.schema import package
 from tests.coordinator.world import World
 from tests.system_parts import needed
 
-FULL_BYTES = 2_000  # no file grows beyond this while a disk is full
+FULL_BYTES = "2000"  # no file grows beyond this while a disk is full
 LEASE_S = 12
 
 
@@ -126,13 +125,16 @@ class Chaos:
     def _full_disk(self, process: subprocess.Popen[bytes], seconds: float) -> None:
         if process.poll() is not None:
             return
-        before = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
-        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (FULL_BYTES, before[1]))
-        try:
-            time.sleep(seconds)
-        finally:
-            if process.poll() is None:
-                resource.prlimit(process.pid, resource.RLIMIT_FSIZE, before)
+        before = {pid: file_bytes_max(pid) for pid in self._reached_by_a_full_disk(process)}
+        for pid in before:
+            limit_files(pid, FULL_BYTES)
+        time.sleep(seconds)
+        process.poll()
+        for pid, most in before.items():
+            limit_files(pid, most)
+
+    def _reached_by_a_full_disk(self, process: subprocess.Popen[bytes]) -> list[int]:
+        return [process.pid]
 
     def _turn_hosts_clock(self) -> None:
         """A good deal ahead for a moment, then some seconds behind."""
@@ -162,3 +164,21 @@ class Chaos:
                 )
         finally:
             database.close()
+
+
+def file_bytes_max(pid: int) -> str:
+    """How large a file the process may write, in the words of `prlimit`."""
+    lines = Path(f"/proc/{pid}/limits").read_text().splitlines()
+    return next(line.split()[3] for line in lines if line.startswith("Max file size"))
+
+
+def limit_files(pid: int, most: str) -> None:
+    """To a size, as the process's own user, who may; it may have ended meanwhile."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except (FileNotFoundError, ProcessLookupError):
+        return
+    user, group = (int(line.split()[1]) for line in status if line.startswith(("Uid:", "Gid:")))
+    words = ["prlimit", "--pid", str(pid), f"--fsize={most}:"]
+    done = subprocess.run(words, user=user, group=group, check=False)
+    assert done.returncode == 0 or not Path(f"/proc/{pid}").exists()
