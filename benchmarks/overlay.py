@@ -177,7 +177,8 @@ async def _crawled(what: str, ports: list[int], web: LoopbackWeb) -> None:
         """Only sites of which something is missing are asked for again."""
         sites = [site for site in _sites(web) if any(url.startswith(f"{site}/") for url in missing)]
         missing.difference_update(await pages_found(sites, ports[0]))
-        return f"{len(missing)} of {len(urls)} pages missing" if missing else ""
+        named = ", ".join(sorted(missing)[:3])
+        return f"{len(missing)} of {len(urls)} pages missing: {named}" if missing else ""
 
     began_s = time.monotonic()
     amiss = await _until(look, began_s)

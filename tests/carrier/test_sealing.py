@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from ipmicra.carrier.package import (
     LEVEL_FOR_ALIKE,
     LEVEL_FOR_VARIED,
+    PackageFile,
     digest_of,
     level_for,
     pack,
@@ -17,7 +20,7 @@ from ipmicra.carrier.package import (
 )
 from ipmicra.carrier.record import PageGone, PageSeen, Record
 from ipmicra.carrier.sealing import Sealer
-from ipmicra.carrier.spool import SealRules, Spool
+from ipmicra.carrier.spool import FullJournal, SealRules, Spool
 from ipmicra.crawler.extraction.page import Page
 
 AT_ONCE = SealRules(records_max=2)
@@ -81,6 +84,38 @@ def test_a_package_that_was_acknowledged_before_its_journal_went_is_not_made_aga
     reopened = Spool(tmp_path, "c", committed._replace(sequence=2, journal_bytes=0))
     assert reopened.waiting() == []
     reopened.close()
+
+
+class SlowSpool(Spool):
+    """Packs when it is let."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, "c", rules=AT_ONCE)
+        self.let = threading.Event()
+
+    def pack_journal(self, full: FullJournal) -> PackageFile:
+        self.let.wait(10)
+        return super().pack_journal(full)
+
+
+def test_who_wants_everything_sealed_waits_for_the_journal_that_is_being_packed(tmp_path: Path) -> None:
+    async def story() -> None:
+        spool = SlowSpool(tmp_path)
+        sealer = Sealer(spool)
+        spool.append([gone(1), gone(2)], 0.0)
+        assert sealer.seal_if_due(0.0) == 0
+        spool.append([gone(3)], 0.0)
+        sealing = asyncio.ensure_future(sealer.seal())
+        await asyncio.sleep(0)
+        assert not sealing.done()
+        spool.let.set()
+        assert await sealing == 2
+        assert records_in(spool) == [gone(1), gone(2), gone(3)]
+        assert await sealer.seal() == 0
+        sealer.close()
+        spool.close()
+
+    asyncio.run(story())
 
 
 def test_a_sealer_packs_in_order_and_finishes_everything(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ journal until its package is durable; so a death in between costs nothing but do
 
 from __future__ import annotations
 
+import asyncio
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from ipmicra.carrier.package import PackageFile
@@ -29,6 +30,14 @@ class Sealer:
                 None if full is None else self._thread.submit(self._spool.pack_journal, full)
             )
         return finished
+
+    async def seal(self) -> int:
+        """Seal everything now, after what is under way. How many packages that made."""
+        finished = 0
+        while self._under_way is not None:
+            await asyncio.wait([asyncio.wrap_future(self._under_way)])
+            finished += self._finished(wait=False)
+        return finished + (self._spool.seal() is not None)
 
     def finish(self) -> int:
         """Seal everything, and end. How many packages have been finished since last asked."""

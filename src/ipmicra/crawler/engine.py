@@ -96,6 +96,12 @@ class Engine:
             self._sealer.close()
         return self.progress
 
+    async def seal(self) -> bool:
+        """All that is committed becomes packages now. False: there was nothing."""
+        sealed = await self._sealer.seal()
+        self.progress.packages += sealed
+        return bool(sealed)
+
     def stop(self) -> None:
         """Begin no further request; `run` returns when those under way have ended."""
         self._stopping = True

@@ -197,6 +197,8 @@ class Crawler:
         (self._folder / states.FOLDER / name).unlink(missing_ok=True)
 
     async def seal(self) -> bool:
+        if self._engine is not None:
+            return await self._engine.seal()
         return self.spool.seal() is not None
 
     async def next_package(self) -> int:

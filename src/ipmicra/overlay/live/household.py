@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
 
+from ipmicra.carrier.package import PackageFile, digest_of
 from ipmicra.crawler.decisions.urls import Site, name_of, port_of
 from ipmicra.crawler.fetching.resolving import DnsResolver, NamesUnreachable, NoSuchName
 from ipmicra.dock.crawling import Crawler
@@ -78,6 +79,7 @@ class Household:
         self._heirs: dict[str, Card] = {}
         self._states: dict[str, tuple[int, bytes]] = {}
         self._wanted_since_s: dict[str, float] = {}
+        self._shelved: dict[int, str] = {}  # packages that wait for a keeper: their digests on the shelf
         self._handing_over: set[asyncio.Task[None]] = set()
 
     @property
@@ -230,12 +232,19 @@ class Household:
             return
         waiting = self.crawler.waiting()
         for package in waiting:
-            came = self.crawler.package_bytes(package)
-            data = await asyncio.to_thread(self.shelf.whole, came)
-            self._note_found(await asyncio.to_thread(self.shelf.put, [data]))
-            if not await self._kept_elsewhere(data):
+            if package.sequence not in self._shelved:
+                await self._put_on_shelf(package)
+        for package in waiting:
+            digest = self._shelved[package.sequence]
+            if not await self._kept_elsewhere(self.shelf.package(digest)):
                 return
             self.crawler.acknowledge(package)
+            del self._shelved[package.sequence]
+
+    async def _put_on_shelf(self, package: PackageFile) -> None:
+        data = await asyncio.to_thread(self.shelf.whole, self.crawler.package_bytes(package))
+        self._note_found(await asyncio.to_thread(self.shelf.put, [data]))
+        self._shelved[package.sequence] = digest_of(data)
 
     def _note_found(self, sites: set[Site]) -> None:
         if self.settings.overlay.follow_links:

@@ -92,6 +92,9 @@ class Shelf:
             writing.close()
         self._index.reload()
 
+    def package(self, digest: str) -> bytes:
+        return self._path(digest).read_bytes()
+
     def documents_of(self, site: str) -> list[bytes]:
         """All that is known of a site's pages, as a package by each crawler that saw them."""
         newest: dict[tuple[str, str], Visit] = {}
@@ -106,7 +109,7 @@ class Shelf:
     def _about(self, site: str) -> Iterator[Package]:
         rows = self._list.execute("SELECT digest FROM about WHERE site = ? ORDER BY digest", (site,))
         for (digest,) in rows.fetchall():
-            yield unpack(self._path(digest).read_bytes())
+            yield unpack(self.package(digest))
 
     def _pages_of(self, site: str) -> list[Visit]:
         return [record for package in self._about(site) for record in self._visits_in(package, site)]
