@@ -94,6 +94,8 @@ class LoopbackWeb:
                 await writer.drain()
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ConnectionError):
             pass
+        except asyncio.CancelledError:
+            pass  # the loop ends; asyncio's streams of Python 3.11 would log it as an error
         finally:
             self._open.discard(writer)
             writer.close()
