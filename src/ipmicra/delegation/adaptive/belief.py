@@ -20,6 +20,7 @@ from ipmicra.delegation.adaptive.bounds import Bounds
 from ipmicra.delegation.adaptive.closeness import Prior
 from ipmicra.delegation.adaptive.experience import Experience
 from ipmicra.delegation.adaptive.spreads import CARRIED, FREEDOM, Spreads
+from ipmicra.delegation.adaptive.twins import past_twins, served
 from ipmicra.delegation.adaptive.weighing import Weighing
 
 WEIGHT_MIN = 1e-4  # of all weight; examples lighter than this say nothing worth the time any more
@@ -91,6 +92,12 @@ class Belief:
         weights /= np.add.reduce(weights)
         return Foretold(kept, weights, means, spreads, unsure)
 
+    def served(self) -> Singles:
+        """By crawler, how many sites an answer of it would serve, this one and twins to come."""
+        kept, weights, _, _, unsure = self.foretold()
+        twins = int(kept.searchsorted(self._weighing.twins))
+        return served(weights[twins:], unsure[:, twins:], self._spreads.twin_ms)
+
     def nearest(self) -> Whole:
         """Who is nearest to each of the prior's examples, before anything was heard."""
         return self._experience.examples.nearest.take(self.prior.sample.rows)
@@ -108,13 +115,26 @@ class Belief:
         scores = weighing.scores.take(kept, axis=1)
         scores -= FREEDOM
         self._spreads.learn(scores, values, variances, weighing.widths.kinds(kept), weights)
-        sites, twins = kept.searchsorted((weighing.sites, weighing.twins)).tolist()
+        doors, sites, twins = kept.searchsorted(
+            (weighing.doors, weighing.sites, weighing.twins)
+        ).tolist()
         alone = kept[:twins]
         self._spreads.learn_shift(
             weighing.shifts_ms.take(alone), weighing.left.take(alone), weights[:twins]
         )
-        as_sites, as_twins = np.add.reduce(weights[sites:twins]), np.add.reduce(weights[twins:])
-        self._spreads.learn_twins(float(as_sites), float(as_twins))
+        alike = np.add.reduce(weights[:doors]) + np.add.reduce(weights[sites:twins])
+        self._spreads.learn_twins(float(alike), float(np.add.reduce(weights[twins:])))
+
+    def tell_twins(self) -> None:
+        """Past sites that are this one's twins have its round trips, as likely as they are twins."""
+        kept, weights, *_ = self.foretold()
+        weighing, examples = self._weighing, self._experience.examples
+        twins = int(kept.searchsorted(weighing.twins))
+        rows = weighing.rows.take(kept[twins:])
+        told, sure = past_twins(rows, weights[twins:], examples.fixed)
+        off_ms = self._spreads.twin_ms
+        for column, answer_ms in zip(self.columns, self.answers_ms, strict=True):
+            examples.tell(told, column, answer_ms, sure, off_ms)
 
     def summary(self) -> tuple[Singles, Singles]:
         """The site as an example: believed round trips with their doubts, the measured ones exact."""

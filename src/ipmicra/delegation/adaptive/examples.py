@@ -122,6 +122,19 @@ class Examples:
         self.writes += 1
         self.nearest[row] = self.values_ms[:, row].argmin()
 
+    def tell(self, rows: Whole, column: int, answer_ms: float, sure: Floats, off_ms: float) -> None:
+        """One crawler's answer to a twin of these, who is one with that probability and `off_ms` from
+        them; with the rest of it they are as they were. Who knows as well already is left alone."""
+        before, doubts = self.values_ms[column, rows], self.doubts_ms[column, rows]
+        unsure = doubts > off_ms
+        rows, before, doubts, sure = rows[unsure], before[unsure], doubts[unsure], sure[unsure]
+        after = before + sure * (answer_ms - before)
+        variance = (1.0 - sure) * (doubts**2 + (before - after) ** 2)
+        variance += sure * (off_ms**2 + (answer_ms - after) ** 2)
+        self.values_ms[column, rows], self.doubts_ms[column, rows] = after, np.sqrt(variance)
+        self.nearest[rows] = self.values_ms[:, rows].argmin(axis=0)
+        self.writes += 1
+
     def age(self, place: int) -> int:
         """How many sites were written after this one, counting round the ring."""
         return (self._next - 1 - place) % self.sites_max

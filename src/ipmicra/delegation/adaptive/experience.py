@@ -163,6 +163,7 @@ class Experience:
         values, doubts = filled(guessed, mutual)
         doubts = np.where(np.isnan(mutual), np.maximum(doubts, values / 2), doubts)
         np.fill_diagonal(values, NEXT_DOOR_MS)
+        np.fill_diagonal(doubts, NEXT_DOOR_MS)  # nobody measured it: a guess
         facts = [self._facts_of(profile) for profile in self.mutual.profiles]
         return Fixed(len(facts), facts, [1.0] * len(facts), values, doubts)
 

@@ -53,6 +53,6 @@ def stop_step(crawler: CrawlerId, saving_ms: float, price_ms: float) -> Step:
         "stopped",
         lambda: (
             f"the best further probe, from {crawler}, would save {saving_ms:.2f} ms on average,"
-            f" less than its price of {price_ms:.2f} ms"
+            f" for this site and those like it, less than its price of {price_ms:.2f} ms"
         ),
     )

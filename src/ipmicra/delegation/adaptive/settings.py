@@ -8,7 +8,7 @@ import msgspec
 class AdaptiveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`price` trades accuracy for probes; the others bound time and memory and seldom need a hand."""
 
-    # ms a probe must be expected to save, where crawlers are 30 ms apart (price.py); higher: fewer
+    # ms a probe must be expected to save, where crawlers are 24 ms apart (price.py); higher: fewer
     # probes, further crawlers
     price: float = 1.0
     explore: float = 0.05  # share of sites that get one probe more; higher: more probes, truer examples

@@ -82,6 +82,11 @@ class Spreads:
         """What part of a past site's weight it has as a twin."""
         return self.twins / self.twins_seen
 
+    @property
+    def twin_ms(self) -> float:
+        """How far two of one machine room are apart."""
+        return sqrt(float(self.factors[Kind.TWIN])) * FIRST_MS[Kind.TWIN]
+
     def widths(self, counts: tuple[int, int, int, int]) -> Widths:
         """Of so many examples of each kind, in the order of rows. Twins share the access link."""
         factors = self.factors.tolist()
@@ -95,7 +100,7 @@ class Spreads:
             [1 / variance for variance in variances],
             [SHIFTS_DOWN * shift for shift in shifts],
             [SHIFTS_UP * shift for shift in shifts],
-            (1.0, 1.0, 1.0 - self.twin_share, self.twin_share),
+            (1.0 - self.twin_share, 1.0, 1.0 - self.twin_share, self.twin_share),
         )
         return Widths(np.array(table, dtype=np.float32), counts)
 

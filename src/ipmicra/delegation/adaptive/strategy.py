@@ -120,7 +120,7 @@ class Adaptive(LearningStrategy):
             if not belief.stands:
                 belief = self._begun(inquiry, facts)
             best_ms = _best_ms(inquiry)
-            column, saving_ms = choice(belief, self._askable(inquiry), best_ms)
+            column, saving_ms = choice(belief, self._askable(inquiry), best_ms, self._price_ms)
             if column is None:
                 break
             crawler = self.experience.mutual.names[column]
@@ -191,7 +191,9 @@ class Adaptive(LearningStrategy):
             self.ties.learn(belief.prior, belief.by_example())
             belief.teach()
             if self._settings.sites:
-                self.experience.remember(inquiry.target.address, facts, *belief.summary())
+                values_ms, doubts_ms = belief.summary()
+                belief.tell_twins()
+                self.experience.remember(inquiry.target.address, facts, values_ms, doubts_ms)
 
     def _subnet_with(self, subnet: Subnet | None, chosen: CrawlerId) -> tuple[Ground, ...]:
         """It goes along where most of its sites go to the chosen crawler."""

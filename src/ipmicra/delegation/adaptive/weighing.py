@@ -4,13 +4,14 @@ An answer multiplies an example's weight by how well it was foretold (a Student 
 ruins nothing). A site's own access link shifts all its round trips alike: each example's shift is
 estimated from its residuals and held back by how wide shifts are.
 
-A past site counts twice: as somebody alike, and as a *twin*, which stands in the same machine room. Two
-widths tell a cloud's regions, exact to the millisecond, from a town's networks; which of them holds
-more often is learnt.
+A past site counts twice: as somebody alike, and as a *twin*, which stands in the same machine room. So
+does somebody next door to a crawler: a crawler stands in a machine room too, and of all sites those in it
+must not be missed. Two widths tell a cloud's regions, exact to the millisecond, from a town's networks;
+which of them holds more often is learnt.
 
-Law: vectors by example only, twins after the rest, so that an answer costs the same however many crawlers
-there are. Weights are what they are to each other, the greatest is one once something was heard; none
-is NaN, whatever was answered.
+Law: vectors by example only, twins after the rest, those of sites first, so that an answer costs the same
+however many crawlers there are. Weights are what they are to each other, the greatest is one once
+something was heard; none is NaN, whatever was answered.
 """
 
 from __future__ import annotations
@@ -31,11 +32,15 @@ class Weighing:
     def __init__(self, prior: Prior, examples: Examples, spreads: Spreads) -> None:
         rows, doors, fixed, *_ = prior.sample
         count = len(rows)
-        self.sites, self.twins = fixed, count  # where they begin
+        self.doors, self.sites, self.twins = doors, fixed, count  # so many; where these begin
         self._towns = slice(doors, fixed)
-        self.widths: Widths = spreads.widths((doors, fixed - doors, count - fixed, count - fixed))
-        self.rows: Whole = np.concatenate((rows, rows[fixed:]))
-        self.weights: Singles = np.concatenate((prior.weights, prior.weights[fixed:]))
+        self.widths: Widths = spreads.widths(
+            (doors, fixed - doors, count - fixed, count - fixed + doors)
+        )
+        self.rows: Whole = np.concatenate((rows, rows[fixed:], rows[:doors]))
+        self.weights: Singles = np.concatenate(
+            (prior.weights, prior.weights[fixed:], prior.weights[:doors])
+        )
         self.weights *= self.widths.weight
         self._examples = examples
         # Sums over the answers so far: -2 log weight but for the misses, precision of the shift, pull.
@@ -106,5 +111,7 @@ class Weighing:
     def by_example(self) -> Singles:
         """The weights of the prior's examples, each with its twin's."""
         whole = self.weights[: self.twins].copy()
-        whole[self.sites :] += self.weights[self.twins :]
+        of_doors = len(self.weights) - self.doors
+        whole[self.sites :] += self.weights[self.twins : of_doors]
+        whole[: self.doors] += self.weights[of_doors:]
         return whole

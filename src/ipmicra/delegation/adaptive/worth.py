@@ -2,7 +2,8 @@
 
 A probe can only help where it comes out below the best answer. For an example that foretells `mean`
 with `spread`, that is the expected improvement of a normal variable; over all examples, weighed, it is
-what the probe is worth in milliseconds. When the best of them is worth less than a probe's price, asking
+what the probe is worth in milliseconds. Where that is below a probe's price, it counts again for each
+further site that the answer would serve (`twins`). When the best of them is still worth less, asking
 ends. The first probe, with nothing to improve on, goes to the crawler likeliest to be the nearest.
 
 Law: NaN never wins, and ties go to the crawler who joined first.
@@ -57,10 +58,13 @@ def nearest_shares(weights: Singles, nearest: Whole, crawlers: int) -> Floats:
     return np.bincount(nearest, weights, crawlers).astype(np.float64)
 
 
-def choice(belief: Belief, askable: Whole, best_ms: float | None) -> tuple[int | None, float]:
+def choice(
+    belief: Belief, askable: Whole, best_ms: float | None, price_ms: float
+) -> tuple[int | None, float]:
     """The column to ask next and what that is expected to save; None where nobody is left to ask.
 
-    `best_ms` is the least answer of those who could take the site; None where there is none yet.
+    `best_ms` is the least answer of those who could take the site; None where there is none yet. What is
+    expected to be saved is this site's; below the price, its twins' to come with it.
     """
     if not len(askable):
         return None, 0.0
@@ -77,6 +81,9 @@ def choice(belief: Belief, askable: Whole, best_ms: float | None) -> tuple[int |
         )
     hopes = savings.take(askable)
     winner = int(hopes.argmax())
+    if hopes[winner] < price_ms:
+        hopes *= belief.served().take(askable)
+        winner = int(hopes.argmax())
     return int(askable[winner]), float(hopes[winner])
 
 

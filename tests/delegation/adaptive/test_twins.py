@@ -1,0 +1,58 @@
+"""What an answer is worth to a site's twins, and what they are told of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ipmicra.delegation.adaptive.examples import Examples
+from ipmicra.delegation.adaptive.facts import Facts
+from ipmicra.delegation.adaptive.twins import past_twins, served
+
+OFF_MS = 0.1
+
+
+def served_by(twins: int, measured: int, weight: float = 1.0) -> float:
+    """Of so many twins, together of that weight, so many had the answer."""
+    weights = np.full(twins, weight / max(twins, 1), dtype=np.float32)
+    unsure = np.full((1, twins), 25.0, dtype=np.float32)
+    unsure[0, :measured] = 0.0
+    return float(served(weights, unsure, OFF_MS)[0])
+
+
+def test_an_answer_serves_as_many_again_as_did_without_it() -> None:
+    assert served_by(0, 0) == 1.0
+    assert served_by(9, 0) == pytest.approx(10.0)
+    assert served_by(9, 1) == pytest.approx(1 + 8 / 2)
+    assert served_by(9, 9) == pytest.approx(1.0)
+
+
+def test_who_is_hardly_a_twin_hardly_counts() -> None:
+    assert served_by(9, 0, weight=0.1) == pytest.approx(1.9)
+
+
+def test_a_twin_is_held_against_the_likeliest() -> None:
+    rows = np.array([0, 3, 4, 4, 5])  # row 0 is no site; 4 is there for two reasons
+    weights = np.array([0.2, 0.4, 0.2, 0.19, 0.01], dtype=np.float32)
+    told, sure = past_twins(rows, weights, fixed=2)
+    assert told.tolist() == [3, 4]
+    assert sure == pytest.approx([1.0, 0.975])
+
+
+def test_without_past_sites_nobody_is_told() -> None:
+    nobody = np.zeros(0, dtype=np.int64)
+    told, sure = past_twins(nobody, np.zeros(0, dtype=np.float32), fixed=2)
+    assert len(told) == len(sure) == 0
+
+
+def test_twins_are_told_what_they_did_not_measure() -> None:
+    examples = Examples(crawlers=2, sites_max=4)
+    for doubt_ms in (0.0, 8.0, 8.0):
+        examples.add(Facts(), np.array([20.0, 30.0]), np.array([0.0, doubt_ms]))
+    examples.tell(np.arange(3), 1, 10.0, np.array([1.0, 1.0, 0.5]), OFF_MS)
+    assert examples.values_ms[1, :3].tolist() == [30.0, 10.0, 20.0]
+    measured, told, half_told = examples.doubts_ms[1, :3].tolist()
+    assert measured == 0.0
+    assert told == pytest.approx(OFF_MS)
+    assert half_told > 10.0  # either 10 or 30
+    assert examples.nearest[:2].tolist() == [0, 1]
