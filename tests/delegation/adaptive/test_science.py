@@ -38,7 +38,7 @@ def test_what_was_learnt_saves_probes() -> None:
     """At half a millisecond a probe: these crawlers' spacing makes that of the price set."""
     world = MadeWorld(6)
     learnt, forgetful = (
-        accuracy_and_probes(world, world.strategy(positions=False, price=0.35, sites=sites), SITES)
+        accuracy_and_probes(world, world.strategy(positions=False, price=0.25, sites=sites), SITES)
         for sites in (True, False)
     )
     assert learnt[1] < forgetful[1] - 0.1
