@@ -6,7 +6,7 @@ import gzip
 import json
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -209,6 +209,15 @@ class Interrupted:
             os.kill(os.getpid(), signal.SIGINT)
 
 
+@pytest.fixture
+def heard_ctrl_c() -> Iterator[None]:
+    """Who is started in the background is started deaf to it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heard_ctrl_c")
 @pytest.mark.parametrize(
     "stage",
     [
