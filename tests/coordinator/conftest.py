@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from ipmicra.coordinator.state.database import Database
+from tests.coordinator.stage import TREE, Stage
 from tests.postgresql import postgresql_server
 
 
@@ -33,6 +34,12 @@ def database(database_address: str) -> Iterator[Database]:
     database = Database(database_address)
     yield database
     database.close()
+
+
+@pytest.fixture
+def stage(database: Database, tmp_path: Path) -> Stage:
+    """The delegator's stage, in a world of three subnets."""
+    return Stage(database, tmp_path, TREE)
 
 
 def emptied(address: str) -> None:

@@ -54,7 +54,7 @@ class PlayedHost:
         return self._heard(reply.read(Orders))
 
     def report(self, *done: OrderDone, **said: object) -> Orders:
-        heartbeat = Heartbeat(done=done, **said)  # type: ignore[arg-type]
+        heartbeat = Heartbeat(done=done, **said)  # type: ignore[arg-type] # any of its fields
         reply = self.ask("POST", "/v1/host/report", "reports", msgspec.msgpack.encode(heartbeat))
         return self._heard(reply.read(Orders))
 

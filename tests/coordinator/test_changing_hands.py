@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from ipmicra.coordinator import handovers
 from ipmicra.coordinator.hosts import Refused
 from ipmicra.coordinator.sites import SiteState
-from ipmicra.coordinator.state.database import Database
-from tests.coordinator.stage import SETTINGS, TREE, Stage
-
-
-@pytest.fixture
-def stage(database: Database, tmp_path: Path) -> Stage:
-    return Stage(database, tmp_path, TREE)
+from tests.coordinator.stage import SETTINGS, Stage
 
 
 def test_a_subnet_that_got_slower_moves_warm(stage: Stage) -> None:

@@ -5,18 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
-import pytest
 
 from ipmicra.coordinator.delegating.memory import delegated
 from ipmicra.coordinator.sites import SiteState
 from ipmicra.coordinator.state.database import Database
 from tests.coordinator.stage import SETTINGS, START_S, TREE, Stage
-
-
-@pytest.fixture
-def stage(database: Database, tmp_path: Path) -> Stage:
-    return Stage(database, tmp_path, TREE)
-
 
 # --- who gets what --------------------------------------------------------------------------------
 

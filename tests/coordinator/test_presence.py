@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from ipmicra.carrier.package import digest_of
 from ipmicra.coordinator import events, packages, sites
 from ipmicra.coordinator.hosts import HostState, Refused
 from ipmicra.coordinator.packages import Arrival
-from ipmicra.coordinator.state.database import Database
-from tests.coordinator.stage import SETTINGS, TREE, Stage
-
-
-@pytest.fixture
-def stage(database: Database, tmp_path: Path) -> Stage:
-    return Stage(database, tmp_path, TREE)
-
+from tests.coordinator.stage import SETTINGS, Stage
 
 # --- hosts that go --------------------------------------------------------------------------------
 

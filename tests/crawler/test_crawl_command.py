@@ -140,7 +140,9 @@ def test_ctrl_c_stops_cleanly_and_the_next_run_goes_on(tmp_path: Path) -> None:
 
 def test_a_second_ctrl_c_stops_at_once(tmp_path: Path) -> None:
     async def story() -> None:
-        slow = lambda asked: endless(asked)._replace(seconds=30 if asked.path == "/1" else 0)  # noqa: E731
+        def slow(asked: Asked) -> Answer:
+            return endless(asked)._replace(seconds=30 if asked.path == "/1" else 0)
+
         async with LocalSite(slow).serving() as site:
             process = await start(tmp_path, site.address, *LOOPBACK)
             while "/1" not in site.paths():

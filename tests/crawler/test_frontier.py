@@ -90,7 +90,7 @@ def test_a_batch_that_fails_changes_nothing(tmp_path: Path) -> None:
         broken = Batch(
             visited=[Visited(leased, 200, 1)],
             discoveries=found("http://c.org/"),
-            measured=[Measured(A, None)],  # type: ignore[arg-type]
+            measured=[Measured(A, None)],  # type: ignore[arg-type] # what is tested
         )
         with pytest.raises(Exception, match="NOT NULL"):
             frontier.commit(broken)

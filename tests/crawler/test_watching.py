@@ -47,7 +47,10 @@ def conditional(tag: str, answer: Answer) -> Callable[[Asked], Answer]:
 def test_a_page_that_answers_304_sends_nothing_home_again(tmp_path: Path) -> None:
     async def story() -> None:
         serve = conditional('"v1"', html(text="the same"))
-        pages = lambda asked: Answer(status=404) if asked.path == "/robots.txt" else serve(asked)  # noqa: E731
+
+        def pages(asked: Asked) -> Answer:
+            return Answer(status=404) if asked.path == "/robots.txt" else serve(asked)
+
         async with LocalSite(pages).serving() as site:
             records = await watch(tmp_path, site, lambda: len(site.asked) >= 5)
         assert [record.visit for record in records] == [1]

@@ -93,7 +93,7 @@ def test_connections_in_use_and_kept_are_no_more_than_allowed(connections: int) 
 def test_when_and_why_a_host_rests(
     rules: dict[str, object], facts: dict[str, object], reason: str | None
 ) -> None:
-    found = reason_to_rest(msgspec.convert(rules, HostSettings), Facts(**facts), NOON)  # type: ignore[arg-type]
+    found = reason_to_rest(msgspec.convert(rules, HostSettings), Facts(**facts), NOON)  # type: ignore[arg-type] # rows
     assert found is None if reason is None else reason in str(found)
 
 

@@ -86,7 +86,11 @@ class Http2Server(asyncio.Protocol):
 
 def _as_bytes(headers: object) -> list[tuple[bytes, bytes]]:
     pairs = cast(list[tuple[bytes | str, bytes | str]], headers)
-    return [tuple(text if isinstance(text, bytes) else text.encode() for text in pair) for pair in pairs]  # type: ignore[misc]
+    return [(_encoded(name), _encoded(value)) for name, value in pairs]
+
+
+def _encoded(text: bytes | str) -> bytes:
+    return text if isinstance(text, bytes) else text.encode()
 
 
 @contextlib.asynccontextmanager

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
-import brotli  # type: ignore[import-untyped]
+import brotli  # type: ignore[import-untyped] # has no types
 import zstandard
 
 from ipmicra.crawler.fetching.exchange import FailureKind

@@ -53,7 +53,7 @@ class CoordinatorClient:
     def _get(self, path: str, query: dict[str, str], kind: type[Wanted], wait_s: float = 0.0) -> Wanted:
         address = f"{self._coordinator}{path}?{urllib.parse.urlencode(query)}"
         try:
-            with urllib.request.urlopen(address, timeout=self._patience_s + wait_s) as answer:  # noqa: S310
+            with urllib.request.urlopen(address, timeout=self._patience_s + wait_s) as answer:  # noqa: S310 - asked for
                 return msgspec.json.decode(answer.read(ANSWER_BYTES_MAX), type=kind)
         except urllib.error.HTTPError as error:
             with error:

@@ -79,7 +79,7 @@ def ask(url: str, headers: dict[str, str], timeout_s: float) -> Answer:
     """Send the request and read the head of the answer."""
     headers = {"User-Agent": f"ipmicra/{__version__}", "Accept-Encoding": "identity", **headers}
     try:
-        response = _opener().open(Request(url, headers=headers), timeout=timeout_s)  # noqa: S310
+        response = _opener().open(Request(url, headers=headers), timeout=timeout_s)  # noqa: S310 - of known schemes
     except HTTPError as error:
         with error:
             return _answer_of_error(error)

@@ -62,7 +62,7 @@ def decompressed(stream: IO[bytes]) -> Readable:
     magic = stream.read(4)
     stream.seek(0)
     if magic[:2] == b"\x1f\x8b":
-        return cast(Readable, igzip.open(stream, "rb"))  # type: ignore[no-untyped-call]
+        return cast(Readable, igzip.open(stream, "rb"))  # type: ignore[no-untyped-call] # has no types
     if magic[:3] == b"BZh":
         return bz2.BZ2File(stream)
     if magic == b"\x28\xb5\x2f\xfd":

@@ -111,7 +111,7 @@ def test_keys_fit_sqlite_and_differ() -> None:
     ],
 )
 def test_scopes(kind: str, inside: str, outside: str | None) -> None:
-    scope = scope_around([Url("https://www.e.org/docs/start?x=/y")], kind)  # type: ignore[arg-type]
+    scope = scope_around([Url("https://www.e.org/docs/start?x=/y")], kind)  # type: ignore[arg-type] # a table's text
     assert scope.holds(Url(inside))
     assert outside is None or not scope.holds(Url(outside))
 

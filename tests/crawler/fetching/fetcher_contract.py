@@ -49,7 +49,7 @@ class FetcherContract(abc.ABC):
 
     def fetched(self, answer: Answer, **asked: object) -> Fetched:
         async def act(world: World) -> Fetched:
-            request = FetchRequest(url=world.base_url + "/page", **asked)  # type: ignore[arg-type]
+            request = FetchRequest(url=world.base_url + "/page", **asked)  # type: ignore[arg-type] # any field
             outcome = await world.fetcher.fetch(request)
             assert isinstance(outcome, Fetched)
             return outcome

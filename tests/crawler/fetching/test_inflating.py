@@ -7,7 +7,7 @@ import tracemalloc
 import zlib
 from collections.abc import Callable
 
-import brotli  # type: ignore[import-untyped]
+import brotli  # type: ignore[import-untyped] # has no types
 import pytest
 import zstandard
 from hypothesis import given

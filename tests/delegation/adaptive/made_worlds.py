@@ -62,7 +62,7 @@ class MadeWorld:
 
     def strategy(self, positions: bool = True, **settings: float) -> Adaptive:
         """A strategy that was told of all crawlers and their round trips to each other."""
-        known = AdaptiveSettings(**settings)  # type: ignore[arg-type]
+        known = AdaptiveSettings(**settings)  # type: ignore[arg-type] # any of its fields
         strategy = Adaptive(self.tree(), random.Random(self.seed), known)
         for number in range(len(self.crawlers)):
             self.introduce(strategy, number, positions)

@@ -41,7 +41,7 @@ class Publisher:
         return data
 
     def host(self, name: str = "host", **options: object) -> Bundles:
-        return Bundles(self.address, self.folder / name, self.root, **options)  # type: ignore[arg-type]
+        return Bundles(self.address, self.folder / name, self.root, **options)  # type: ignore[arg-type] # any
 
     def file(self, pattern: str) -> Path:
         (found,) = self.published.glob(pattern)

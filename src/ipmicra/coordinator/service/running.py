@@ -163,7 +163,7 @@ def _roll_out(rooms: Rooms, stop: threading.Event) -> None:
 class _Server(uvicorn.Server):
     """Signals are ours: they also end the long polls."""
 
-    def capture_signals(self) -> nullcontext[None]:  # type: ignore[override]
+    def capture_signals(self) -> nullcontext[None]:  # type: ignore[override] # a generator there
         return nullcontext()
 
 
