@@ -65,6 +65,7 @@ class SandboxedCrawler:
         self.passive = PassiveRoundTrips(settings.probing)
         self.news = News()
         self.heard_at, self.ends, self.last_end = 0.0, 0, ""
+        self._pages_at_first: int | None = None  # that the state held when the code in the berth began
         self._folder, self._name, self._meter = folder, name, meter
         self._state = folder / STATE_FOLDER
         self._state.mkdir(parents=True, exist_ok=True)
@@ -118,6 +119,11 @@ class SandboxedCrawler:
     def counts(self) -> Counts:
         return Counts(known=0, pending=self.news.pending, done=0, pages=self.news.pages, sites=0)
 
+    @property
+    def pages_by_code(self) -> int:
+        """Fetched since the code that runs now began."""
+        return 0 if self._pages_at_first is None else self.news.pages - self._pages_at_first
+
     def _collect(self) -> None:
         task, self._task = self._task, None
         if task is not None and not task.cancelled():
@@ -126,12 +132,13 @@ class SandboxedCrawler:
     async def _run(self) -> None:
         """Work, until it is drained or the code has ended."""
         berth = await self._berthed()
-        self.news = msgspec.structs.replace(self.news, working=True, ended="")
+        self.news = msgspec.structs.replace(self.news, ended="")
         berth.work()
         try:
             await berth.ask(messages.Work(msgspec.json.encode(self.settings)), ASK_SECONDS_MAX)
         except CodeIsGone:
             return
+        self.news = msgspec.structs.replace(self.news, working=True)  # what was said before is older
         while self.news.working and not berth.has_ended:
             await asyncio.sleep(0.1)
         if self.news.ended:
@@ -152,6 +159,7 @@ class SandboxedCrawler:
                 self._remarks.add(ended.ended_why)
                 await asyncio.sleep(self._pause())
             berth = Berth(self._plan(), self._shore())
+            self._pages_at_first = None
             await berth.open()
             self._berth, self._begun_at = berth, time.monotonic()
             for site, address in self.held.addresses.items():
@@ -194,6 +202,8 @@ class SandboxedCrawler:
 
     def _hear(self, news: News) -> None:
         self.heard_at = time.monotonic()
+        if self._pages_at_first is None:
+            self._pages_at_first = news.pages
         self._meter.round_trips.tell(news.measured)
         if self.settings.probing.by_answers:
             self._learn(news.measured)

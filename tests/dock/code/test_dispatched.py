@@ -163,6 +163,27 @@ def test_code_that_crashes_or_hangs_is_rolled_back_and_the_work_goes_on(
     asyncio.run(story())
 
 
+def test_code_that_has_fetched_all_there_is_at_once_has_proved_itself(
+    tmp_path: Path, publisher: Publisher
+) -> None:
+    """Its only page is fetched before it first says how it goes unasked."""
+    no_end = TrialRules(answer_s_max=60.0, work_s_max=3600.0)
+
+    async def story() -> None:
+        async with ScriptedCoordinator().serving() as home, LocalSite(web(1)).serving() as site:
+            home.lease_s = 2.0
+            await join(home, tmp_path)
+            sent = dispatching(publisher, tmp_path, no_end)
+            async with living(tmp_path, host_settings(tmp_path), code=own_code(), dispatched=sent):
+                release(publisher, real_bundle("9.1"))
+                home.give(Upgrade(version="9.1"))
+                await home.until(lambda: code(home).trial == "9.1", 60)
+                home.give(take(site, f"{site.address}/"))
+                await home.until(lambda: code(home).version == "9.1", 60)
+
+    asyncio.run(story())
+
+
 def test_code_that_is_not_signed_for_is_refused_and_nothing_stops(
     tmp_path: Path, publisher: Publisher
 ) -> None:

@@ -36,6 +36,9 @@ class CodeTenant(Protocol):
     @property
     def is_working(self) -> bool: ...
 
+    @property
+    def pages_by_code(self) -> int: ...  # fetched since the code that runs now began
+
     def counts(self) -> Counts: ...
 
     async def change_code(self, code: Code) -> None: ...
@@ -103,7 +106,7 @@ class Dispatched:
         refused = {refusal.version: refusal.reason for refusal in self._slots.state.refused}
         return CodeReport(
             version=self._slots.version,
-            trial=self._running.version if self._running is not None and self._running.is_trial else "",
+            trial="" if self._trial is None else self._trial.version,
             refused=tuple((refused | self._refused_unrun).items()),
             ends_today=0 if self._tenant is None else self._tenant.ends,
             takes_bundles=True,
@@ -145,22 +148,19 @@ class _Trial:
         self._ends, self._begun_at = tenant.ends, time.monotonic()
         self._looked_at, self._age_s = self._begun_at, 0.0
         self._answered_s: float | None = None
-        self._pages: int | None = None
 
     def seen(self) -> Seen:
         now = time.monotonic()
         if self._tenant.is_working:
             self._age_s += now - self._looked_at
         self._looked_at = now
-        counts = self._tenant.counts()
         if self._tenant.heard_at > self._begun_at:
             self._answered_s = self._age_s - (now - self._tenant.heard_at)
-            self._pages = counts.pages if self._pages is None else self._pages
         return Seen(
             age_s=self._age_s,
             answered_s=self._answered_s,
             has_ended=self._tenant.ends > self._ends,
             ending=self._tenant.last_end,
-            pages_done=0 if self._pages is None else counts.pages - self._pages,
-            pages_waiting=counts.pending,
+            pages_done=self._tenant.pages_by_code,
+            pages_waiting=self._tenant.counts().pending,
         )

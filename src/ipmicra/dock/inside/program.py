@@ -49,7 +49,8 @@ class Program:
         self._crawler, self._meter, self._writer = crawler, meter, writer
 
     async def obey(self, reader: asyncio.StreamReader) -> None:
-        """Until the dock hangs up."""
+        """Until the dock hangs up. Its first word is what it begins with, before anything is fetched."""
+        self._say(self._news())
         news = asyncio.create_task(self._tell_news())
         try:
             while (frame := await messages.next_frame(reader)) is not None:

@@ -48,6 +48,7 @@ SETTINGS = {
     "fetching.first_byte_ms_max": "5000",
     "fetching.dns_failure_seconds": "2",
     "host.cpu_share_max": "8.0",
+    "coordinator.compared_share": "0",  # a page that another looks at too would count as fetched twice
     "coordinator.lease_seconds": "12",
     "coordinator.leader_seconds": "5",
     "coordinator.probe_seconds_max": "5",
