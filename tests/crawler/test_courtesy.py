@@ -7,6 +7,7 @@ import itertools
 from pathlib import Path
 from typing import Any
 
+from ipmicra.carrier.record import VisitFailed
 from ipmicra.crawler.frontier import Frontier
 from ipmicra.crawler.running import CrawlWish
 from tests.crawler.crawling import Outcome, crawl
@@ -162,6 +163,9 @@ def test_an_unreachable_robots_txt_forbids_everything_for_now(tmp_path: Path) ->
         assert site.paths() == ["/robots.txt"]
         assert done.counts.pending == 1
         assert done.progress.failures == {"robots_unreachable": 1}
+        assert [(f.url, f.kind, f.detail) for f in done.records if isinstance(f, VisitFailed)] == [
+            (f"{site.address}/robots.txt", "robots_unreachable", "status 500")
+        ]
 
     asyncio.run(story())
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from ipmicra.carrier.package import digest_of
-from ipmicra.coordinator import events, packages
+import msgspec
+
+from ipmicra.carrier.package import digest_of, pack, unpack
+from ipmicra.carrier.record import VisitFailed
+from ipmicra.coordinator import events, failures, packages
 from ipmicra.coordinator.packages import Arrival, Claimed
-from ipmicra.coordinator.troubles import STUCK_SECONDS, troubles
+from ipmicra.coordinator.troubles import STUCK_SECONDS, Errors, troubles
 from tests.web.scene import Scene
 
 
@@ -88,3 +91,54 @@ def test_each_kind_of_trouble_is_seen(scene: Scene) -> None:
         "site-waits": 1,
     }
     assert scene.get("/errors").text.count("to mend") >= 5
+
+
+# --- visits that failed ---------------------------------------------------------------------------
+
+HOSTILE = "<script>alert('x')</script>\"><img src=x onerror=alert(1)>"
+
+
+def fail(scene: Scene, *told: tuple[str, str, str]) -> None:
+    records = [
+        VisitFailed(url=url, visit=1, fetched_at_ms=int(1000 * scene.now_s), kind=kind, detail=detail)
+        for url, kind, detail in told
+    ]
+    with scene.database.begin() as connection:
+        failures.count(connection, unpack(pack(records, "lima", 1)), scene.now_s)
+
+
+def test_failed_visits_are_told_by_kind_with_where_and_by_whom(scene: Scene) -> None:
+    fail(
+        scene,
+        ("https://a.example/x", "tls", "certificate has expired"),
+        ("https://b.example/", "status 503", ""),
+        ("https://b.example/forbidden", "robots", ""),
+    )
+    scene.now_s += 120
+    page = scene.get("/errors").text
+    assert "Nothing goes wrong" not in page
+    for words in ("Certificates and encryption", "certificate has expired", "https://a.example/x",
+                  "503 Service Unavailable", "2 min ago"):  # fmt: skip
+        assert words in page
+    assert 'href="/explain?url=https://a.example"' in page
+    assert 'href="/hosts/lima"' in page
+    assert page.index("Servers that fail") < page.index("Pages that were left alone")
+
+
+def test_nothing_that_a_crawler_says_of_a_failure_is_markup(scene: Scene) -> None:
+    fail(scene, (f"https://a.example/?{HOSTILE}", "connect", HOSTILE), (HOSTILE, HOSTILE, HOSTILE))
+    page = scene.get("/errors").text
+    assert "<script>alert" not in page
+    assert "<img" not in page
+    assert page.count("&lt;script&gt;") >= 3
+
+
+def test_errors_are_told_as_json_too(scene: Scene) -> None:
+    fail(scene, ("https://a.example/x", "tls", HOSTILE))
+    scene.submit("https://b.example/")
+    scene.now_s += STUCK_SECONDS + 1
+    found = msgspec.json.decode(scene.get("/v1/errors").content, type=Errors)
+    assert [trouble.kind for trouble in found.troubles] == ["site-waits"]
+    assert [(one.kind, one.count, one.examples[0].detail) for one in found.failures] == [
+        ("tls", 1, HOSTILE)
+    ]

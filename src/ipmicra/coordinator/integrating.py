@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 
 from ipmicra.carrier.package import Package, PackageRefused, unpack
-from ipmicra.coordinator import comparing, events, packages, purging, sites
+from ipmicra.coordinator import comparing, events, failures, packages, purging, sites
 from ipmicra.coordinator.known_pages import lie_in
 from ipmicra.coordinator.package_contents import Contents, Judged
 from ipmicra.coordinator.package_stores import PackageStore
@@ -67,6 +67,7 @@ class Integrator:
             sites.found(connection, self._contents.links_elsewhere(found.package), now_s)
             if not packages.integrated(connection, claim, now_s, found.reason):
                 return
+            failures.count(connection, found.package, now_s)
             comparing.pick(connection, found.package, self._compared_share, now_s)
             if found.reason:
                 events.note(connection, "records-refused", claim.crawler, found.reason, now_s)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, delete, select, update
 
-from ipmicra.coordinator import events, hosts
+from ipmicra.coordinator import events, failures, hosts
 from ipmicra.coordinator.delegating import memory
 from ipmicra.coordinator.hosts import HostState
 from ipmicra.coordinator.packages import PackageState
@@ -54,6 +54,7 @@ def wished(connection: Connection) -> list[str]:
 def carry_out(connection: Connection, index: Index, crawler: str, now_s: float) -> int:
     """Index first, row second. Returns how many pages were taken out."""
     pages = index.purge(crawler)
+    failures.forget(connection, crawler)
     connection.execute(delete(memories).where(memories.c.name == _WISH + crawler))
     events.note(connection, "purged", crawler, f"{pages:,} pages were taken out of the index", now_s)
     return pages

@@ -1,4 +1,4 @@
-"""Rows -> what goes wrong at the moment, by kind: how often, whose it is to mend, and what to do.
+"""Rows -> what goes wrong, by kind: how often, whose it is to mend, and what to do.
 
 Law: reads rows. A kind is shown only while it is true, with the latest examples.
 """
@@ -13,6 +13,7 @@ from sqlalchemy import ColumnElement, Connection, Table, func, select
 
 from ipmicra.coordinator import hosts
 from ipmicra.coordinator.delegating.present import is_present
+from ipmicra.coordinator.failures import FailedVisits, failures
 from ipmicra.coordinator.hosts import HostState
 from ipmicra.coordinator.packages import PackageState
 from ipmicra.coordinator.sites import SiteState
@@ -39,6 +40,17 @@ class Trouble(msgspec.Struct, frozen=True, kw_only=True):
     advice: str
     count: int
     examples: list[str] = []
+
+
+class Errors(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that goes wrong: here and now, and in crawlers' visits of the last days."""
+
+    troubles: list[Trouble]
+    failures: list[FailedVisits]
+
+
+def errors_of(connection: Connection, now_s: float) -> Errors:
+    return Errors(troubles=troubles(connection, now_s), failures=failures(connection, now_s))
 
 
 def troubles(connection: Connection, now_s: float) -> list[Trouble]:

@@ -14,7 +14,7 @@ from collections import deque
 from typing import Protocol
 
 from ipmicra.addresses import IPAddress
-from ipmicra.carrier.record import VisitFailed
+from ipmicra.carrier.record import Record, VisitFailed
 from ipmicra.crawler.courtesy import Courtesy
 from ipmicra.crawler.decisions.robots import DISALLOW_ALL
 from ipmicra.crawler.decisions.sitemaps import Hinted
@@ -23,7 +23,12 @@ from ipmicra.crawler.fetching.exchange import Fetched, Fetcher, FetchFailed, Fet
 from ipmicra.crawler.frontier.entries import Leased, PutOff, SiteState, Visited
 from ipmicra.crawler.harvest import Harvest, Harvester
 from ipmicra.crawler.plan import CrawlPlan
-from ipmicra.crawler.robots_file import ask_for_robots, robots_of
+from ipmicra.crawler.robots_file import (
+    ROBOTS_UNREACHABLE,
+    ask_for_robots,
+    robots_of,
+    unreachable_robots,
+)
 
 PAGE_TYPES = (
     *("text/html", "application/xhtml+xml", "text/plain", "application/xml", "text/xml"),
@@ -233,6 +238,7 @@ class Lane:
 
     async def _learn_robots(self) -> bool:
         """Whether the site may be crawled now: its robots.txt is known and reachable."""
+        outcome = None
         if self.site.robots_until <= time.time():
             outcome = await ask_for_robots(self.site, self._request)
             self._owner.learned_robots(self.site)
@@ -241,7 +247,8 @@ class Lane:
                 return False
         self._robots = robots_of(self.site, self._owner.plan.settings.product)
         if self._robots is DISALLOW_ALL:
-            self._owner.take(self.site, Harvest(outcome="waits", failure="robots_unreachable"))
+            records: list[Record] = [unreachable_robots(self.site, outcome)] if outcome else []
+            self._owner.take(self.site, Harvest(records, outcome="waits", failure=ROBOTS_UNREACHABLE))
             return False
         self._follow_sitemaps()
         return True

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable
 
+from ipmicra.carrier.record import VisitFailed
 from ipmicra.crawler.decisions.politeness import after_refusal
 from ipmicra.crawler.decisions.robots import (
     ALLOW_ALL,
@@ -26,6 +27,8 @@ from ipmicra.crawler.fetching.exchange import Fetched, FetchRequest, Outcome
 from ipmicra.crawler.fetching.redirects import redirect_target
 from ipmicra.crawler.frontier.entries import SiteState
 
+DETAIL_CHARACTERS_MAX = 500
+ROBOTS_UNREACHABLE = "robots_unreachable"
 UNAVAILABLE = 404  # how every answer is remembered that allows everything
 
 
@@ -54,6 +57,20 @@ async def ask_for_robots(
         url = target
     _keep(site, outcome, verdict, time.time())
     return outcome
+
+
+def unreachable_robots(site: SiteState, outcome: Outcome) -> VisitFailed:
+    """What is sent home of a robots.txt that cannot be had: without it nothing else of the site is."""
+    now_ms = int(time.time() * 1000)
+    if isinstance(outcome, Fetched):
+        detail = f"status {outcome.status}"
+    else:
+        detail = f"{outcome.kind.value}: {outcome.detail[:DETAIL_CHARACTERS_MAX]}"
+    url = str(url_at(site.site, "/robots.txt"))
+    # Nobody counts these fetches: the clock stands for the visit.
+    return VisitFailed(
+        url=url, visit=now_ms, fetched_at_ms=now_ms, kind=ROBOTS_UNREACHABLE, detail=detail
+    )
 
 
 def _keep(site: SiteState, outcome: Outcome, verdict: Verdict, now: float) -> None:

@@ -16,6 +16,7 @@ from ipmicra.coordinator.service.metrics import MEDIA_TYPE, metrics_text
 from ipmicra.coordinator.service.rooms import Rooms
 from ipmicra.coordinator.sites import SiteState
 from ipmicra.coordinator.standing import Standing, standing, without_addresses
+from ipmicra.coordinator.troubles import Errors, errors_of
 
 ASKED_MAX = 1_000  # sites that strangers have asked about and that are still being looked into
 LOOK_SECONDS = 0.2  # between two looks whether an answer has come
@@ -54,6 +55,10 @@ def public_handlers(rooms: Rooms) -> list[HTTPRouteHandler]:
         session = request.cookies.get(operators.SESSION_COOKIE, "")
         return await rooms.aside(_told, rooms, session)
 
+    @get("/v1/errors", tags=["operation"], summary="What goes wrong, by kind, and what to do about it")
+    async def errors() -> Errors:
+        return await rooms.aside(_errors, rooms)
+
     @get("/metrics", tags=["operation"], media_type=MediaType.TEXT, summary="For Prometheus")
     async def metrics() -> Response[str]:
         now = await rooms.aside(_standing, rooms)
@@ -71,7 +76,7 @@ def public_handlers(rooms: Rooms) -> list[HTTPRouteHandler]:
         await rooms.aside(_look, rooms)
         return "ready\n"
 
-    return [nearest, explain, status, metrics, health, ready]
+    return [nearest, explain, status, errors, metrics, health, ready]
 
 
 def _ask(rooms: Rooms, site: str) -> Nearest:
@@ -101,6 +106,11 @@ def _explain(rooms: Rooms, site: str) -> Explanation:
 def _standing(rooms: Rooms) -> Standing:
     with rooms.database.read() as connection:
         return standing(connection, rooms.clock())
+
+
+def _errors(rooms: Rooms) -> Errors:
+    with rooms.database.read() as connection:
+        return errors_of(connection, rooms.clock())
 
 
 def _told(rooms: Rooms, session: str) -> Standing:

@@ -21,8 +21,8 @@ from sqlalchemy import (
 )
 
 # 2: hand-overs and passive round trips; 3: grants; 4: traffic, who may administer; 5: roll-outs;
-# 6: crawlers' lives and moves
-SCHEMA_VERSION = 6
+# 6: crawlers' lives and moves; 7: visits that failed
+SCHEMA_VERSION = 7
 
 metadata = MetaData()
 
@@ -245,4 +245,18 @@ move = Table(
     Column("target", String(100), nullable=False),
     Column("wanted_s", Float, nullable=False),
     Column("moved_s", Float),  # when it had let go of its last site
+)
+
+failure = Table(
+    "failed_visits",
+    metadata,
+    Column("day", Integer, primary_key=True),  # since 1970, when the coordinator heard of it
+    Column("crawler", String(100), primary_key=True),
+    Column("kind", String(40), primary_key=True),  # see failure_kinds
+    Column("site", String(300), primary_key=True),  # "": of sites beyond those that are named
+    Column("count", BigInteger, nullable=False),
+    Column("at_s", Float, nullable=False),  # the latest, by the crawler's clock
+    Column("url", Text, nullable=False),
+    Column("detail", Text, nullable=False),
+    Index("failed_visits_latest", "kind", "at_s"),
 )
