@@ -29,7 +29,7 @@ QUICK = settings(
     max_examples=EXAMPLES, deadline=None, derandomize=True, database=None,
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
-OURS = ("/v1/", "/metrics", "/health", "/ready")
+OURS = ("/v1/", "/api/", "/metrics", "/health", "/ready")
 CHANNELS = {"orders": "orders", "report": "reports", "leave": "reports"}
 
 

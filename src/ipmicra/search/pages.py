@@ -128,5 +128,5 @@ def _link(request: Request, offset: int = 0) -> str:
     if offset:
         fields["offset"] = str(offset)
     if not request.per_site:
-        fields["every"] = "1"
+        fields["every"] = "true"
     return f"{HERE}?{urlencode(fields)}"

@@ -16,23 +16,36 @@ import uvicorn
 from litestar import HttpMethod, Litestar, MediaType, Response, route
 from litestar import Request as HttpRequest
 from litestar.datastructures import State
-from litestar.exceptions import ValidationException
 from litestar.handlers import HTTPRouteHandler
+from litestar.openapi import OpenAPIConfig, ResponseSpec
+from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.response.base import ASGIResponse
 
+from ipmicra import __version__
 from ipmicra.errors import Fault
 from ipmicra.look.assets import serve_asset
 from ipmicra.look.layout import NOWHERE_ELSE, Navigation
 from ipmicra.look.policy import HEADERS, RESPONSE_HEADERS
 from ipmicra.search import pages
-from ipmicra.search.contract import Request
+from ipmicra.search.contract import Answer
 from ipmicra.search.intake import FOLDER, integrate_all, waiting_packages
+from ipmicra.search.parameters import Refusal, SearchOperation, asked, refuse_others
 from ipmicra.search.tantivy_index import TantivyIndex
 
 _METHODS = (HttpMethod.GET, HttpMethod.HEAD)  # the server keeps the body of an answer to HEAD to itself
-_LIMITS = (1, 100)
-_OFFSETS = (0, 1000)
-_EVERY = {"": False, "0": False, "false": False, "1": True, "true": True}
+_ANSWERS = {
+    200: ResponseSpec(
+        Answer,
+        generate_examples=False,
+        description="Results. `partial` says that a cap was reached, and `remarks` which: the question was "
+        "cut, or pages beyond a depth were not looked at.",
+    ),
+    400: ResponseSpec(
+        Refusal,
+        generate_examples=False,
+        description="A parameter is out of bounds, unknown, or there twice; `detail` says what to write.",
+    ),
+}
 _AnyRequest: TypeAlias = HttpRequest[None, None, State]
 _encode = msgspec.json.Encoder().encode
 
@@ -42,10 +55,10 @@ def search_pages(index: TantivyIndex, navigation: Navigation) -> list[HTTPRouteH
 
     @route("/search", http_method=_METHODS, include_in_schema=False, sync_to_thread=False)
     def search(request: _AnyRequest) -> ASGIResponse:
-        asked = _asked(request)
-        if not asked.text.strip():
+        wanted = asked(request.query_params)
+        if not wanted.text.strip():
             return _whole(pages.empty_page(index.page_count(), navigation).encode(), MediaType.HTML)
-        page = pages.answer_page(asked, index.search(asked), navigation)
+        page = pages.answer_page(wanted, index.search(wanted), navigation)
         return _whole(page.encode("utf-8", "replace"), MediaType.HTML)
 
     @route("/opensearch.xml", http_method=_METHODS, include_in_schema=False, sync_to_thread=False)
@@ -64,34 +77,16 @@ def search_api(index: TantivyIndex) -> HTTPRouteHandler:
         http_method=_METHODS,
         tags=["search"],
         sync_to_thread=False,
-        description="Results for `q`: `limit` (1 to 100) from `offset` (0 to 1000) on, one of each site "
-        "unless `every` is true.",
+        summary="Pages that answer a question, the best first",
+        operation_class=SearchOperation,
+        responses=_ANSWERS,
     )
     def api(request: _AnyRequest) -> ASGIResponse:
-        return _whole(_encode(index.search(_asked(request))), MediaType.JSON)
+        given = request.query_params
+        refuse_others(name for name, _ in given.multi_items())
+        return _whole(_encode(index.search(asked(given))), MediaType.JSON)
 
     return api
-
-
-def _asked(request: _AnyRequest) -> Request:
-    """What the address asks for. Read here, since the framework's reading costs more than most answers."""
-    given = request.query_params
-    every = given.get("every", "").lower()
-    if every not in _EVERY:
-        raise ValidationException(f"every={every[:20]}: write true or false")
-    return Request(
-        text=given.get("q", ""),
-        limit=_number(given.get("limit", "10"), "limit", _LIMITS),
-        offset=_number(given.get("offset", "0"), "offset", _OFFSETS),
-        per_site=0 if _EVERY[every] else 1,
-    )
-
-
-def _number(text: str, name: str, bounds: tuple[int, int]) -> int:
-    least, most = bounds
-    if text.isascii() and text.isdigit() and len(text) < 9 and least <= int(text) <= most:
-        return int(text)
-    raise ValidationException(f"{name}={text[:20]}: write a whole number from {least} to {most}")
 
 
 def _whole(body: bytes, media_type: MediaType) -> ASGIResponse:
@@ -101,12 +96,21 @@ def _whole(body: bytes, media_type: MediaType) -> ASGIResponse:
 def application(index: TantivyIndex) -> Litestar:
     """The search engine alone, over an index that somebody else closes."""
 
-    @route("/", http_method=_METHODS, media_type=MediaType.HTML, sync_to_thread=False)
+    @route(
+        "/",
+        http_method=_METHODS,
+        media_type=MediaType.HTML,
+        include_in_schema=False,
+        sync_to_thread=False,
+    )
     def first() -> str:
         return pages.empty_page(index.page_count(), NOWHERE_ELSE)
 
     handlers = [first, serve_asset, search_api(index), *search_pages(index, NOWHERE_ELSE)]
-    return Litestar(handlers, openapi_config=None, response_headers=RESPONSE_HEADERS)
+    described = OpenAPIConfig(
+        title="ipmicra search", version=__version__, render_plugins=[JsonRenderPlugin()]
+    )
+    return Litestar(handlers, openapi_config=described, response_headers=RESPONSE_HEADERS)
 
 
 def serve(
