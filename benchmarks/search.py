@@ -9,7 +9,8 @@ of CPU for each. In an open loop questions come at a rate, and what is waited is
 Once more, questions repeat as people's do, the n-th as often as 1/n, and the server remembers answers.
 Waiting needs a quiet machine; CPU time a question is given beside it. Beside it, on the same texts, bare
 tantivy with one field, and SQLite's FTS5: both find ids only, in one process, and so leave out HTTP,
-snippets, folding and everything stored.
+snippets, folding and everything stored. Up to 20,000 pages also FTS5 with all that: the second engine of
+tests/search/second_engine, which passes the same conformance suite.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import shutil
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -29,12 +30,14 @@ from benchmarks.search_parts.rivals import Made, bare_tantivy, fts5
 from ipmicra.carrier.package import Header, Package
 from ipmicra.carrier.record import PageSeen
 from ipmicra.crawler.extraction.page import Page
-from ipmicra.search.contract import Request
+from ipmicra.search.contract import Index, Request
 from ipmicra.search.tantivy_index import TantivyIndex
+from tests.search.second_engine.fts5_index import Fts5Index
 
 QUESTIONS = 2_000
 RATES = (200, 400)  # questions a second
 _FTS5_QUESTIONS = 100  # of some 60 ms each
+_SECOND_PAGES_MAX = 20_000  # beyond, making it takes longer than all the rest
 _WARMING = 300
 _PACKAGE = 2_000
 
@@ -49,6 +52,8 @@ def main() -> None:
     print(f"{'':38} {'pages/s':>9} {'size/text':>9} {'p50 ms':>8} {'p99 ms':>8} {'CPU ms':>8}")
     try:
         _ours(corpus, count, questions, folder)
+        if count <= _SECOND_PAGES_MAX:
+            _second(corpus, count, questions[:_FTS5_QUESTIONS], folder)
         for rival, path, asked in (
             (bare_tantivy, folder / "bare", questions[:QUESTIONS]),
             (fts5, folder / "fts5.sqlite", questions[:_FTS5_QUESTIONS]),
@@ -62,7 +67,7 @@ def main() -> None:
 def _ours(corpus: Corpus, count: int, questions: list[str], folder: Path) -> None:
     there = folder / "ours"
     if not there.exists():
-        made = _filled(corpus, count, folder)
+        made = _filled(TantivyIndex(there, writable=True), corpus.batches(count, folder / "pages"))
         _row("ipmicra, indexing", *_making(made, count, there), [])
     index = TantivyIndex(there)
 
@@ -95,10 +100,21 @@ def _over_http(server: int, corpus: Corpus, questions: list[str]) -> None:
     row(f"over HTTP, {CLIENTS} clients, repeating", json, corpus.repeated(parts[4], QUESTIONS))
 
 
-def _filled(corpus: Corpus, count: int, folder: Path) -> Made:
-    index = TantivyIndex(folder / "ours", writable=True)
+def _second(corpus: Corpus, count: int, questions: list[str], folder: Path) -> None:
+    """FTS5 behind the same contract: all that ours does, in the same process."""
+    there = folder / "second"
+    made = None
+    if not there.exists():
+        made = _filled(Fts5Index(there), corpus.batches(count, folder / "pages"))
+    index = Fts5Index(there)
+    times = _timed(lambda text: index.search(Request(text=text)), questions)
+    _row("FTS5, all that ours does, in process", *_making(made, count, there), times)
+    index.close()
+
+
+def _filled(index: Index, batches: Iterator[list[Page]]) -> Made:
     text_bytes, spent_s = 0, 0.0
-    for number, pages in enumerate(corpus.batches(count, folder / "pages")):
+    for number, pages in enumerate(batches):
         text_bytes += sum(len(page.text.encode()) for page in pages)
         packages = [
             _package(pages[at : at + _PACKAGE], number, at) for at in range(0, len(pages), _PACKAGE)

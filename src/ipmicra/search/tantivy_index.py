@@ -17,11 +17,9 @@ from typing import cast
 import msgspec
 import tantivy
 
-from ipmicra.carrier.changes import BaseMissing, restored
 from ipmicra.carrier.package import Package
-from ipmicra.carrier.record import PageChanged, PageGone, PageMoved, PageSeen, Record
 from ipmicra.errors import OperatorFault
-from ipmicra.search import fields
+from ipmicra.search import fields, taking
 from ipmicra.search.asking import Asking
 from ipmicra.search.authority import SiteAuthority
 from ipmicra.search.contract import Answer, Hit, Request
@@ -56,18 +54,7 @@ class TantivyIndex:
         self._writer = self._opened_writer(folder) if writable else None
 
     def integrate(self, package: Package, digest: str) -> int:
-        header = package.header
-        if self._ledger.holds(header.crawler, header.sequence, digest):
-            return 0
-        self._ledger.begin()
-        try:
-            changed = sum(self._take(record, header.crawler) for record in package.records)
-            self._ledger.remember_package(header.crawler, header.sequence, digest)
-        except BaseException:
-            self._ledger.rollback()
-            raise
-        self._ledger.commit()
-        return changed
+        return taking.integrate(self._ledger, package, digest)
 
     def commit(self) -> None:
         assert self._writer is not None, "opened for reading"
@@ -151,42 +138,12 @@ class TantivyIndex:
             ) from error
 
     def purge(self, crawler: str) -> int:
-        self._ledger.begin()
-        try:
-            taken_out = self._ledger.purge(crawler)
-        except BaseException:
-            self._ledger.rollback()
-            raise
-        self._ledger.commit()
+        taken_out = taking.purge(self._ledger, crawler)
         self.commit()
         return taken_out
 
     def wanted(self, crawler: str) -> list[str]:
         return self._ledger.wanted(crawler)
-
-    def _take(self, record: Record, crawler: str) -> bool:
-        match record:
-            case PageChanged():
-                return self._take_change(record, crawler)
-            case PageSeen():
-                page = None if record.page.robots.noindex else record.page
-            case PageGone() | PageMoved():
-                page = None
-            case _:
-                return False
-        return self._ledger.put(record.url, crawler, record.visit, record.fetched_at_ms, page)
-
-    def _take_change(self, change: PageChanged, crawler: str) -> bool:
-        """Make the page whole and take that; where its base is not here, ask for the whole."""
-        visit = (change.url, crawler, change.visit, change.fetched_at_ms)
-        if self._ledger.is_outdated(*visit):
-            return False
-        try:
-            seen = restored(change, self._ledger.page(change.url))
-        except BaseMissing:
-            self._ledger.want(crawler, change.url)
-            return False
-        return self._take(seen, crawler)
 
     def _document(self, entry: Entry) -> tantivy.Document:
         assert entry.page is not None

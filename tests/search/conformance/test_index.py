@@ -1,4 +1,4 @@
-"""What every index must do. A second engine joins by one more entry in ENGINES."""
+"""What every index must do, whichever engine is behind it: each joins by an entry in ENGINES."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 from ipmicra.carrier.record import Record
 from ipmicra.search.contract import Index, Request
 from ipmicra.search.tantivy_index import TantivyIndex
+from tests.search.second_engine.fts5_index import Fts5Index
 from tests.search.worlds import changed, gone, package, seen
 
 ENGINES: dict[str, Callable[[Path], Index]] = {
     "tantivy": lambda folder: TantivyIndex(folder, writable=True),
+    "fts5": Fts5Index,
 }
 
 
