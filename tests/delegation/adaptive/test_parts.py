@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ipmicra.addresses import AddressRange
 from ipmicra.delegation.adaptive.agreement import Agreement
 from ipmicra.delegation.adaptive.arrays import Singles
-from ipmicra.delegation.adaptive.bounds import Bounds
+from ipmicra.delegation.adaptive.bounds import Bounds, bounding_row
 from ipmicra.delegation.adaptive.city_points import places_by_country
 from ipmicra.delegation.adaptive.examples import Examples, Fixed, Kind
 from ipmicra.delegation.adaptive.facts import (
@@ -223,10 +223,10 @@ def test_mutual_round_trips_keep_to_their_crawlers_when_one_leaves() -> None:
     st.lists(st.one_of(st.floats(0, 500), st.just(float("nan"))), min_size=1, max_size=9),
 )
 def test_bounds_are_never_negative_and_never_lost(round_trip_ms: float, mutual: list[float]) -> None:
-    bounds = Bounds(len(mutual))
-    bounds.tighten(round_trip_ms, np.array(mutual), np.zeros(len(mutual)))
+    bounds, row = Bounds(len(mutual)), bounding_row(np.array(mutual), np.zeros(len(mutual)))
+    bounds.tighten(round_trip_ms, row)
     before = bounds.least_ms.copy()
-    bounds.tighten(round_trip_ms + 5.0, np.array(mutual), np.zeros(len(mutual)))
+    bounds.tighten(round_trip_ms + 5.0, row)
     assert np.isfinite(bounds.least_ms).all()
     assert (bounds.least_ms >= before).all()
     assert (before >= 0).all()
@@ -234,8 +234,10 @@ def test_bounds_are_never_negative_and_never_lost(round_trip_ms: float, mutual: 
 
 def test_light_binds_more_than_half_a_triangle() -> None:
     bounds = Bounds(1)
-    bounds.tighten(10.0, np.array([100.0]), np.array([80.0]))
-    assert bounds.least_ms[0] == bounds.light_ms[0] == 70.0
+    bounds.tighten(10.0, bounding_row(np.array([100.0]), np.array([80.0])))
+    assert bounds.least_ms[0] == 70.0
+    bounds.tighten(190.0, bounding_row(np.array([10.0]), np.array([8.0])))
+    assert bounds.least_ms[0] == 90.0
 
 
 def test_savings_agree_with_drawing_lots() -> None:
@@ -265,8 +267,8 @@ def test_spreads_shrink_where_answers_are_foretold() -> None:
     for _ in range(300):
         learn_of_one(spreads, Kind.SITE, dice.gauss(0, 0.5))
         spreads.learn_shift(singles([0.1]), singles([0.01]), singles([1.0]))
-    width = spreads.widths((0, 0, 1, 0))
-    assert 0.2 < width.own_ms[0] + 40.0 * width.own_share[0] < 1.5
+    own_ms, own_share = spreads.widths((0, 0, 1, 0)).own
+    assert 0.2 < own_ms[0] + 40.0 * own_share[0] < 1.5
     assert spreads.shift_variance < FIRST_SHIFT_MS**2 / 4
 
 
@@ -306,8 +308,8 @@ def test_a_twins_own_doubt_is_not_held_against_machine_rooms() -> None:
 
 def learn_of_one(spreads: Spreads, kind: Kind, residual_ms: float, doubt_ms: float = 0.0) -> None:
     """One example of that kind says 40 ms, and this is what it misses by."""
-    widths = spreads.widths((0, 0, int(kind is Kind.SITE), int(kind is Kind.TWIN)))
-    own = widths.own_ms + 40.0 * widths.own_share
+    own_ms, own_share = spreads.widths((0, 0, int(kind is Kind.SITE), int(kind is Kind.TWIN))).own
+    own = own_ms + 40.0 * own_share
     variances = singles([[float(own[0]) ** 2 + doubt_ms**2]])
     scores = singles([[residual_ms**2 / float(variances[0, 0])]])
     spreads.learn(scores, singles([[40.0]]), variances, np.array([int(kind)]), singles([1.0]))

@@ -10,6 +10,7 @@ nothing any more and is to be begun anew.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from functools import cached_property
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ from ipmicra.delegation.adaptive.arrays import Singles, Whole
 from ipmicra.delegation.adaptive.bounds import Bounds
 from ipmicra.delegation.adaptive.closeness import Prior
 from ipmicra.delegation.adaptive.experience import Experience
-from ipmicra.delegation.adaptive.spreads import CARRIED, FREEDOM, Spreads
+from ipmicra.delegation.adaptive.spreads import CARRIED, FREEDOM, Spreads, variances
 from ipmicra.delegation.adaptive.twins import past_twins, served
 from ipmicra.delegation.adaptive.weighing import Weighing
 
@@ -64,7 +65,7 @@ class Belief:
         """One crawler's answer."""
         self.columns.append(column)
         self.answers_ms.append(min(round_trip_ms, LONGEST_MS))
-        self.bounds.tighten(round_trip_ms, *self._experience.rows_of(column))
+        self.bounds.tighten(round_trip_ms, self._experience.bounding_row(column))
         self._weighing.hear(column, self.answers_ms[-1])
         self._foretold = None
 
@@ -81,21 +82,26 @@ class Belief:
         if not len(kept):  # ten thousand alike
             kept = np.arange(len(weighing.weights))
         rows = weighing.rows.take(kept)
+        weights, shifts_ms, stretch = weighing.state.take(kept, axis=1)
         means = examples.values_ms.take(rows, axis=1)
         unsure = examples.doubts_ms.take(rows, axis=1)
-        spreads = weighing.widths.variance(means, unsure, kept)
-        spreads *= weighing.stretch.take(kept)
+        spreads = variances(means, unsure, weighing.widths.own.take(kept, axis=1))
+        spreads *= stretch
         np.sqrt(spreads, out=spreads)
-        means += weighing.shifts_ms.take(kept)
-        np.maximum(means, self.bounds.least_ms.astype(np.float32)[:, None], out=means)
-        weights = weighing.weights.take(kept)
+        means += shifts_ms
+        np.maximum(means, self.bounds.least_ms[:, None], out=means)
         weights /= np.add.reduce(weights)
         return Foretold(kept, weights, means, spreads, unsure)
+
+    def light_ms(self, column: int) -> float:
+        """What light alone says that the crawler's round trip cannot be below, from the answers so far."""
+        between = (self._experience.light_ms(heard, column) for heard in self.columns)
+        return max((ms - r for ms, r in zip(between, self.answers_ms, strict=True)), default=0.0)
 
     def served(self) -> Singles:
         """By crawler, how many sites an answer of it would serve, this one and twins to come."""
         kept, weights, _, _, unsure = self.foretold()
-        twins = int(kept.searchsorted(self._weighing.twins))
+        twins = bisect_left(kept, self._weighing.twins)
         return served(weights[twins:], unsure[:, twins:], self._spreads.twin_ms)
 
     def nearest(self) -> Whole:
@@ -110,11 +116,12 @@ class Belief:
         """Let the widths learn from this site's answers, by the examples that still count."""
         kept, weights, *_ = self.foretold()
         weighing = self._weighing
-        misses, variances = weighing.misses_ms.take(kept, axis=1), weighing.variances.take(kept, axis=1)
-        values = np.array(self.answers_ms, dtype=np.float32)[:, None] - misses
+        values = np.array(self.answers_ms, dtype=np.float32)[:, None]
+        values = values - weighing.misses_ms.take(kept, axis=1)
+        widths = weighing.variances.take(kept, axis=1)
         scores = weighing.scores.take(kept, axis=1)
         scores -= FREEDOM
-        self._spreads.learn(scores, values, variances, weighing.widths.kinds(kept), weights)
+        self._spreads.learn(scores, values, widths, weighing.widths.kinds(kept), weights)
         doors, sites, twins = kept.searchsorted(
             (weighing.doors, weighing.sites, weighing.twins)
         ).tolist()

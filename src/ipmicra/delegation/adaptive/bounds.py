@@ -11,22 +11,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from ipmicra.delegation.adaptive.arrays import Floats
+from ipmicra.delegation.adaptive.arrays import Floats, Singles
 from ipmicra.delegation.light import SHORTCUT_SHARE
+
+# Of the answer, that each part of a row is held against: either side of the triangle, and light.
+SHARES: Singles = np.array(((SHORTCUT_SHARE,), (-SHORTCUT_SHARE,), (1.0,)), dtype=np.float32)
 
 
 class Bounds:
     """By crawler, the greatest of the bounds so far."""
 
     def __init__(self, crawlers: int) -> None:
-        self.least_ms: Floats = np.zeros(crawlers)
-        self.light_ms: Floats = np.zeros(crawlers)  # by light alone
+        self.least_ms: Singles = np.zeros(crawlers, dtype=np.float32)
 
-    def tighten(self, round_trip_ms: float, mutual_ms: Floats, light_ms: Floats) -> None:
-        """One crawler's answer; `mutual_ms` and `light_ms` are that crawler's rows."""
-        triangle = mutual_ms - round_trip_ms
-        np.abs(triangle, out=triangle)
-        triangle *= SHORTCUT_SHARE
-        np.fmax(self.least_ms, triangle, out=self.least_ms)
-        np.maximum(self.light_ms, light_ms - round_trip_ms, out=self.light_ms)
-        np.maximum(self.least_ms, self.light_ms, out=self.least_ms)
+    def tighten(self, round_trip_ms: float, row: Singles) -> None:
+        """One crawler's answer; `row` is that crawler's."""
+        bounds = row - SHARES * round_trip_ms
+        np.maximum(self.least_ms, np.maximum.reduce(bounds), out=self.least_ms)
+
+
+def bounding_row(mutual_ms: Floats, light_ms: Floats) -> Singles:
+    """What a crawler's answer is to be held against, by crawler: both sides of the triangle, and light."""
+    triangle = SHORTCUT_SHARE * mutual_ms
+    row = np.array((triangle, -triangle, light_ms), dtype=np.float32)
+    return np.nan_to_num(row, copy=False, nan=-np.inf)

@@ -56,7 +56,7 @@ class Prior(NamedTuple):
     sample: Sample
     weights: Singles
     ties: dict[int, int]  # the reasons that apply -> which of TIES each is
-    shares: dict[int, float]  # the reasons that apply -> what part of all weight it gave
+    gave: dict[int, float]  # the reasons that apply -> what weight it gave, to that of the others
 
 
 class Ties:
@@ -71,16 +71,19 @@ class Ties:
         """`near`: the places around the site's country; None where nothing is known."""
         sample = sampled(_wanted(facts, self._settings), near, examples, self._room(examples))
         strengths, closest = _strengths(sample, facts, near, examples)
-        weighed = _by_reason(sample, strengths)
-        ties = {reason: _tie(reason, facts, closest) for reason in weighed}
-        totals = {**weighed, ANYWHERE: examples.mass}  # who is not weighed takes its part of these along
-        if near is not None and NEAR in weighed:
-            totals[NEAR] = max(totals[NEAR], near.total)
-        factors = {reason: self._worth(tie) / totals[reason] for reason, tie in ties.items()}
-        whole = sum(factor * weighed[reason] for reason, factor in factors.items())
-        shares = {reason: factor * weighed[reason] / whole for reason, factor in factors.items()}
+        ties, gave, factors, whole = {}, {}, {}, 0.0
+        for reason, amount in _by_reason(sample, strengths).items():
+            tie = ties[reason] = _tie(reason, facts, closest)
+            total = amount
+            if reason == ANYWHERE:
+                total = examples.mass  # who is not weighed takes its part along
+            elif reason == NEAR and near is not None:
+                total = max(amount, near.total)
+            factors[reason] = self._worth(tie) / total
+            gave[reason] = factors[reason] * amount
+            whole += gave[reason]
         strengths *= _spread([factors[reason] / whole for reason in sample.reasons], sample)
-        return Prior(sample, strengths, ties, shares)
+        return Prior(sample, strengths, ties, gave)
 
     def _worth(self, tie: int) -> float:
         return self.right[tie] / self.chances[tie]
@@ -110,12 +113,13 @@ def _strengths(
     shared block; and the closest address's."""
     rows, closest = sample.rows, 1.0
     strengths = examples.masses.take(rows)
-    for reason, begin, end in zip(sample.reasons, sample.begins, sample.ends, strict=True):
+    for reason, begin, length in zip(sample.reasons, sample.begins, sample.lengths, strict=True):
+        part = slice(begin, begin + length)
         if reason == NEAR and near is not None:
-            strengths[begin:end] = near.shares.take(rows[begin:end])
+            strengths[part] = near.shares.take(rows[part])
         elif reason == ADDRESS:
-            sizes = neighbourhoods(examples.keys.take(rows[begin:end]), facts)
-            strengths[begin:end] *= sizes
+            sizes = neighbourhoods(examples.keys.take(rows[part]), facts)
+            strengths[part] *= sizes
             closest = max(closest, float(np.maximum.reduce(sizes)))
     return strengths, closest
 
@@ -133,15 +137,16 @@ def _by_reason(sample: Sample, amounts: Singles) -> dict[int, float]:
 
 def _spread(amounts: Sequence[float], sample: Sample) -> Singles:
     """One amount a part -> one an example."""
-    lengths = [end - begin for begin, end in zip(sample.begins, sample.ends, strict=True)]
-    return np.array(amounts, dtype=np.float32).repeat(lengths)
+    return np.array(amounts, dtype=np.float32).repeat(sample.lengths)
 
 
 def _tie(reason: int, facts: Facts, closest: float) -> int:
     """The subnet and the address by how much is shared."""
+    if reason < SUBNET:
+        return reason
     if reason == SUBNET:
         return SUBNET + _step(facts.subnet_bits)
-    return reason if reason < SUBNET else ADDRESSES + _step(log2(closest) + SHARED_BITS_MIN)
+    return ADDRESSES + _step(log2(closest) + SHARED_BITS_MIN)
 
 
 def _step(bits: float) -> int:

@@ -14,6 +14,7 @@ import numpy as np
 
 from ipmicra.addresses import IPAddress
 from ipmicra.delegation.adaptive.arrays import Floats, Singles
+from ipmicra.delegation.adaptive.bounds import bounding_row
 from ipmicra.delegation.adaptive.city_points import Place, places_by_country
 from ipmicra.delegation.adaptive.examples import Examples, Fixed
 from ipmicra.delegation.adaptive.facts import UNKNOWN, Facts, country_number, facts_of
@@ -64,6 +65,7 @@ class Experience:
             0  # counts who came and went: rows and columns mean the same while it stands still
         )
         self._near: dict[int, Near | None] = {}
+        self._bounding_rows: dict[int, Singles] = {}
 
     # --- who is there ---------------------------------------------------------
 
@@ -84,6 +86,7 @@ class Experience:
 
     def measure(self, one: CrawlerId, other: CrawlerId, round_trip_ms: float) -> None:
         self.mutual.measure(one, other, round_trip_ms)
+        self._bounding_rows.clear()
 
     # --- the examples ---------------------------------------------------------
 
@@ -99,9 +102,16 @@ class Experience:
         ):
             self._build()
 
-    def rows_of(self, column: int) -> tuple[Floats, Floats]:
-        """A crawler's round trips to the others, and the least that light allows."""
-        return self.mutual.round_trips_ms[column], self._light_ms[column]
+    def bounding_row(self, column: int) -> Singles:
+        """What a crawler's answers say of the others, for `Bounds`."""
+        if column not in self._bounding_rows:
+            mutual_ms, light_ms = self.mutual.round_trips_ms[column], self._light_ms[column]
+            self._bounding_rows[column] = bounding_row(mutual_ms, light_ms)
+        return self._bounding_rows[column]
+
+    def light_ms(self, one: int, other: int) -> float:
+        """What light needs between two crawlers and back; 0 where it is not known where they are."""
+        return float(self._light_ms[one, other])
 
     def near(self, country: int) -> Near | None:
         """How the fixed examples share out what is near a country: less with the distance from it."""
@@ -141,6 +151,7 @@ class Experience:
         crawlers = len(self.mutual)
         self._built_at_pairs = self.mutual.known_pairs
         self._near.clear()
+        self._bounding_rows.clear()
         self.wrong_ms = middle_ms(self.mutual.round_trips_ms) / 2
         self.price_factor = price_factor(spacing_ms(self.mutual.round_trips_ms))
         positions = self.mutual.positions()

@@ -24,8 +24,8 @@ def ties_step(prior: Prior) -> Step:
     """What the site has in common with the examples, by what each tie weighed."""
 
     def found() -> str:
-        parts = sorted(prior.shares.items(), key=lambda part: -part[1])
-        return ", ".join(f"{TIES[prior.ties[reason]]} {share:.0%}" for reason, share in parts)
+        parts, whole = sorted(prior.gave.items(), key=lambda part: -part[1]), sum(prior.gave.values())
+        return ", ".join(f"{TIES[prior.ties[reason]]} {weight / whole:.0%}" for reason, weight in parts)
 
     return Step("what it was judged by", found)
 

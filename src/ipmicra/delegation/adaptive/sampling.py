@@ -43,7 +43,7 @@ class Sample(NamedTuple):
     fixed: int  # so many with the towns
     reasons: list[int]  # of each part
     begins: list[int]  # of each part
-    ends: list[int]  # of each part
+    lengths: list[int]  # of each part
 
 
 class _Picking:
@@ -53,7 +53,7 @@ class _Picking:
         self.parts: list[Whole] = []
         self.reasons: list[int] = []
         self.begins: list[int] = []
-        self.ends: list[int] = []
+        self.lengths: list[int] = []
         self.count = 0
 
     def pick(self, reason: int, rows: Whole, most: int) -> None:
@@ -63,8 +63,8 @@ class _Picking:
             self.parts.append(part)
             self.reasons.append(reason)
             self.begins.append(self.count)
+            self.lengths.append(len(part))
             self.count += len(part)
-            self.ends.append(self.count)
 
 
 def sampled(identities: Sequence[int], near: Near | None, examples: Examples, room: int) -> Sample:
@@ -92,4 +92,4 @@ def sampled(identities: Sequence[int], near: Near | None, examples: Examples, ro
         picking.pick(reason, examples.by_site.sharing(reason - COUNTRY, identity), left)
     rows = np.concatenate(picking.parts) if picking.parts else NOBODY
     rows[fixed:] += examples.fixed
-    return Sample(rows, doors, fixed, picking.reasons, picking.begins, picking.ends)
+    return Sample(rows, doors, fixed, picking.reasons, picking.begins, picking.lengths)

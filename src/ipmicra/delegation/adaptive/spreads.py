@@ -13,7 +13,7 @@ from math import sqrt
 
 import numpy as np
 
-from ipmicra.delegation.adaptive.arrays import Floats, Singles, Whole
+from ipmicra.delegation.adaptive.arrays import Singles, Whole
 from ipmicra.delegation.adaptive.examples import IN_ORDER, Kind
 
 # Before anything is learnt, in ms and as a share of the round trip: two sites of one machine room differ
@@ -33,6 +33,8 @@ FREEDOM = 4.0  # degrees of freedom of Student's t: one odd answer ruins nothing
 CARRIED: Singles = np.array((0.25, 0.25, 1.0, 0.25), dtype=np.float32)  # by kind
 ROWS = [int(kind) for kind in IN_ORDER]
 KINDS = np.array(ROWS)
+FIRST_MS_IN_ORDER = [FIRST_MS[kind] for kind in ROWS]
+FIRST_SHARE_IN_ORDER = [FIRST_SHARE[kind] for kind in ROWS]
 SHIFTS_DOWN, SHIFTS_UP = -2.0, 6.0  # in widths: an access link is seldom faster, at times much slower
 
 
@@ -43,35 +45,36 @@ class Widths:
         """`table`: what `Spreads` tells of each kind, one kind a column; so many examples of each."""
         self._counts = counts
         of_each = table.repeat(counts, axis=1)
-        self.own_ms, self.own_share = of_each[:2]  # of the spread: this, and a share of the round trip
+        self.own = of_each[:2]  # of the spread: ms, and a share of the round trip
         self.shift_variance, self.shift_precision = of_each[2:4]
         self.shift_least_ms, self.shift_most_ms = of_each[4:6]
         self.weight = of_each[6]  # what part of an example's weight its kind gets
-
-    def variance(self, values_ms: Singles, doubts_ms: Singles, kept: Whole | None = None) -> Singles:
-        """Of what examples foretell, or those kept of them; the last axis is the examples.
-        What was doubted is squared on the way."""
-        share, own_ms = self.own_share, self.own_ms
-        if kept is not None:
-            share, own_ms = share.take(kept), own_ms.take(kept)
-        variance: Singles = values_ms * share
-        variance += own_ms
-        variance *= variance
-        doubts_ms *= doubts_ms
-        variance += doubts_ms
-        return variance
 
     def kinds(self, kept: Whole) -> Whole:
         """Of the examples kept."""
         return KINDS.repeat(self._counts).take(kept)
 
 
+def variances(
+    values_ms: Singles, doubts_ms: Singles, own: Singles, out: Singles | None = None
+) -> Singles:
+    """Of what examples foretell, by their kinds' `own` widths; the last axis is the examples.
+    What was doubted is squared on the way."""
+    own_ms, share = own
+    variance: Singles = np.multiply(values_ms, share, out=out)
+    variance += own_ms
+    variance *= variance
+    doubts_ms *= doubts_ms
+    variance += doubts_ms
+    return variance
+
+
 class Spreads:
     """The learnt widths."""
 
     def __init__(self) -> None:
-        self.factors: Floats = np.ones(len(Kind))  # squared, of each kind
-        self.seen: Floats = np.full(len(Kind), FIRST_SITES)
+        self.factors = [1.0] * len(Kind)  # squared, of each kind
+        self.seen = [FIRST_SITES] * len(Kind)
         self.shift_variance = FIRST_SHIFT_MS**2
         self.shifts_seen = FIRST_SITES
         self.twins = FIRST_TWINS * FIRST_SITES  # so many past sites were twins, of those that count
@@ -85,22 +88,22 @@ class Spreads:
     @property
     def twin_ms(self) -> float:
         """How far two of one machine room are apart."""
-        return sqrt(float(self.factors[Kind.TWIN])) * FIRST_MS[Kind.TWIN]
+        return sqrt(self.factors[Kind.TWIN]) * FIRST_MS[Kind.TWIN]
 
     def widths(self, counts: tuple[int, int, int, int]) -> Widths:
         """Of so many examples of each kind, in the order of rows. Twins share the access link."""
-        factors = self.factors.tolist()
-        own = [sqrt(factors[kind]) for kind in ROWS]
-        variances = (*[self.shift_variance] * 3, SHIFT_MS_MIN**2)
-        shifts = [sqrt(variance) for variance in variances]
+        own = [sqrt(self.factors[kind]) for kind in ROWS]
+        twins, variance = self.twin_share, self.shift_variance
+        precision, shift = 1 / variance, sqrt(variance)
+        down, up = SHIFTS_DOWN * shift, SHIFTS_UP * shift
         table = (
-            [width * FIRST_MS[kind] for width, kind in zip(own, ROWS, strict=True)],
-            [width * FIRST_SHARE[kind] for width, kind in zip(own, ROWS, strict=True)],
-            variances,
-            [1 / variance for variance in variances],
-            [SHIFTS_DOWN * shift for shift in shifts],
-            [SHIFTS_UP * shift for shift in shifts],
-            (1.0 - self.twin_share, 1.0, 1.0 - self.twin_share, self.twin_share),
+            [width * ms for width, ms in zip(own, FIRST_MS_IN_ORDER, strict=True)],
+            [width * share for width, share in zip(own, FIRST_SHARE_IN_ORDER, strict=True)],
+            (variance, variance, variance, SHIFT_MS_MIN**2),
+            (precision, precision, precision, 1 / SHIFT_MS_MIN**2),
+            (down, down, down, SHIFTS_DOWN * SHIFT_MS_MIN),
+            (up, up, up, SHIFTS_UP * SHIFT_MS_MIN),
+            (1.0 - twins, 1.0, 1.0 - twins, twins),
         )
         return Widths(np.array(table, dtype=np.float32), counts)
 
@@ -121,15 +124,17 @@ class Spreads:
         squares *= FREEDOM + 1
         squares /= own
         twins = slice(np.count_nonzero(kinds != Kind.TWIN), None)
-        of_twins = float(self.factors[Kind.TWIN])
+        of_twins = self.factors[Kind.TWIN]
         share = of_twins * own[:, twins]
         squares[:, twins] *= share * share
         squares[:, twins] += of_twins * (1.0 - share)
         counts = np.bincount(kinds, weights, len(Kind)) * len(scores)
         sums = np.bincount(kinds, weights * np.add.reduce(squares, axis=0), len(Kind))
-        self.factors = (self.seen * self.factors + sums) / (self.seen + counts)
-        self.factors = np.maximum(self.factors, FACTOR_MIN**2)
-        self.seen = np.minimum(self.seen + counts, SITES_MAX)
+        for kind, (count, total) in enumerate(zip(counts.tolist(), sums.tolist(), strict=True)):
+            seen = self.seen[kind]
+            factor = (seen * self.factors[kind] + total) / (seen + count)
+            self.factors[kind] = max(factor, FACTOR_MIN**2)
+            self.seen[kind] = min(seen + count, SITES_MAX)
 
     def learn_shift(self, shifts_ms: Singles, variances: Singles, weights: Singles) -> None:
         """Shifts of one site by its examples, and what is unsure of each. Twins say nothing of shifts."""

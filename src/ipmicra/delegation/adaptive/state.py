@@ -66,8 +66,8 @@ def state_of(strategy: Adaptive) -> AdaptiveState:
         subnets=[SubnetCount(str(s), dict(counts)) for s, counts in strategy.agreement.counts.items()],
         ties_right=list(strategy.ties.right),
         ties_chances=list(strategy.ties.chances),
-        spread_factors=spreads.factors.tolist(),
-        spreads_seen=spreads.seen.tolist(),
+        spread_factors=list(spreads.factors),
+        spreads_seen=list(spreads.seen),
         shift_variance=spreads.shift_variance,
         shifts_seen=spreads.shifts_seen,
         twins=spreads.twins,
@@ -79,7 +79,7 @@ def restore(strategy: Adaptive, state: AdaptiveState) -> None:
     """Into a strategy that was told of its crawlers, and has learnt nothing yet."""
     spreads = strategy.spreads
     strategy.ties.right, strategy.ties.chances = list(state.ties_right), list(state.ties_chances)
-    spreads.factors, spreads.seen = np.array(state.spread_factors), np.array(state.spreads_seen)
+    spreads.factors, spreads.seen = list(state.spread_factors), list(state.spreads_seen)
     spreads.shift_variance, spreads.shifts_seen = state.shift_variance, state.shifts_seen
     spreads.twins, spreads.twins_seen = state.twins, state.twins_seen
     for subnet in state.subnets:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Generator
+from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,7 +126,7 @@ class Adaptive(LearningStrategy):
                 break
             crawler = self.experience.mutual.names[column]
             if saving_ms < (price_ms := self._price_ms):
-                if not curious or self._nothing_to_find(belief.bounds.light_ms[column], best_ms):
+                if not curious or self._nothing_to_find(belief.light_ms(column), best_ms):
                     inquiry.steps.append(stop_step(crawler, saving_ms, price_ms))
                     break
                 curious = False
@@ -208,7 +209,7 @@ class Adaptive(LearningStrategy):
         """A remembered site is measured again: its example follows."""
         super().learn(measurement)
         value = measurement.round_trip_ms
-        if value is not None and np.isfinite(value) and value > 0:
+        if value is not None and isfinite(value) and value > 0:
             self.experience.correct(measurement.address, measurement.crawler, value)
 
     def crawlers_measured(self, one: CrawlerId, other: CrawlerId, round_trip_ms: float) -> None:

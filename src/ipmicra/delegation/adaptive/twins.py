@@ -26,12 +26,11 @@ def served(weights: Singles, unsure: Singles, off_ms: float) -> Singles:
     """
     if not len(weights):
         return np.ones(len(unsure), dtype=np.float32)
-    likely = weights * (np.add.reduce(weights) / np.maximum.reduce(weights))
-    without: Singles = (unsure > off_ms * off_ms) @ likely
-    had: Singles = np.add.reduce(likely) - without
-    without /= had + 1.0
-    without += 1.0
-    return without
+    together, most = float(np.add.reduce(weights)), float(np.maximum.reduce(weights))
+    without: Singles = (unsure > off_ms * off_ms) @ weights
+    without *= together / most
+    all_and_one = together * together / most + 1.0
+    return np.divide(all_and_one, np.subtract(all_and_one, without, out=without), out=without)
 
 
 def past_twins(rows: Whole, weights: Singles, fixed: int) -> tuple[Whole, Floats]:
