@@ -25,7 +25,7 @@ MAGIC = b"ipmicra\x02"  # the last byte is the version of the format
 _READ = frozenset({1, 2})  # version 1 had no changes, only whole pages
 _HEADER_LENGTH = struct.Struct("<I")
 _HEADER_BYTES_MAX = 4096
-LEVEL_FOR_ALIKE = 6
+LEVEL_FOR_ALIKE = 5
 LEVEL_FOR_VARIED = 11
 _PAGES_OF_A_SITE_ALIKE = (
     10  # on average, from which on a package repeats itself so much that a lower level will do
@@ -39,6 +39,7 @@ _HASH_LOG, _CHAIN_LOG = (
     21,
 )  # 24 MiB of tables: with them a level does what the next one does, in less time
 _LEVEL_OF_TABLES = 8  # below it, larger tables cost more time and memory than they save bytes
+_MATCH_MIN = 6  # below it too: pages alike share phrases, and looking for less costs time and bytes
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_columns = msgspec.msgpack.Decoder(Columns).decode
@@ -123,12 +124,14 @@ def level_for(records: Sequence[Record]) -> int:
 
 def _compressed(body: Encoded, level: int) -> list[bytes]:
     usual = zstandard.ZstdCompressionParameters.from_level(level, source_size=body.length)
+    hard = level >= _LEVEL_OF_TABLES
     parameters = zstandard.ZstdCompressionParameters.from_level(
         level,
         source_size=body.length,
         window_log=_WINDOW_LOG,
-        hash_log=_HASH_LOG if level >= _LEVEL_OF_TABLES else usual.hash_log,
-        chain_log=_CHAIN_LOG if level >= _LEVEL_OF_TABLES else usual.chain_log,
+        hash_log=_HASH_LOG if hard else usual.hash_log,
+        chain_log=_CHAIN_LOG if hard else usual.chain_log,
+        min_match=usual.min_match if hard else max(usual.min_match, _MATCH_MIN),
         write_checksum=True,
     )
     compressor = zstandard.ZstdCompressor(compression_params=parameters).compressobj(size=body.length)

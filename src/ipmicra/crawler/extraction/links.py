@@ -81,31 +81,25 @@ def _above(folder: str, levels: int) -> str:
 
 def _written(anchors: list[Element]) -> dict[str, tuple[str, str]]:
     """Hrefs as written, without fragment -> (text, rel)."""
-    hrefs = [anchor.attr("href") for anchor in anchors]
-    first = dict(zip(reversed(hrefs), reversed(anchors), strict=True))
-    written: dict[str, tuple[str, str]] = {}
-    mute = False
-    for href in dict.fromkeys(hrefs):
-        if not href or href[0] == "#":
-            continue
-        anchor = first[href]
-        if "#" in href:
-            href = href[: href.index("#")]
-        if href not in written:
-            text = _text(anchor)
-            mute = mute or not text
-            written[href] = (text, (anchor.attr("rel") or "").lower())
-    if mute:
-        _lend_texts(written, zip(hrefs, anchors, strict=True))
+    first: dict[str, Element] = {}
+    for anchor in anchors:
+        href = anchor.attr("href")
+        if href and href[0] != "#":
+            plain = href.partition("#")[0]
+            if plain not in first:
+                first[plain] = anchor
+    written = {
+        plain: (_text(anchor), (anchor.attr("rel") or "").lower()) for plain, anchor in first.items()
+    }
+    if any(not text for text, _ in written.values()):
+        _lend_texts(written, anchors)
     return written
 
 
-def _lend_texts(
-    written: dict[str, tuple[str, str]], anchors: Iterable[tuple[str | None, Element]]
-) -> None:
+def _lend_texts(written: dict[str, tuple[str, str]], anchors: Iterable[Element]) -> None:
     """Links without a text get that, and the rel, of the first of their fellows that has one."""
-    for href, anchor in anchors:
-        plain = (href or "").partition("#")[0]
+    for anchor in anchors:
+        plain = (anchor.attr("href") or "").partition("#")[0]
         if plain and not written[plain][0] and (text := _text(anchor)):
             written[plain] = (text, (anchor.attr("rel") or "").lower())
 

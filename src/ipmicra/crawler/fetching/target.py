@@ -7,6 +7,7 @@ a name that some resolver reads otherwise. Credentials in a URL are never sent.
 from __future__ import annotations
 
 import ipaddress
+import re
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -17,6 +18,8 @@ from ipmicra.crawler.fetching.exchange import FailureKind, FetchFailed
 
 _DEFAULT_PORTS = {"http:": 80, "https:": 443}
 URL_CHARACTERS_MAX = 16_384
+# Most addresses: a site, and a path that no rule of URLs changes (no escapes, no queries, no dot segments).
+_PLAIN = re.compile(r"(https?://[^/?#@\\\s]+)((?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)*/?)")
 
 
 class Target(NamedTuple):
@@ -38,6 +41,19 @@ class Target(NamedTuple):
 def target_of(url: str) -> Target | FetchFailed:
     if len(url) > URL_CHARACTERS_MAX:
         return FetchFailed(url=url[:200], kind=FailureKind.BAD_URL, detail="the URL is too long")
+    plain = _PLAIN.fullmatch(url)
+    if plain is None or not plain[2]:
+        return _parsed(url)
+    home = _home_of(plain[1])
+    return _parsed(url) if isinstance(home, FetchFailed) else home._replace(resource=plain[2])
+
+
+@lru_cache(1_024)
+def _home_of(site: str) -> Target | FetchFailed:
+    return _parsed(f"{site}/")
+
+
+def _parsed(url: str) -> Target | FetchFailed:
     try:
         parsed = can_ada.parse(url)
     except (ValueError, UnicodeEncodeError):

@@ -14,6 +14,8 @@ from ipmicra.crawler.frontier.entries import Discovery
 from ipmicra.crawler.frontier.ledger import Ledger
 from ipmicra.crawler.frontier.sites import Sites
 
+KEYS_ASKED_MAX = 500  # in one question: SQLite's older releases take 999 values
+
 
 class Discovering:
     """The tables `known`, `queries` and the way into `queue`. Callers hold the transaction."""
@@ -24,32 +26,42 @@ class Discovering:
 
     def add(self, discoveries: Iterable[Discovery]) -> Counter[int]:
         """Queue what is new; how many per site. In the order of keys, as the tree of keys likes it."""
-        new: Counter[int] = Counter()
-        for key, found in sorted((key_of(found.url), found) for found in discoveries):
-            if self._is_known(key):
+        pairs = sorted((key_of(found.url), found) for found in discoveries)
+        known = self._known_among([key for key, _ in pairs])
+        new: list[tuple[UrlKey, Discovery]] = []
+        for key, found in pairs:
+            if key in known:
                 if found.modified_ms:
                     self._hasten(key, found)
             elif "?" not in found.url or self._has_room(found.url):
-                new[self._queue(key, found)] += 1
-        self._sites.add_pending(new)
-        self._ledger.count("known", new.total())
-        return new
+                new.append((key, found))
+                known.add(key)
+        return self._queue(new)
 
-    def _is_known(self, key: UrlKey) -> bool:
-        query = "SELECT 1 FROM known WHERE key = ?"
-        return self._database.execute(query, (key,)).fetchone() is not None
+    def _known_among(self, keys: list[UrlKey]) -> set[UrlKey]:
+        known: set[UrlKey] = set()
+        for at in range(0, len(keys), KEYS_ASKED_MAX):
+            asked = keys[at : at + KEYS_ASKED_MAX]
+            marks = ",".join("?" * len(asked))
+            query = f"SELECT key FROM known WHERE key IN ({marks})"  # noqa: S608 - nothing but marks
+            known.update(key for (key,) in self._database.execute(query, asked))
+        return known
 
-    def _queue(self, key: UrlKey, found: Discovery) -> int:
-        site_id = self._sites.id_of(site_of(found.url))
-        self._database.execute("INSERT INTO known VALUES (?)", (key,))
-        self._database.execute(
-            "INSERT INTO queue VALUES (?, ?, ?, 0, 0, ?, 0, ?, ?, ?)",
+    def _queue(self, new: list[tuple[UrlKey, Discovery]]) -> Counter[int]:
+        """The rows of what is new; how many per site."""
+        rows = [
             (
-                *(site_id, found.due_ms, key, found.hops),
+                *(self._sites.id_of(site_of(found.url)), found.due_ms, key, found.hops),
                 *(found.depth, found.hint_seconds, path_of(found.url)),
-            ),
-        )
-        return site_id
+            )
+            for key, found in new
+        ]
+        self._database.executemany("INSERT INTO known VALUES (?)", [(key,) for key, _ in new])
+        self._database.executemany("INSERT INTO queue VALUES (?, ?, ?, 0, 0, ?, 0, ?, ?, ?)", rows)
+        per_site = Counter(row[0] for row in rows)
+        self._sites.add_pending(per_site)
+        self._ledger.count("known", per_site.total())
+        return per_site
 
     def _hasten(self, key: UrlKey, found: Discovery) -> None:
         """A sitemap or feed says that the page has changed since our visit: its revisit is due now."""
