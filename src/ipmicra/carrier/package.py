@@ -33,6 +33,7 @@ _PAGES_OF_A_SITE_ALIKE = (
 _WINDOW_LOG = (
     24  # 16 MiB: most of a package, so that its first page helps its last; the compressor keeps it
 )
+_WINDOW_LOG_SMALL = 22  # enough where the tables hold no more: pages of a site stand together
 _WINDOW_LOG_MAX = 27
 _HASH_LOG, _CHAIN_LOG = (
     22,
@@ -128,7 +129,7 @@ def _compressed(body: Encoded, level: int) -> list[bytes]:
     parameters = zstandard.ZstdCompressionParameters.from_level(
         level,
         source_size=body.length,
-        window_log=_WINDOW_LOG,
+        window_log=_WINDOW_LOG if hard else _WINDOW_LOG_SMALL,
         hash_log=_HASH_LOG if hard else usual.hash_log,
         chain_log=_CHAIN_LOG if hard else usual.chain_log,
         min_match=usual.min_match if hard else max(usual.min_match, _MATCH_MIN),
