@@ -38,7 +38,9 @@ from ipmicra.overlay.live.spoken import Kind, Parcel
 from ipmicra.settings import Settings
 
 LOOK_SECONDS = 0.5
-STATE_SECONDS_MAX = 8.0  # an heir waits so long for the former crawler's state
+STATE_SECONDS_MAX = (
+    8.0  # an heir waits so long for the state, or for the next of the documents before it
+)
 GRACE_SECONDS = 2.0
 KEEPERS_TRIED = 4
 
@@ -73,19 +75,24 @@ class Household:
             self._rules.reason_to_begin_nothing,
         )
         self._held: dict[str, HeldSite] = {}
+        self._unconfirmed: dict[
+            str, HeldSite
+        ] = {}  # mine still, but the lease was not confirmed in time
         self._complete: set[str] = set()
         self.found: asyncio.Queue[Site] = asyncio.Queue()  # sites that pages link to, each once
         self._met: set[Site] = set()
         self._heirs: dict[str, Card] = {}
-        self._states: dict[str, tuple[int, bytes]] = {}
+        self._states: dict[str, bytes] = {}  # that were sent to me, until I begin their sites
         self._wanted_since_s: dict[str, float] = {}
+        self._arriving: set[str] = set()  # sites whose documents have come since I last looked
         self._shelved: dict[int, str] = {}  # packages that wait for a keeper: their digests on the shelf
         self._handing_over: set[asyncio.Task[None]] = set()
 
     @property
     def is_done(self) -> bool:
         """Nothing is left to be handed over or to be copied: the peer may go."""
-        return not self._held and not self._handing_over and not self.crawler.waiting()
+        left = self._held or self._unconfirmed or self._states or self._handing_over
+        return not left and not self.crawler.waiting()
 
     @property
     def settings(self) -> Settings:
@@ -119,6 +126,10 @@ class Household:
         leased = self._peer.leased(now_s)
         for held in [held for site, held in self._held.items() if site not in leased]:
             await self._stopped(held)
+        for held in [held for site, held in self._unconfirmed.items() if not self._is_mine(site)]:
+            await self._let_go(held)
+        for site in [site for site in self._states if not self._is_mine(site)]:
+            self._passed_on(site, now_s)
         for site, record in leased.items():
             if site not in self._held or self._held[site].epoch < record.epoch:
                 await self._begun(site, record, now_s)
@@ -151,10 +162,13 @@ class Household:
     # --- beginning ----------------------------------------------------------------------------
 
     async def _begun(self, site: str, record: SiteRecord, now_s: float) -> None:
-        if site not in self._held and not await self._is_ready(site, record, now_s):
+        held = self._held.get(site) or self._unconfirmed.get(site)
+        is_here = site in self._held or (held is not None and held.epoch == record.epoch)
+        if not is_here and not await self._is_ready(site, record, now_s):
             return
         held = HeldSite(site, record.epoch, "")
         self._wanted_since_s.pop(site, None)
+        self._unconfirmed.pop(site, None)
         self._met.add(Site(site))
         if self._ledger.hold(held):
             self._held[site] = held
@@ -163,12 +177,15 @@ class Household:
 
     async def _is_ready(self, site: str, record: SiteRecord, now_s: float) -> bool:
         """Whether the former crawler's state is here, or there is none to wait for any longer."""
-        _, state = self._states.pop(site, (0, None))
+        state = self._states.pop(site, None)
         if state is not None:
             await self.crawler.forget(Site(site))
             await self.crawler.take_over(state)
             self._complete.add(site)
             return True
+        if site in self._arriving:
+            self._arriving.discard(site)
+            self._wanted_since_s[site] = now_s
         since_s = self._wanted_since_s.setdefault(site, now_s)
         return record.epoch <= 1 or now_s - since_s > STATE_SECONDS_MAX
 
@@ -178,37 +195,65 @@ class Household:
         """The home says who crawls a site after me."""
         self._heirs[release.site] = release.heir
 
+    def _is_mine(self, site: str) -> bool:
+        return site in self._peer.book.crawled
+
     async def _stopped(self, held: HeldSite) -> None:
+        """Not leased any longer: nothing more is fetched, and what is not mine goes to its heir."""
         del self._held[held.site]
         self._complete.discard(held.site)
+        if self._is_mine(held.site):
+            self._unconfirmed[held.site] = held
+            await self._exported(held)
+        else:
+            await self._let_go(held)
+
+    async def _exported(self, held: HeldSite) -> bytes | None:
+        """The site is closed: its state as it is then."""
         name = await self.crawler.release(Site(held.site), held.epoch)
-        state = None if name is None else self.crawler.state_bytes(name)
-        if name is not None:
-            self.crawler.remove_state(name)
-        if held.site in self._peer.book.crawled:
-            return  # the home has not confirmed the lease in time: crawled on when it does
+        if name is None:
+            return None
+        state = self.crawler.state_bytes(name)
+        self.crawler.remove_state(name)
+        return state
+
+    async def _let_go(self, held: HeldSite) -> None:
+        state = await self._exported(held)
+        self._unconfirmed.pop(held.site, None)
         self._ledger.let_go(held.site, held.epoch, None)
         await self._copied(seal=True)
         await self.crawler.forget(Site(held.site))
         heir = self._heir(held.site)
         if heir is not None and state is not None:
-            task = asyncio.create_task(self._handed_over(held, heir, state))
-            self._handing_over.add(task)
-            task.add_done_callback(self._handing_over.discard)
+            self._hand_over(held.site, held.epoch, heir, state)
+
+    def _passed_on(self, site: str, now_s: float) -> None:
+        """What was sent to me for a site that is another's by now, before I began it, is sent after it."""
+        since_s = self._wanted_since_s.setdefault(site, now_s)
+        heir = self._heir(site)
+        if heir is not None:
+            self._hand_over(site, 0, heir, self._states[site])
+        if heir is not None or now_s - since_s > STATE_SECONDS_MAX:
+            del self._states[site], self._wanted_since_s[site]
+
+    def _hand_over(self, site: str, epoch: int, heir: Card, state: bytes) -> None:
+        task = asyncio.create_task(self._handed_over(site, epoch, heir, state))
+        self._handing_over.add(task)
+        task.add_done_callback(self._handing_over.discard)
 
     def _heir(self, site: str) -> Card | None:
         homed = self._peer.book.homed.get(site)
         heir = self._heirs.pop(site, None) or (None if homed is None else delegate_card(homed))
         return heir if heir is not None and heir.address and heir.peer != self._peer.id else None
 
-    async def _handed_over(self, held: HeldSite, heir: Card, state: bytes) -> None:
+    async def _handed_over(self, site: str, epoch: int, heir: Card, state: bytes) -> None:
         """Documents first. An heir that gets neither begins anew."""
         try:
-            for package in await asyncio.to_thread(self.shelf.documents_of, held.site):
-                await self._sent(heir, "documents", held.site, held.epoch, package)
-            await self._sent(heir, "state", held.site, held.epoch, state)
+            for package in await asyncio.to_thread(self.shelf.documents_of, site):
+                await self._sent(heir, "documents", site, epoch, package)
+            await self._sent(heir, "state", site, epoch, state)
         except HostFault as fault:
-            _log.warning("%s was not handed over to %s: %s", held.site, heir.peer, fault)
+            _log.warning("%s was not handed over to %s: %s", site, heir.peer, fault)
 
     # --- nearness -----------------------------------------------------------------------------
 
@@ -274,8 +319,9 @@ class Household:
 
     async def _received(self, parcel: Parcel, data: bytes) -> None:
         if parcel.kind == "state":
-            self._states[parcel.site] = (parcel.epoch, data)
+            self._states[parcel.site] = data
         else:
+            self._arriving |= {parcel.site} & set(self._wanted_since_s)
             await asyncio.to_thread(self.shelf.put, [data])
 
 
