@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ipmicra.search.snippets import SNIPPET_CHARACTERS, Marker
+from ipmicra.search.snippets import SNIPPET_CHARACTERS, Excerpted, Marker
 
 FILLER = "nothing of interest here " * 40
 
@@ -47,3 +47,29 @@ def test_whatever_the_text_only_marks_are_markup(text: str, words: list[str], de
     assert "<" not in rest
     assert ">" not in rest
     assert len(rest) <= SNIPPET_CHARACTERS * 6 + 10
+
+
+def test_where_the_first_places_are_far_apart_the_one_in_company_is_shown() -> None:
+    text = f"alpha {FILLER} Gamma and beta, alpha behind them {FILLER}"
+    shown = Marker(["alpha", "beta", "gamma"]).snippet(text)
+    assert "<mark>Gamma</mark> and <mark>beta</mark>, <mark>alpha</mark>" in shown
+
+
+def test_texts_marked_together_are_marked_as_if_each_were_alone() -> None:
+    texts = ["İ and a needle", "a Needle \x04 and more", "", "nothing", f"{FILLER} needles"]
+    marker = Marker(["needle"])
+    together = marker.snippets([Excerpted(text, "described") for text in texts])
+    assert together == [marker.snippet(text, "described") for text in texts]
+
+
+def test_the_rest_of_a_text_is_fetched_only_where_the_head_lacks_the_words() -> None:
+    fetched: list[str] = []
+
+    def rest() -> str:
+        fetched.append("rest")
+        return "the needle"
+
+    marker = Marker(["needle"])
+    assert marker.snippets([Excerpted("a needle", rest=rest)]) == ["a <mark>needle</mark>"]
+    assert fetched == []
+    assert marker.snippets([Excerpted("hay", rest=rest)]) == ["the <mark>needle</mark>"]

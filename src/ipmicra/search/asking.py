@@ -32,10 +32,16 @@ class _Looked(NamedTuple):
     runs: tuple[str, ...]  # of Chinese, Japanese and Korean characters
     terms: tuple[str, ...]  # all other words
     in_bodies: Mapping[str, Query]  # a single word's query in each language that has it
+    lifts: tuple[Query, ...]  # for pages that are called so
+    is_ascii: bool  # then whoever is called so has the word itself, not one that differs in accents
 
     @property
     def is_word(self) -> bool:
         return len(self.terms) == 1
+
+    @property
+    def is_plain(self) -> bool:
+        return len(self.terms) == 1 and not self.runs
 
 
 class Asking:
@@ -49,6 +55,7 @@ class Asking:
     ) -> None:
         self._schema, self._analyzers, self._searcher = schema, analyzers, searcher
         self._bodies = [name for name in BODY_FIELDS if searcher.terms_with_prefix(name, "", limit=1)]
+        self._stemming = [(name, analyzers[analyzer_of(name)].analyze) for name in self._bodies]
         self._looked = lru_cache(_WORDS_REMEMBERED)(self._look)
         self._restrictions: dict[str, Callable[[str], Query]] = {
             "site": lambda value: self._term("site", value.lower().strip(".")),
@@ -62,6 +69,27 @@ class Asking:
 
     def query(self, question: Question) -> Query:
         parts = question.asked.parts
+        looked = [self._looked(part.text) for part in parts if isinstance(part, Words)]
+        if looked and len(looked) == len(parts) and all(one.is_plain for one in looked):
+            return self._plain(looked)
+        return self._any(parts)
+
+    def _plain(self, words: list[_Looked]) -> Query:
+        """Nothing but words, as most questions are."""
+        lifts = [(Occur.Should, lift) for word in words for lift in word.lifts]
+        first, *others = (word.in_bodies for word in words)
+        if (
+            not others and first and words[0].is_ascii
+        ):  # who is called so has the word: one union is enough
+            return Query.boolean_query([*((Occur.Should, query) for query in first.values()), *lifts])
+        inside = [
+            _combined([(Occur.Must, query), *((Occur.Must, other[body]) for other in others)])
+            for body, query in first.items()
+            if all(body in other for other in others)
+        ]
+        return _combined([(Occur.Must, _either(inside)), *lifts]) if inside else Query.empty_query()
+
+    def _any(self, parts: Sequence[Part]) -> Query:
         clauses = [
             (Occur.MustNot, self._anywhere(part.part))
             if isinstance(part, Not)
@@ -83,10 +111,7 @@ class Asking:
             return [lift for inner in part.parts for lift in self._lifts(inner)]
         if not isinstance(part, Words):
             return []
-        return [
-            Query.boost_query(self._term(NAMES, term), NAMES_BOOST)
-            for term in self._looked(part.text).terms
-        ]
+        return list(self._looked(part.text).lifts)
 
     def _anywhere(self, part: Part) -> Query:
         """The part in whichever language."""
@@ -135,7 +160,7 @@ class Asking:
 
     def _words(self, part: Words, body: str) -> Query:
         looked = self._looked(part.text)
-        if looked.is_word and not looked.runs:
+        if looked.is_plain:
             return looked.in_bodies.get(body) or Query.empty_query()
         clauses = [(Occur.Must, self._characters(run)) for run in looked.runs]
         if looked.is_word:
@@ -149,15 +174,25 @@ class Asking:
         terms = tuple(
             term for term in self._analyzers["words"].analyze(text) if not runs or not cjk_runs(term)
         )
-        return _Looked(runs, terms, self._in_bodies(text) if len(terms) == 1 else {})
+        in_bodies = self._in_bodies(text) if len(terms) == 1 else {}
+        return _Looked(runs, terms, in_bodies, self._called(terms), text.isascii())
+
+    def _called(self, terms: Sequence[str]) -> tuple[Query, ...]:
+        return tuple(
+            Query.boost_query(self._term(NAMES, term), NAMES_BOOST)
+            for term in terms
+            if self._searcher.doc_freq(NAMES, term)
+        )
 
     def _in_bodies(self, word: str) -> dict[str, Query]:
-        found = {}
-        for body in self._bodies:
-            stems = self._analyzers[analyzer_of(body)].analyze(word)
-            stem = next((stem for stem in stems if not cjk_runs(stem)), None)
-            if stem and self._searcher.doc_freq(body, stem):
-                found[body] = self._term(body, stem)
+        """Asked in every language for every new word: a few calls for each, no more."""
+        found, pages_with = {}, self._searcher.doc_freq
+        for body, analyze in self._stemming:
+            stems = analyze(word)
+            if not word.isascii():
+                stems = [stem for stem in stems if not cjk_runs(stem)]
+            if stems and stems[0] and pages_with(body, stems[0]):
+                found[body] = self._term(body, stems[0])
         return found
 
     def _phrase(self, terms: Sequence[str]) -> Query:

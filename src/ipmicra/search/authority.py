@@ -50,10 +50,8 @@ class SiteAuthority:
         self._sites = np.array(sorted(values), dtype=np.int64)
         self._values = np.array([values[site] for site in sorted(values)], dtype=np.float64)
 
-    def of(self, sites: Sequence[int]) -> list[float]:
+    def of(self, sites: _Keys) -> _Column:
         if not len(self._sites):
-            return [0.0] * len(sites)
-        wanted = np.array(sites, dtype=np.int64)
-        places = np.minimum(np.searchsorted(self._sites, wanted), len(self._sites) - 1)
-        found: list[float] = np.where(self._sites[places] == wanted, self._values[places], 0.0).tolist()
-        return found
+            return np.zeros(len(sites))
+        places = np.minimum(self._sites.searchsorted(sites), len(self._sites) - 1)
+        return np.where(self._sites[places] == sites, self._values[places], 0.0)

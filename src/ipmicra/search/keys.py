@@ -13,11 +13,12 @@ def key_of(text: str) -> int:
 
 def site_of(url: str) -> str:
     """The site's name, without port."""
-    authority = url.partition("//")[2].partition("/")[0].partition("?")[0].rpartition("@")[2]
-    name = (
-        authority.partition("]")[0] + "]" if authority.startswith("[") else authority.partition(":")[0]
-    )
-    return name.lower()
+    authority = url.partition("//")[2].partition("/")[0]
+    if "?" in authority or "@" in authority or ":" in authority:
+        authority = authority.partition("?")[0].rpartition("@")[2]
+        is_address = authority.startswith("[")
+        authority = authority.partition("]")[0] + "]" if is_address else authority.partition(":")[0]
+    return authority.lower()
 
 
 def names_of(site: str) -> list[str]:

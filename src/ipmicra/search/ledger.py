@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ipmicra.crawler.extraction.page import Page
 from ipmicra.errors import HostFault, OperatorFault
 from ipmicra.search import links
-from ipmicra.search.kept_page import KeptPage, facts_of, kept, page_of, texts_of
+from ipmicra.search.kept_page import Facts, KeptPage, facts_of, kept, page_of, text_of
 from ipmicra.search.keys import key_of
 from ipmicra.search.links import Links
 
@@ -47,13 +47,13 @@ class Entry(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """What a hit shows. `page` comes without text and links; `head` is the text's beginning."""
+    """What a hit shows; `head` is the text's beginning."""
 
     identity: int
     url: str
     crawler: str
     fetched_at_ms: int
-    page: Page
+    facts: Facts
     head: str
 
 
@@ -203,17 +203,15 @@ class Ledger:
             identities,
         ).fetchall()
         return {
-            identity: Shown(identity, url, crawler, fetched_at_ms, facts_of(facts), head)
-            for (identity, url, crawler, fetched_at_ms, facts, _), head in zip(
-                rows, texts_of(row[-1] for row in rows), strict=True
-            )
+            identity: Shown(identity, url, crawler, fetched_at_ms, facts_of(facts), text_of(head))
+            for identity, url, crawler, fetched_at_ms, facts, head in rows
             if facts is not None
         }
 
     def rest(self, identity: int) -> str:
         """The text of a page behind its head."""
         row = self._database.execute("SELECT rest FROM pages WHERE id = ?", (identity,)).fetchone()
-        return texts_of(row)[0] if row else ""
+        return text_of(row[0]) if row else ""
 
     def page_count(self) -> int:
         row = self._database.execute("SELECT count(*) FROM pages WHERE facts IS NOT NULL").fetchone()

@@ -23,6 +23,7 @@ _TOKEN = re.compile(
     r"(?P<without>-)?(?P<paren>[()])"
     r'|(?P<minus>-)?(?:(?P<field>[a-z]+):)?(?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s()"]+))'
 )
+_PLAIN = re.compile(r"[\w\s]*")  # which no token but a word is made of
 _NUMBERS = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
 
 
@@ -66,6 +67,20 @@ class Question(NamedTuple):
 
 def parse_question(text: str) -> Question:
     """Never fails."""
+    return _plain_question(text) or any_question(text)
+
+
+def _plain_question(text: str) -> Question | None:
+    """Nothing but a few words, as most questions are."""
+    if len(text) > TEXT_CHARACTERS_MAX or not _PLAIN.fullmatch(text):
+        return None
+    words = text.split()
+    if len(words) > PARTS_MAX or "OR" in words or "AND" in words:
+        return None
+    return Question(All(tuple([Words(word) for word in words])))
+
+
+def any_question(text: str) -> Question:
     remarks = []
     if len(text) > TEXT_CHARACTERS_MAX:
         remarks.append(f"only the first {TEXT_CHARACTERS_MAX} characters were used")

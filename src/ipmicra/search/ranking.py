@@ -7,8 +7,7 @@ site shows its best results and says how many more there are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -16,16 +15,20 @@ ALIKE_BITS_MAX = 3  # of 64, as Manku, Jain and Das Sarma (2007) found for web p
 LINKS_WEIGHT = 0.05
 AUTHORITY_WEIGHT = 0.05
 
+Keys: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int64]]
+Hashes: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint64]]
+Values: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
+
 
 class Candidates(NamedTuple):
     """Columns of equal length, a row a page."""
 
-    identity: Sequence[int]
-    score: Sequence[float]
-    similarity: Sequence[int]
-    site: Sequence[int]
-    links: Sequence[float]  # the logarithm of how many links the page has
-    authority: Sequence[float]  # of its site, see `authority`
+    identity: Keys
+    score: Values
+    similarity: Hashes
+    site: Keys
+    links: Values  # the logarithm of how many links the page has
+    authority: Values  # of its site, see `authority`
 
 
 class Ranked(NamedTuple):
@@ -37,51 +40,39 @@ class Ranked(NamedTuple):
 
 def ranked(candidates: Candidates, per_site: int, until: int) -> list[Ranked]:
     """The best `until` results, or all there are."""
-    lifted = [
-        score * (1 + LINKS_WEIGHT * links + AUTHORITY_WEIGHT * authority)
-        for score, links, authority in zip(
-            candidates.score, candidates.links, candidates.authority, strict=True
-        )
-    ]
-    order = sorted(range(len(lifted)), key=lambda at: (-lifted[at], candidates.identity[at]))
-    kept, folded = _without_near_duplicates(order, candidates.similarity)
-    left = Counter([candidates.site[at] for at in kept])
-    shown: Counter[int] = Counter()
+    lift = 1 + LINKS_WEIGHT * candidates.links + AUTHORITY_WEIGHT * candidates.authority
+    lifted = candidates.score * lift
+    order = np.lexsort((candidates.identity, -lifted))
+    identity, score = candidates.identity[order].tolist(), lifted[order].tolist()
+    sites = candidates.site[order].tolist()
+    folded, away = _near_duplicates(candidates.similarity[order])
+    kept = [place for place in range(len(order)) if place not in away]
+    left = Counter([sites[place] for place in kept])
+    shown: dict[int, int] = {}
     results: list[Ranked] = []
-    for at in kept:
-        site = candidates.site[at]
-        shown[site] += 1
-        if per_site and shown[site] > per_site:
+    for place in kept:
+        site = sites[place]
+        shown[site] = so_far = shown.get(site, 0) + 1
+        if per_site and so_far > per_site:
             continue
-        more = max(left[site] - per_site, 0) if shown[site] == per_site else 0
-        results.append(Ranked(candidates.identity[at], lifted[at], folded[at], more))
+        more = left[site] - per_site if so_far == per_site else 0
+        results.append(Ranked(identity[place], score[place], folded.get(place, 0), more))
         if len(results) == until:
             break
     return results
 
 
-def _without_near_duplicates(
-    order: list[int], similarity: Sequence[int]
-) -> tuple[list[int], Counter[int]]:
-    """Who is kept, and how many were folded into each of them. All pairs at once: few are alike."""
-    folded: Counter[int] = Counter()
-    in_order = [similarity[at] for at in order]
-    if not _may_be_alike(in_order):
-        return order, folded
-    hashes = np.array(in_order, dtype=np.uint64)
-    alike = np.bitwise_count(hashes[:, None] ^ hashes) <= ALIKE_BITS_MAX
-    alike[hashes == 0] = False  # too little text to tell
-    if np.count_nonzero(alike) <= np.count_nonzero(hashes):
-        return order, folded
+def _near_duplicates(similarity: Hashes) -> tuple[dict[int, int], set[int]]:
+    """How many were folded into which places, best first, and who was. All pairs at once: few are alike."""
+    alike = np.bitwise_count(similarity[:, None] ^ similarity) <= ALIKE_BITS_MAX
+    alike[similarity == 0] = False  # too little text to tell
+    folded: dict[int, int] = {}
     away: set[int] = set()
-    for better, worse in np.argwhere(np.triu(alike, 1)).tolist():
-        if better not in away and worse not in away:
-            away.add(worse)
-            folded[order[better]] += 1
-    return [at for place, at in enumerate(order) if place not in away], folded
-
-
-def _may_be_alike(hashes: list[int]) -> bool:
-    """Of two hashes at most three bits apart, at least one of four quarters is the same."""
-    told = [one for one in hashes if one]
-    return any(len({one >> shift & 0xFFFF for one in told}) < len(told) for shift in (0, 16, 32, 48))
+    if np.count_nonzero(alike) <= np.count_nonzero(similarity):  # each is like itself
+        return folded, away
+    better, worse = alike.nonzero()
+    for one, other in zip(better.tolist(), worse.tolist(), strict=True):
+        if one < other and one not in away and other not in away:
+            away.add(other)
+            folded[one] = folded.get(one, 0) + 1
+    return folded, away

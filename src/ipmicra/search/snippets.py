@@ -1,20 +1,43 @@
-"""A page's text and the words of a question -> a few words around the best place, marked.
+"""Pages' texts and the words of a question -> of each a few words around the best place, marked.
 
 Law: pure; everything is escaped but the `<mark>` put here. A text of any length costs one pass.
+
+Whatever can be done at once for all texts of an answer is: they are short, and beginning costs most.
 """
 
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 SNIPPET_CHARACTERS = 240
-_PLACES_OF_A_WORD = 4  # of which the one in the best company is shown
+_BEFORE_CHARACTERS = 40  # shown before the first word
+_WITHIN = SNIPPET_CHARACTERS - _BEFORE_CHARACTERS
 _LOOKED_AT_MAX = 8  # of which some are the middle of another word
 _ENDING_CHARACTERS_MAX = 4  # by which a form of a word may be longer than what was looked for
 _CUT = "…"
-_BEGIN, _END = "\x02", "\x03"  # stand for the marks until everything is escaped
-_FORBIDDEN = str.maketrans(dict.fromkeys(_BEGIN + _END, " "))
+_BEGIN, _END, _NEXT = "\x02", "\x03", "\x04"  # stand for the marks until everything is escaped
+_FORBIDDEN = str.maketrans(dict.fromkeys(_BEGIN + _END + _NEXT, " "))
+
+
+class Excerpted(NamedTuple):
+    """What a snippet can be taken from."""
+
+    head: str  # the beginning of the text
+    otherwise: str = ""  # a description, where no word occurs in the text
+    rest: Callable[[], str] | None = None  # fetches what follows the head, if anything does
+
+
+NOTHING = Excerpted("")  # of which nothing is shown
+
+
+class _Stem(NamedTuple):
+    """What a word and its other forms begin with: `crawl` marks `crawler` too."""
+
+    letters: str
+    ways: tuple[str, ...]  # in which it is written
+    is_cjk: bool  # then it need not begin where a word begins
 
 
 class Marker:
@@ -22,95 +45,124 @@ class Marker:
 
     def __init__(self, words: Sequence[str]) -> None:
         self._stems = _stems(words)
-        self._ways = [(stem, _ways(stem)) for stem in self._stems]
-        self._places_max = _PLACES_OF_A_WORD if len(self._stems) > 1 else 1  # no company to look for
 
     def snippet(self, text: str, otherwise: str = "") -> str:
         """`otherwise` (a description) is shown where no word occurs in the text."""
-        places = self._places(text)
-        if not places:
-            return self._marked(_shortened(otherwise or text[:SNIPPET_CHARACTERS]))
-        return self._marked(_window(text, _best_start(places)))
+        return self.snippets([Excerpted(text, otherwise)])[0]
 
-    def occurs_in(self, text: str) -> bool:
-        return bool(self._places(text))
+    def snippets(self, texts: Sequence[Excerpted]) -> list[str]:
+        return self._marked([self._excerpt(text) for text in texts]) if texts else []
 
-    def _places(self, text: str) -> list[tuple[int, str]]:
-        """Where words begin with a stem; searching for plain strings is C's work.
+    def _excerpt(self, page: Excerpted) -> str:
+        """Unmarked. From the head; from the rest where only that has the words."""
+        text = page.head
+        start = self._start(text)
+        if start < 0 and page.rest is not None:
+            text = page.rest()
+            start = self._start(text)
+        if start < 0:
+            return _shortened(page.otherwise or text[:SNIPPET_CHARACTERS])
+        return _window(text, start)
+
+    def _start(self, text: str) -> int:
+        """Where the best place begins; -1 where no word occurs.
+
+        Mostly the first places of all words are close to each other. Where they are not, the best
+        company that one of them has is shown.
+        """
+        firsts = self._firsts(text)
+        if not firsts:
+            return -1
+        start, most = firsts[0], _company(firsts)
+        if most == len(self._stems):
+            return start
+        for at in firsts[1:]:
+            begin = max(0, at - _WITHIN)
+            near = self._firsts(text[begin : at + _WITHIN])
+            if near and _company(near) > most:
+                start, most = begin + near[0], _company(near)
+        return start
+
+    def _firsts(self, text: str) -> list[int]:
+        """Where words first begin with each stem; searching for plain strings is C's work.
 
         Lowering a whole text costs more than looking for a word as it is usually written: small, and
         where that does not occur in other ways.
         """
-        most, places = self._places_max, []
-        for stem, ways in self._ways:
-            for way in ways:
-                if found := _found(text, way, stem, most):
-                    places += found
-                    break
-        if not places:
+        firsts = [at for stem in self._stems if (at := _first(text, stem)) >= 0]
+        if not firsts:
             lower = _lower(text)
-            places = [place for stem in self._stems for place in _found(lower, stem, stem, most)]
-        places.sort()
-        return places
+            firsts = [at for stem in self._stems if (at := _first(lower, stem)) >= 0]
+        firsts.sort()
+        return firsts
 
-    def _marked(self, text: str) -> str:
-        text = text.translate(_FORBIDDEN) if _BEGIN in text or _END in text else text
+    def _marked(self, texts: list[str]) -> list[str]:
+        """All in one."""
+        texts = [_without_marks(text) for text in texts]
+        text, lower = _NEXT.join(texts), _NEXT.join([_lower(text) for text in texts])
         pieces, at = [], 0
-        for begin, end in self._spans(text):
+        for begin, end in self._spans(lower):
             if begin >= at:
                 pieces += [text[at:begin], _BEGIN, text[begin:end], _END]
                 at = end
-        escaped = html.escape("".join([*pieces, text[at:]]))
-        return escaped.replace(_BEGIN, "<mark>").replace(_END, "</mark>") if pieces else escaped
+        pieces.append(text[at:])
+        escaped = html.escape("".join(pieces))
+        return escaped.replace(_BEGIN, "<mark>").replace(_END, "</mark>").split(_NEXT)
 
-    def _spans(self, text: str) -> list[tuple[int, int]]:
-        lower = _lower(text)
+    def _spans(self, lower: str) -> list[tuple[int, int]]:
         spans: list[tuple[int, int]] = []
-        for stem in self._stems:
-            at = lower.find(stem)
+        for letters, _, is_cjk in self._stems:
+            at = lower.find(letters)
             while at >= 0:
-                end = _end_of_word(lower, at, stem)
-                if end:
+                after = at + len(letters)
+                if is_cjk:
+                    spans.append((at, after))
+                elif end := _end_of_word(lower, at, after):
                     spans.append((at, end))
-                at = lower.find(stem, at + len(stem))
+                at = lower.find(letters, after)
         return sorted(spans)
 
 
-def _ways(stem: str) -> tuple[str, ...]:
-    return (stem,) if _is_cjk(stem) else (stem, stem.capitalize(), stem.upper())
+def _first(text: str, stem: _Stem) -> int:
+    for way in stem.ways:
+        at, left = text.find(way), _LOOKED_AT_MAX
+        while at > 0 and left and not stem.is_cjk and text[at - 1].isalnum():
+            at, left = text.find(way, at + 1), left - 1
+        if at >= 0 and left:
+            return at
+    return -1
 
 
-def _found(text: str, way: str, stem: str, most: int) -> list[tuple[int, str]]:
-    places: list[tuple[int, str]] = []
-    at, left = text.find(way), _LOOKED_AT_MAX
-    while at >= 0 and left and len(places) < most:
-        if not at or not text[at - 1].isalnum() or _is_cjk(stem):
-            places.append((at, stem))
-        at, left = text.find(way, at + 1), left - 1
-    return places
+def _company(places: list[int]) -> int:
+    """How many of them a window shows that begins at the first."""
+    until = places[0] + _WITHIN
+    return sum([at < until for at in places])
 
 
-def _end_of_word(lower: str, at: int, stem: str) -> int:
-    """Where the form of `stem` at `at` ends; 0 where it is another word."""
-    end = at + len(stem)
-    if _is_cjk(stem):
-        return end
-    if at and lower[at - 1].isalnum():
+def _end_of_word(lower: str, begin: int, after: int) -> int:
+    """Where the word ends that begins like a stem does; 0 where it is another word."""
+    if begin and lower[begin - 1].isalnum():
         return 0
-    last = min(end + _ENDING_CHARACTERS_MAX + 1, len(lower))
+    end, last = after, min(after + _ENDING_CHARACTERS_MAX + 1, len(lower))
     while end < last and lower[end].isalnum():
         end += 1
-    return end if end - at - len(stem) <= _ENDING_CHARACTERS_MAX else 0
+    return end if end - after <= _ENDING_CHARACTERS_MAX else 0
 
 
-def _stems(words: Sequence[str]) -> list[str]:
-    """What a word and its other forms begin with: `crawl` marks `crawler` too."""
+def _stems(words: Sequence[str]) -> list[_Stem]:
     cleaned = dict.fromkeys(word.strip("\"'()*.,;:!?").lower() for word in words)
-    return [word[: max(3, len(word) - 2)] if len(word) > 4 else word for word in cleaned if word]
+    cut = dict.fromkeys(word[: max(3, len(word) - 2)] if len(word) > 4 else word for word in cleaned)
+    return [_stem(letters) for letters in cut if letters]
 
 
-def _is_cjk(word: str) -> bool:
-    return max(word) > "\u2e7f"
+def _stem(letters: str) -> _Stem:
+    if max(letters) > "\u2e7f":
+        return _Stem(letters, (letters,), is_cjk=True)
+    return _Stem(letters, (letters, letters.capitalize(), letters.upper()), is_cjk=False)
+
+
+def _without_marks(text: str) -> str:
+    return text.translate(_FORBIDDEN) if _BEGIN in text or _END in text or _NEXT in text else text
 
 
 def _lower(text: str) -> str:
@@ -118,22 +170,8 @@ def _lower(text: str) -> str:
     return lower if len(lower) == len(text) else text  # a few letters grow in lower case
 
 
-def _best_start(places: list[tuple[int, str]]) -> int:
-    """Where a window holds the most different words; the first such."""
-    words = len({word for _, word in places})
-    best, best_start = 1, places[0][0]
-    for number, (start, _) in enumerate(places):
-        if best == words:
-            break
-        until = start + SNIPPET_CHARACTERS - 40
-        within = len({word for at, word in places[number : number + 12] if at < until})
-        if within > best:
-            best, best_start = within, start
-    return best_start
-
-
 def _window(text: str, start: int) -> str:
-    begin = max(0, start - 40)
+    begin = max(0, start - _BEFORE_CHARACTERS)
     if begin:
         space = text.find(" ", begin, start)
         begin = space + 1 if space >= 0 else begin

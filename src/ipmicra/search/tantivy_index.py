@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import cast
 
 import msgspec
+import numpy as np
 import tantivy
 
 from ipmicra.carrier.package import Package
@@ -28,7 +28,7 @@ from ipmicra.search.keys import key_of, site_of
 from ipmicra.search.ledger import Entry, Ledger, Shown
 from ipmicra.search.question import Question, parse_question
 from ipmicra.search.ranking import Candidates, Ranked, ranked
-from ipmicra.search.snippets import Marker
+from ipmicra.search.snippets import NOTHING, Excerpted, Marker
 from ipmicra.search.spelling import Spelling
 
 CANDIDATES_MIN = 60  # looked at for folding and re-ranking
@@ -158,45 +158,51 @@ class TantivyIndex:
         return Spelling(self._schema, searcher, self._analyzers["words"], self._texts)
 
     def _texts(self, identities: list[int]) -> Iterator[str]:
-        return (f"{one.page.title}\n{one.head}" for one in self._ledger.shown(identities).values())
+        return (f"{one.facts.title}\n{one.head}" for one in self._ledger.shown(identities).values())
 
     def _hits(self, order: list[Ranked], question: Question) -> list[Hit]:
         shown = self._ledger.shown([result.identity for result in order])
-        marker = Marker(question.words())
+        results = [(result, shown[result.identity]) for result in order if result.identity in shown]
+        snippets = Marker(question.words()).snippets([self._excerpted(page) for _, page in results])
         return [
-            self._hit(shown[result.identity], result, marker)
-            for result in order
-            if result.identity in shown
+            _hit(page, result, snippet)
+            for (result, page), snippet in zip(results, snippets, strict=True)
         ]
 
-    def _hit(self, shown: Shown, result: Ranked, marker: Marker) -> Hit:
-        page = shown.page
-        return Hit(
-            url=shown.url,
-            site=site_of(shown.url),
-            title=page.title or shown.url,
-            snippet="" if page.robots.nosnippet else self._snippet(shown, marker),
-            language=page.language,
-            crawler=shown.crawler,
-            fetched_at_ms=shown.fetched_at_ms,
-            published_at_s=page.published_at_s,
-            score=result.score,
-            alike=result.alike,
-            more_from_site=result.more_from_site,
-        )
-
-    def _snippet(self, shown: Shown, marker: Marker) -> str:
-        """From the head of the text; from the rest where only that has the words."""
-        text = shown.head
-        if len(text) >= HEAD_CHARACTERS and not marker.occurs_in(text):
-            text = self._ledger.rest(shown.identity)
-        return marker.snippet(text, shown.page.description)
+    def _excerpted(self, page: Shown) -> Excerpted:
+        if page.facts.robots.nosnippet:
+            return NOTHING
+        is_whole = len(page.head) < HEAD_CHARACTERS
+        rest = None if is_whole else partial(self._ledger.rest, page.identity)
+        return Excerpted(page.head, page.facts.description, rest)
 
     def _candidates(self, searcher: tantivy.Searcher, found: tantivy.SearchResult) -> Candidates:
-        addresses = [address for _, address in found.hits]
-        identity, similarity, site, links = (
-            cast("list[int]", searcher.fast_field_values(name, addresses))  # every page has each of them
-            for name in ("id", "similarity", "site_key", "authority")
+        hits = found.hits  # made anew each time it is asked for
+        addresses = [address for _, address in hits]
+        column = searcher.fast_field_values  # every page has each of them
+        site = np.array(column("site_key", addresses), dtype=np.int64)
+        return Candidates(
+            identity=np.array(column("id", addresses), dtype=np.int64),
+            score=np.array([score for score, _ in hits], dtype=np.float64),
+            similarity=np.array(column("similarity", addresses), dtype=np.uint64),
+            site=site,
+            links=np.array(column("authority", addresses), dtype=np.float64),
+            authority=self._authority.of(site),
         )
-        score = [score for score, _ in found.hits]
-        return Candidates(identity, score, similarity, site, links, self._authority.of(site))
+
+
+def _hit(page: Shown, result: Ranked, snippet: str) -> Hit:
+    facts = page.facts
+    return Hit(
+        url=page.url,
+        site=site_of(page.url),
+        title=facts.title or page.url,
+        snippet=snippet,
+        language=facts.language,
+        crawler=page.crawler,
+        fetched_at_ms=page.fetched_at_ms,
+        published_at_s=facts.published_at_s,
+        score=result.score,
+        alike=result.alike,
+        more_from_site=result.more_from_site,
+    )

@@ -11,6 +11,8 @@ import sqlite3
 import time
 from pathlib import Path
 
+import numpy as np
+
 from ipmicra.carrier.package import Package
 from ipmicra.search import fields, taking
 from ipmicra.search.authority import SiteAuthority
@@ -123,8 +125,15 @@ class Fts5Index:
         identity, score, similarity, site, links = (
             [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(5)]
         )
-        alike = [columns.unsigned(one) for one in similarity]
-        return Candidates(identity, score, alike, site, links, self._authority.of(site))
+        sites = np.array(site, dtype=np.int64)
+        return Candidates(
+            identity=np.array(identity, dtype=np.int64),
+            score=np.array(score, dtype=np.float64),
+            similarity=np.array([columns.unsigned(one) for one in similarity], dtype=np.uint64),
+            site=sites,
+            links=np.array(links, dtype=np.float64),
+            authority=self._authority.of(sites),
+        )
 
     def _hits(self, order: list[Ranked], question: Question) -> list[Hit]:
         shown = self._ledger.shown([result.identity for result in order])
@@ -132,7 +141,7 @@ class Fts5Index:
         return [self._hit(shown[result.identity], result, marker) for result in order]
 
     def _hit(self, shown: Shown, result: Ranked, marker: Marker) -> Hit:
-        page = shown.page
+        page = shown.facts
         text = "" if page.robots.nosnippet else shown.head + self._ledger.rest(shown.identity)
         return Hit(
             url=shown.url,
