@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import msgspec
@@ -9,9 +10,11 @@ import pytest
 from litestar import Litestar
 from litestar.testing import TestClient
 
+from ipmicra.look.layout import NOWHERE_ELSE
 from ipmicra.look.policy import HEADERS
 from ipmicra.search.contract import Answer
 from ipmicra.search.serving import application
+from ipmicra.search.straight import Straight
 from ipmicra.search.tantivy_index import TantivyIndex
 from tests.search.worlds import package, seen
 
@@ -20,7 +23,7 @@ ESCAPED = HOSTILE.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"
 
 
 @pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient[Litestar]]:
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TantivyIndex]:
     index = TantivyIndex(tmp_path_factory.mktemp("index"), writable=True)
     pages = [
         seen(f"http://s{number}.example/", f"otter {number}", f"otter text {number}")
@@ -30,9 +33,20 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient[Lite
         *package([*pages, seen("http://bad.example/?a='\"", ESCAPED, f"<p>needle {ESCAPED}")])
     )
     index.commit()
+    yield index
+    index.close()
+
+
+@pytest.fixture(scope="module")
+def client(index: TantivyIndex) -> Iterator[TestClient[Litestar]]:
     with TestClient(application(index)) as opened:
         yield opened
-    index.close()
+
+
+@pytest.fixture(scope="module")
+def straight(index: TantivyIndex) -> Iterator[TestClient[Straight]]:
+    with TestClient(Straight(index, NOWHERE_ELSE, application(index))) as opened:
+        yield opened
 
 
 def test_every_response_forbids_scripts_and_other_origins(client: TestClient[Litestar]) -> None:
@@ -83,3 +97,30 @@ def test_head_is_answered_as_get_without_a_body(client: TestClient[Litestar], pa
     assert head.status_code == whole.status_code == 200
     assert head.headers["content-type"] == whole.headers["content-type"]
     assert client.post(path).status_code == 405
+
+
+PLAIN = (
+    "/api/search?q=otter",
+    "/api/search?q=otter&limit=3&offset=2&every=true",
+    "/search?q=otter+7%20x",
+)
+OTHERS = (
+    "/search", "/search?q=", "/search?q=otter&q=needle&x=1", "/search?q=%ff%00", "/search?q=otter&limit=0",
+    "/api/search?q=a&q=b", "/api/search?x=1", "/api/search?every=maybe", "/api/search", "/", "/nowhere",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("path", [*PLAIN, *OTHERS])
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
+def test_the_straight_way_answers_as_the_application_does(
+    client: TestClient[Litestar], straight: TestClient[Straight], method: str, path: str
+) -> None:
+    one, other = straight.request(method, path), client.request(method, path)
+    assert one.status_code == other.status_code
+    assert _but_for_the_clock(one.text) == _but_for_the_clock(other.text)
+    headers = [{**answer.headers, "content-length": ""} for answer in (one, other)]
+    assert headers[0] == headers[1]
+
+
+def _but_for_the_clock(text: str) -> str:
+    return re.sub(r"[0-9.e-]+ ms|\"took_ms\":[0-9.e-]+", "", text)

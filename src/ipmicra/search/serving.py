@@ -11,7 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
-import msgspec
 import uvicorn
 from litestar import HttpMethod, Litestar, MediaType, Response, route
 from litestar import Request as HttpRequest
@@ -26,10 +25,11 @@ from ipmicra.errors import Fault
 from ipmicra.look.assets import serve_asset
 from ipmicra.look.layout import NOWHERE_ELSE, Navigation
 from ipmicra.look.policy import HEADERS, RESPONSE_HEADERS
-from ipmicra.search import pages
+from ipmicra.search import answers, pages
 from ipmicra.search.contract import Answer
 from ipmicra.search.intake import FOLDER, integrate_all, waiting_packages
-from ipmicra.search.parameters import Refusal, SearchOperation, asked, refuse_others
+from ipmicra.search.parameters import Refusal, SearchOperation
+from ipmicra.search.straight import Straight
 from ipmicra.search.tantivy_index import TantivyIndex
 
 _METHODS = (HttpMethod.GET, HttpMethod.HEAD)  # the server keeps the body of an answer to HEAD to itself
@@ -47,19 +47,14 @@ _ANSWERS = {
     ),
 }
 _AnyRequest: TypeAlias = HttpRequest[None, None, State]
-_encode = msgspec.json.Encoder().encode
 
 
 def search_pages(index: TantivyIndex, navigation: Navigation) -> list[HTTPRouteHandler]:
     """The search page and its description, over an index that somebody else closes."""
 
-    @route("/search", http_method=_METHODS, include_in_schema=False, sync_to_thread=False)
+    @route(answers.PAGE, http_method=_METHODS, include_in_schema=False, sync_to_thread=False)
     def search(request: _AnyRequest) -> ASGIResponse:
-        wanted = asked(request.query_params)
-        if not wanted.text.strip():
-            return _whole(pages.empty_page(index.page_count(), navigation).encode(), MediaType.HTML)
-        page = pages.answer_page(wanted, index.search(wanted), navigation)
-        return _whole(page.encode("utf-8", "replace"), MediaType.HTML)
+        return _whole(answers.page(index, navigation, _given(request)), MediaType.HTML)
 
     @route("/opensearch.xml", http_method=_METHODS, include_in_schema=False, sync_to_thread=False)
     def description(request: _AnyRequest) -> Response[bytes]:
@@ -73,7 +68,7 @@ def search_api(index: TantivyIndex) -> HTTPRouteHandler:
     """The same answers as JSON."""
 
     @route(
-        "/api/search",
+        answers.API,
         http_method=_METHODS,
         tags=["search"],
         sync_to_thread=False,
@@ -82,11 +77,13 @@ def search_api(index: TantivyIndex) -> HTTPRouteHandler:
         responses=_ANSWERS,
     )
     def api(request: _AnyRequest) -> ASGIResponse:
-        given = request.query_params
-        refuse_others(name for name, _ in given.multi_items())
-        return _whole(_encode(index.search(asked(given))), MediaType.JSON)
+        return _whole(answers.found(index, _given(request)), MediaType.JSON)
 
     return api
+
+
+def _given(request: _AnyRequest) -> answers.Given:
+    return list(request.query_params.multi_items())
 
 
 def _whole(body: bytes, media_type: MediaType) -> ASGIResponse:
@@ -131,7 +128,8 @@ def serve(
 
 def answering(index: TantivyIndex, address: str, port: int) -> None:
     """Answer from an index as it is, until interrupted."""
-    uvicorn.run(application(index), host=address, port=port, log_level="warning", access_log=False)
+    straight = Straight(index, NOWHERE_ELSE, application(index))
+    uvicorn.run(straight, host=address, port=port, log_level="warning", access_log=False)
 
 
 def _keep_fresh(
