@@ -6,7 +6,7 @@ pages, and the server's log must show that everybody fetched every page. Startin
 second: each contestant also crawls a site of one page, and "net" leaves that out for all alike. Two
 processes get both cores, the server's too; of theirs "resident" is the larger one's. With --close the
 server hangs up after every answer: a new connection, and with --tls a handshake, for each page, as if
-each were a site of its own.
+each were a site of its own. "HTML/home" is bytes of HTML over bytes of packages, of who makes packages.
 
     python -m benchmarks crawl --pages 5000
     python -m benchmarks crawl --only 'ipmicra crawl' 'wget -r' --tls
@@ -30,6 +30,7 @@ from benchmarks.crawl_parts.contests import (
     Command,
     Cost,
     Task,
+    folder_of,
     fresh_folder,
     run,
 )
@@ -46,6 +47,7 @@ class Result(NamedTuple):
     pages: int
     missing: int
     repeated: int
+    html_per_home: float  # 0 without packages
 
     @property
     def net_pages_per_cpu_second(self) -> float:
@@ -94,7 +96,9 @@ def _contest(name: str, served: Served, work: Path, tls: bool, console: Console)
     wanted = served.pages() - {tiny_page}
     fetched = wanted & seen.keys()
     repeated = sum(count - 1 for page, count in seen.items() if page in wanted)
-    result = Result(name, cost, start_up, len(fetched), len(wanted) - len(fetched), repeated)
+    html_per_home = _html_bytes(served) / home if (home := _home_bytes(work, name)) else 0.0
+    missing = len(wanted) - len(fetched)
+    result = Result(name, cost, start_up, len(fetched), missing, repeated, html_per_home)
     if result.missing:
         console.print(f"{name} ended with {cost.exit_code}: {_last_words(work)}", highlight=False)
     return result
@@ -104,6 +108,16 @@ def _run(command: Command, urls: list[str], served: Served, work: Path, name: st
     task = Task(urls, _pattern(), fresh_folder(work, name), served.authority)
     cores = f"{SERVER_CORE},{CLIENT_CORE}" if name == TWO_PROCESSES else str(CLIENT_CORE)
     return run(command(task), task, cores, work / "contestant.log")
+
+
+def _html_bytes(served: Served) -> int:
+    *sites, _tiny = served.sites
+    return sum((site.root / page).stat().st_size for site in sites for page in site.pages)
+
+
+def _home_bytes(work: Path, name: str) -> int:
+    """Of the packages that the contestant left."""
+    return sum(path.stat().st_size for path in folder_of(work, name).rglob("*.package"))
 
 
 def _last_words(work: Path) -> str:
@@ -127,7 +141,7 @@ def _table(results: list[Result], pages: int, how: str) -> Table:
         "start-up s",
     ):
         table.add_column(column, justify="left" if column == "contestant" else "right")
-    for column in ("resident MB", "missing", "repeated"):
+    for column in ("resident MB", "missing", "repeated", "HTML/home"):
         table.add_column(column, justify="right")
     best = results[0].net_pages_per_cpu_second
     for result in results:
@@ -148,4 +162,5 @@ def _row(result: Result, ours: float) -> list[str]:
         f"{cost.resident_mb:.0f}",
         str(result.missing),
         str(result.repeated),
+        f"{result.html_per_home:.1f}" if result.html_per_home else "",
     ]

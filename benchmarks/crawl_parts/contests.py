@@ -119,8 +119,12 @@ def run(command: list[str], task: Task, cores: str, log: Path) -> Cost:
     return Cost(cpu_seconds, wall_seconds, usage.ru_maxrss / 1024, process.returncode)
 
 
+def folder_of(parent: Path, name: str) -> Path:
+    return parent / "".join(letter if letter.isalnum() else "-" for letter in name)
+
+
 def fresh_folder(parent: Path, name: str) -> Path:
-    folder = parent / "".join(letter if letter.isalnum() else "-" for letter in name)
+    folder = folder_of(parent, name)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder
