@@ -3,14 +3,15 @@
 Pages are made up of real lines (see search_parts/corpus.py; IPMICRA_DOCS and IPMICRA_DATA as for
 benchmarks/extraction.py). IPMICRA_DOCUMENTS says how many (default 20,000), IPMICRA_INDEX where pages and
 indexes are kept and used again (else they are made and removed; what was there already has no indexing
-figures). In a closed loop clients ask without a pause, every question once, so nothing answers from memory
-what it was asked before; with 8 of them on one core a client waits for eight answers, and 5 ms mean 0.6 ms
-of CPU for each. In an open loop questions come at a rate, and what is waited is what a person would wait.
-Once more, questions repeat as people's do, the n-th as often as 1/n, and the server remembers answers.
-Waiting needs a quiet machine; CPU time a question is given beside it. Beside it, on the same texts, bare
-tantivy with one field, and SQLite's FTS5: both find ids only, in one process, and so leave out HTTP,
-snippets, folding and everything stored. Up to 20,000 pages also FTS5 with all that: the second engine of
-tests/search/second_engine, which passes the same conformance suite.
+figures). In a closed loop clients ask without a pause, every question once. Nothing answers from memory what
+it was asked before: no question is drawn twice, the server is new, and no row over HTTP but the last, nor its
+warming, shares a question with another. With 8 clients on one core each waits for eight answers, and 5 ms
+mean 0.6 ms of CPU for each. In an open loop questions come at a rate, and what is waited is what a person
+would wait. Once more, questions repeat as people's do, the n-th as often as 1/n, and the server remembers
+answers. Waiting needs a quiet machine; CPU time a question is given beside it. Beside it, on the same
+texts, bare tantivy with one field, and SQLite's FTS5: both find ids only, in one process, and so leave out
+HTTP, snippets, folding and everything stored. Up to 20,000 pages also FTS5 with all that: the second engine
+of tests/search/second_engine, which passes the same conformance suite.
 """
 
 from __future__ import annotations
