@@ -84,6 +84,14 @@ class Crawlers:
     def mutual_ms(self, one: CrawlerId, other: CrawlerId) -> float | None:
         return 0.0 if one == other else self._mutual_ms.get((one, other))
 
+    def detour_ms(self, one: CrawlerId, other: CrawlerId) -> float:
+        """The least way between two by a third; infinite where nobody measured any."""
+        ways = (
+            (self._mutual_ms.get((one, third)), self._mutual_ms.get((third, other)))
+            for third in self._profiles
+        )
+        return min((to + on for to, on in ways if to is not None and on is not None), default=math.inf)
+
     def profile(self, crawler: CrawlerId) -> CrawlerProfile:
         return self._profiles[crawler]
 

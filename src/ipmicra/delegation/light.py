@@ -41,9 +41,21 @@ def contradicting(
         return ()
     for other, other_ms in round_trips_ms.items():
         present = crawler in crawlers and other in crawlers
-        if other != crawler and present and own_ms + other_ms < between_ms(crawlers, crawler, other):
+        if other != crawler and present and _too_near(crawlers, crawler, other, own_ms + other_ms):
             return crawler, other
     return ()
+
+
+def _too_near(crawlers: Crawlers, one: CrawlerId, other: CrawlerId, both_ms: float) -> bool:
+    """Whether two round trips to one place are too short for how far the crawlers are from each other.
+
+    Where that is known by round trips alone, a bad route makes two crawlers look far from each other; a way
+    by a third crawler that is shorter gives it away.
+    """
+    if both_ms >= between_ms(crawlers, one, other):
+        return False
+    placed = crawlers.profile(one).position is not None and crawlers.profile(other).position is not None
+    return placed or both_ms < SHORTCUT_SHARE * crawlers.detour_ms(one, other)
 
 
 def faster_than_light(

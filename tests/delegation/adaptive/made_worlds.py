@@ -78,11 +78,11 @@ class MadeWorld:
                 apart = 2.0 + _apart_ms(self.crawlers[number], self.crawlers[other])
                 strategy.crawlers_measured(name_of(number), name_of(other), apart)
 
-    def delegate(self, strategy: Adaptive, target: Target) -> Decision:
+    def delegate(self, strategy: Adaptive, target: Target, afresh: bool = False) -> Decision:
         def tell(probe: Probe) -> Answer:
             return Answer(self.round_trip_ms(int(probe.crawler[1:]), target))
 
-        return driven(strategy.delegate(target, 0.0), tell)
+        return driven(strategy.delegate(target, 0.0, afresh=afresh), tell)
 
 
 class CloudWorld(MadeWorld):

@@ -122,7 +122,7 @@ def test_groups_hold_the_latest_in_the_order_they_came(countries: list[int], roo
 def test_the_oldest_example_gives_way() -> None:
     examples = Examples(2, sites_max=3)
     for number in range(5):
-        examples.add(Facts(country=number), np.full(2, float(number)), np.zeros(2))
+        examples.add(Facts(country=number), np.full(2, float(number)), np.zeros((2, 2)))
     assert examples.count == 3
     shared = [examples.by_site.sharing(0, number).tolist() for number in range(5)]
     assert shared == [[], [], [2], [0], [1]]
@@ -136,7 +136,7 @@ def test_sites_and_towns_keep_their_rows_when_there_come_more_of_the_others() ->
         examples.set_fixed(Fixed(1, facts, [1.0] * towns, values, np.zeros((towns, 1))))
         for _ in range(50):
             number = examples.sites
-            examples.add(Facts(country=number), np.full(1, 100.0 + number), np.zeros(1))
+            examples.add(Facts(country=number), np.full(1, 100.0 + number), np.zeros((1, 2)))
         assert examples.count == towns + examples.sites
         assert examples.mass == examples.count
         for number in range(examples.sites):
@@ -152,7 +152,7 @@ def test_sites_and_towns_keep_their_rows_when_there_come_more_of_the_others() ->
 def test_columns_follow_joins_and_leaves(joins: list[bool]) -> None:
     examples, width = Examples(1, sites_max=100), 1
     for join in joins:
-        examples.add(Facts(), np.ones(width), np.zeros(width))
+        examples.add(Facts(), np.ones(width), np.zeros((width, 2)))
         if join:
             examples.add_column(np.full(examples.count, 7.0), np.zeros(examples.count))
             width += 1
@@ -170,7 +170,7 @@ def test_no_more_is_weighed_than_there_is_room_for(sites: int, room: int, countr
     for number in range(sites):
         address = ip_address(f"20.1.{number // 256}.{number % 256}")
         facts = facts_of(address, NoSubnets())._replace(country=number % 2)
-        examples.add(facts, np.ones(1), np.zeros(1))
+        examples.add(facts, np.ones(1), np.zeros((1, 2)))
     site = facts_of(ip_address("20.1.0.7"), NoSubnets())._replace(country=country)
     rows = rows_for(site, examples, room)
     assert len(rows) <= 2 * room
@@ -185,7 +185,7 @@ def test_no_more_is_weighed_than_there_is_room_for(sites: int, room: int, countr
 def test_whoever_shares_a_subnet_is_weighed_among_thousands() -> None:
     examples = Examples(1, sites_max=4000)
     for number in range(3000):
-        examples.add(Facts(country=1, subnet=number // 3), np.ones(1), np.zeros(1))
+        examples.add(Facts(country=1, subnet=number // 3), np.ones(1), np.zeros((1, 2)))
     rows = rows_for(Facts(country=1, subnet=500), examples, 200)
     assert {1500, 1501, 1502} <= set(rows)
 

@@ -25,6 +25,7 @@ from ipmicra.delegation.adaptive.twins import past_twins, served
 from ipmicra.delegation.adaptive.weighing import Weighing
 
 WEIGHT_MIN = 1e-4  # of all weight; examples lighter than this say nothing worth the time any more
+LIKELIER = 0.5  # than not
 LONGEST_MS = 1e6  # a quarter of an hour: beyond it round trips are all alike
 
 
@@ -81,10 +82,10 @@ class Belief:
         kept = (weighing.weights >= enough).nonzero()[0]
         if not len(kept):  # ten thousand alike
             kept = np.arange(len(weighing.weights))
-        rows = weighing.rows.take(kept)
         weights, shifts_ms, stretch = weighing.state.take(kept, axis=1)
-        means = examples.values_ms.take(rows, axis=1)
-        unsure = examples.doubts_ms.take(rows, axis=1)
+        means = examples.values_ms.take(weighing.rows.take(kept), axis=1)
+        in_lines = examples.doubts_ms.reshape(len(means), -1)
+        unsure = in_lines.take(weighing.doubt_rows.take(kept), axis=1)
         spreads = variances(means, unsure, weighing.widths.own.take(kept, axis=1))
         spreads *= stretch
         np.sqrt(spreads, out=spreads)
@@ -103,6 +104,19 @@ class Belief:
         kept, weights, _, _, unsure = self.foretold()
         twins = bisect_left(kept, self._weighing.twins)
         return served(weights[twins:], unsure[:, twins:], self._spreads.twin_ms)
+
+    def told_ms(self) -> Singles | None:
+        """By crawler, the round trip to be expected where, likelier than not, a twin was answered by it, and
+        infinity elsewhere; None where it is likelier that there is no twin."""
+        kept, weights, means, _, unsure = self.foretold()
+        twins = bisect_left(kept, self._weighing.twins)
+        if np.add.reduce(weights[twins:]) <= LIKELIER:
+            return None
+        off_ms = self._spreads.twin_ms
+        answered: Singles = (unsure[:, twins:] <= off_ms * off_ms) @ weights[twins:]
+        expected: Singles = means @ weights
+        expected[answered <= LIKELIER] = np.inf
+        return expected
 
     def nearest(self) -> Whole:
         """Who is nearest to each of the prior's examples, before anything was heard."""
@@ -147,14 +161,13 @@ class Belief:
         """The site as an example: believed round trips with their doubts, the measured ones exact."""
         kept, weights, means, spreads, unsure = self.foretold()
         values: Singles = means @ weights
-        off = spreads * spreads
-        off -= unsure
-        np.maximum(off, 0.0, out=off)
-        off *= CARRIED.take(self._weighing.widths.kinds(kept))
-        off += unsure
-        apart = means - values[:, None]
-        apart *= apart
-        off += apart
-        doubts: Singles = np.sqrt(off @ weights)
+        own = spreads * spreads
+        own -= unsure
+        np.maximum(own, 0.0, out=own)
+        unsure = unsure + (means - values[:, None]) ** 2
+        unsure_ms: Singles = unsure @ weights
+        carried = CARRIED.take(self._weighing.widths.kinds(kept))
+        carried *= weights
+        doubts = np.sqrt(np.array((unsure_ms + own @ carried, unsure_ms + own @ weights)).T)
         values[self.columns], doubts[self.columns] = self.answers_ms, 0.0
         return values, doubts

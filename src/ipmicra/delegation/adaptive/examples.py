@@ -1,8 +1,9 @@
 """Vectors of round trips with the facts they belong to -> a memory of examples, in arrays.
 
 An example says: something of these facts has these round trips to the crawlers. `values_ms` holds them,
-`doubts_ms` how far each may be off for want of a measurement (0 where it was measured), `nearest` the
-crawler with the least. Rows stand in order of kind: next door to a crawler, in a town, past sites.
+`doubts_ms` how far each may be off for want of a measurement (0 where it was measured), for somebody alike
+and for a twin, `nearest` the crawler with the least. Rows stand in order of kind: next door to a crawler,
+in a town, past sites.
 
 Law: bounded. Sites are a ring: when full, the oldest gives its row to the newest. Every entry is a
 finite number, whoever joins or leaves.
@@ -59,7 +60,7 @@ class Examples:
         self._fixed_mass = 0.0
         rows = min(FIRST_SITES, sites_max)
         self.values_ms: Singles = np.zeros((crawlers, rows), dtype=np.float32)
-        self.doubts_ms: Singles = np.zeros((crawlers, rows), dtype=np.float32)
+        self.doubts_ms: Singles = np.zeros((crawlers, 2, rows), dtype=np.float32)
         self.masses: Singles = np.ones(rows, dtype=np.float32)
         self.nearest: Whole = np.zeros(rows, dtype=np.int64)
         self.keys: Keys = np.zeros(rows, dtype=np.uint64)
@@ -89,7 +90,7 @@ class Examples:
         self.doors = fixed.doors
         self.values_ms[:, : self.fixed] = fixed.values_ms.T
         self.writes += 1
-        self.doubts_ms[:, : self.fixed] = fixed.doubts_ms.T
+        self.doubts_ms[:, :, : self.fixed] = fixed.doubts_ms.T[:, None]
         self.masses[: self.fixed], self._fixed_mass = fixed.masses, sum(fixed.masses)
         self.by_door, self.by_town = Groups(), Groups()
         for row, facts in enumerate(fixed.facts):
@@ -98,7 +99,7 @@ class Examples:
         self._find_nearest()
 
     def add(self, facts: Facts, values_ms: Singles | Floats, doubts_ms: Singles | Floats) -> int:
-        """One more site. Returns its place in the ring."""
+        """One more site; its doubts are crawler by use. Returns its place in the ring."""
         place = self._next
         if self.fixed + place == len(self.masses):
             self._move(self.fixed, min(2 * place, self.sites_max))
@@ -111,27 +112,27 @@ class Examples:
     def write(self, place: int, values_ms: Singles | Floats, doubts_ms: Singles | Floats) -> None:
         """A site's round trips."""
         row = self.fixed + place
-        self.values_ms[:, row], self.doubts_ms[:, row] = values_ms, doubts_ms
+        self.values_ms[:, row], self.doubts_ms[:, :, row] = values_ms, doubts_ms
         self.writes += 1
         self.nearest[row] = self.values_ms[:, row].argmin() if self.crawlers else 0
 
     def correct(self, place: int, column: int, round_trip_ms: float) -> None:
         """One of a site's round trips was measured."""
         row = self.fixed + place
-        self.values_ms[column, row], self.doubts_ms[column, row] = round_trip_ms, 0.0
+        self.values_ms[column, row], self.doubts_ms[column, :, row] = round_trip_ms, 0.0
         self.writes += 1
         self.nearest[row] = self.values_ms[:, row].argmin()
 
     def tell(self, rows: Whole, column: int, answer_ms: float, sure: Floats, off_ms: float) -> None:
         """One crawler's answer to a twin of these, who is one with that probability and `off_ms` from
         them; with the rest of it they are as they were. Who knows as well already is left alone."""
-        before, doubts = self.values_ms[column, rows], self.doubts_ms[column, rows]
-        unsure = doubts > off_ms
-        rows, before, doubts, sure = rows[unsure], before[unsure], doubts[unsure], sure[unsure]
+        unsure = self.doubts_ms[column, 1, rows] > off_ms
+        rows, sure = rows[unsure], sure[unsure]
+        before, doubts = self.values_ms[column, rows], self.doubts_ms[column][:, rows]
         after = before + sure * (answer_ms - before)
         variance = (1.0 - sure) * (doubts**2 + (before - after) ** 2)
         variance += sure * (off_ms**2 + (answer_ms - after) ** 2)
-        self.values_ms[column, rows], self.doubts_ms[column, rows] = after, np.sqrt(variance)
+        self.values_ms[column, rows], self.doubts_ms[column][:, rows] = after, np.sqrt(variance)
         self.nearest[rows] = self.values_ms[:, rows].argmin(axis=0)
         self.writes += 1
 
@@ -170,11 +171,11 @@ class Examples:
 
     def add_column(self, values_ms: Floats, doubts_ms: Floats) -> None:
         """A crawler joined; this is what each site is believed to be to it. Towns wait to be set."""
-        blank = np.ones((1, len(self.masses)), dtype=np.float32)
-        self.values_ms = np.concatenate([self.values_ms, blank])
+        blank = np.ones((1, 2, len(self.masses)), dtype=np.float32)
+        self.values_ms = np.concatenate([self.values_ms, blank[:, 0]])
         self.doubts_ms = np.concatenate([self.doubts_ms, blank])
         self.values_ms[-1, self.fixed : self.count] = values_ms
-        self.doubts_ms[-1, self.fixed : self.count] = doubts_ms
+        self.doubts_ms[-1, :, self.fixed : self.count] = doubts_ms
         self._find_nearest()
 
     def drop_column(self, column: int) -> None:
@@ -183,9 +184,9 @@ class Examples:
         self._find_nearest()
 
     def of_sites(self) -> tuple[Singles, Singles]:
-        """Values and doubts, site by crawler, by their places in the ring."""
+        """Values, site by crawler, and doubts, site by use by crawler, by their places in the ring."""
         sites = slice(self.fixed, self.count)
-        return self.values_ms[:, sites].T, self.doubts_ms[:, sites].T
+        return self.values_ms[:, sites].T, self.doubts_ms[:, :, sites].T
 
     def _find_nearest(self) -> None:
         if self.crawlers:

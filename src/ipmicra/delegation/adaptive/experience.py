@@ -25,7 +25,13 @@ from ipmicra.delegation.adaptive.geography import (
     fitted,
     unit_vectors,
 )
-from ipmicra.delegation.adaptive.mutual import UNMEASURED_MS, Mutual, filled, middle_ms, spacing_ms
+from ipmicra.delegation.adaptive.mutual import (
+    UNMEASURED_MS,
+    Mutual,
+    filled,
+    middle_ms,
+    spacing_ms,
+)
 from ipmicra.delegation.adaptive.price import price_factor
 from ipmicra.delegation.adaptive.sampling import Near
 from ipmicra.delegation.adaptive.settings import AdaptiveSettings

@@ -56,3 +56,12 @@ def stop_step(crawler: CrawlerId, saving_ms: float, price_ms: float) -> Step:
             f" for this site and those like it, less than its price of {price_ms:.2f} ms"
         ),
     )
+
+
+def unasked_step(crawler: CrawlerId) -> Step:
+    """Why somebody has the site who was not asked."""
+    return Step(
+        "not asked",
+        f"{crawler} answered for sites in the same machine room, nearer than who was asked; the first"
+        " fetch tells",
+    )

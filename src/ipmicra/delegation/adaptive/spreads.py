@@ -28,8 +28,9 @@ SITES_MAX = 200.0  # what all that was seen is worth at most, so that the widths
 FACTOR_MIN, SHIFT_MS_MIN = 0.1, 0.2
 FREEDOM = 4.0  # degrees of freedom of Student's t: one odd answer ruins nothing
 # An example's doubt is handed on whole, or beliefs would grow sure by being repeated. Of the spread of
-# its kind a share is: a town's spread is want of knowledge about the town, all of it; that of sites and
-# crawlers is how neighbours differ, which is added anew whenever the new example is compared with a site.
+# its kind a share is, for somebody alike: a town's spread is want of knowledge about the town, all of it;
+# that of sites and crawlers is how neighbours differ, which is added anew whenever the new example is
+# compared with a site. Nothing is added where it is compared with a twin, so a twin is handed all of it.
 CARRIED: Singles = np.array((0.25, 0.25, 1.0, 0.25), dtype=np.float32)  # by kind
 ROWS = [int(kind) for kind in IN_ORDER]
 KINDS = np.array(ROWS)

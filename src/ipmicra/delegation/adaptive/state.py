@@ -25,11 +25,13 @@ if TYPE_CHECKING:
 
 
 class SiteExample(msgspec.Struct, frozen=True):
-    """One past site: round trips to the crawlers of the state, in its order, and their doubts."""
+    """One past site: round trips to the crawlers of the state, in its order, and their doubts, for somebody
+    alike and for a twin (where none are written, the same)."""
 
     address: str
     values_ms: list[float]
     doubts_ms: list[float]
+    twin_doubts_ms: list[float] = []
 
 
 class SubnetCount(msgspec.Struct, frozen=True):
@@ -62,7 +64,7 @@ def state_of(strategy: Adaptive) -> AdaptiveState:
     values, doubts = experience.examples.of_sites()
     return AdaptiveState(
         crawlers=[profile.id for profile in experience.mutual.profiles],
-        sites=[SiteExample(str(a), values[row].tolist(), doubts[row].tolist()) for a, row in rows],
+        sites=[SiteExample(str(a), values[row].tolist(), *doubts[row].tolist()) for a, row in rows],
         subnets=[SubnetCount(str(s), dict(counts)) for s, counts in strategy.agreement.counts.items()],
         ties_right=list(strategy.ties.right),
         ties_chances=list(strategy.ties.chances),
@@ -97,9 +99,11 @@ def _as_columns(
 ) -> tuple[Floats, Floats]:
     """The example's entries under the crawlers of now; newcomers' entries as their neighbours'."""
     mutual = strategy.experience.mutual
-    values, doubts = np.full(len(mutual), np.nan), np.zeros(len(mutual))
-    for crawler, value, doubt in zip(crawlers, site.values_ms, site.doubts_ms, strict=True):
+    values, doubts = np.full(len(mutual), np.nan), np.zeros((len(mutual), 2))
+    twin_doubts_ms = site.twin_doubts_ms or site.doubts_ms
+    entries = zip(crawlers, site.values_ms, site.doubts_ms, twin_doubts_ms, strict=True)
+    for crawler, value, *both in entries:
         if (column := mutual.column.get(crawler)) is not None:
-            values[column], doubts[column] = value, doubt
+            values[column], doubts[column] = value, both
     whole, unsure = filled(values[None, :], mutual.round_trips_ms)
-    return whole[0], np.maximum(doubts, unsure[0])
+    return whole[0], np.maximum(doubts, unsure[0][:, None])

@@ -4,7 +4,8 @@ What is believed of a site comes from examples (`experience`), weighed by what t
 (`closeness`) and by how well they foretold the answers so far (`belief`). The probe worth most is asked
 (`worth`), until none is worth its price. Then the site is an example itself.
 
-Law: the chosen crawler has answered, unless its subnet is known to agree. Nothing is learnt about places
+Law: the chosen crawler has answered, for this site or, likelier than not, for one in the same machine room,
+unless its subnet is known to agree. Nothing is learnt about places
 from an address that is in many of them.
 """
 
@@ -22,7 +23,12 @@ from ipmicra.delegation.adaptive.arrays import Whole
 from ipmicra.delegation.adaptive.belief import Belief
 from ipmicra.delegation.adaptive.closeness import Ties
 from ipmicra.delegation.adaptive.experience import Experience
-from ipmicra.delegation.adaptive.explanation import candidates_step, stop_step, ties_step
+from ipmicra.delegation.adaptive.explanation import (
+    candidates_step,
+    stop_step,
+    ties_step,
+    unasked_step,
+)
 from ipmicra.delegation.adaptive.facts import Facts, facts_in
 from ipmicra.delegation.adaptive.settings import AdaptiveSettings
 from ipmicra.delegation.adaptive.spreads import Spreads
@@ -104,8 +110,8 @@ class Adaptive(LearningStrategy):
         if not self.crawlers.awake:
             return inquiry.decision(None, Why.NO_CRAWLER_AWAKE)
         facts = facts_in(subnet, target.address, self.tree)
-        belief = yield from self._asked(inquiry, facts)
-        return self._end(inquiry, subnet, facts, belief)
+        belief, unasked = yield from self._asked(inquiry, facts)
+        return self._end(inquiry, subnet, facts, belief, None if afresh else unasked)
 
     def _kept(self, target: Target, subnet: Subnet | None, now_s: float) -> Decision | None:
         owner = self._inherited(subnet)
@@ -113,28 +119,35 @@ class Adaptive(LearningStrategy):
             return self.kept(owner, subnet)
         return self.settled(target, (), now_s)
 
-    def _asked(self, inquiry: Inquiry, facts: Facts) -> Generator[Probe, Answer, Belief]:
-        """Ask until nothing is worth asking. The belief is begun anew when more was learnt meanwhile."""
+    def _asked(
+        self, inquiry: Inquiry, facts: Facts
+    ) -> Generator[Probe, Answer, tuple[Belief, CrawlerId | None]]:
+        """Ask until nothing is worth asking. The belief is begun anew when more was learnt meanwhile. With
+        it, who is nearer than all that answered without being asked, if anybody."""
+        unasked = None
         curious = self.rng.random() < self._settings.explore
         belief = self._begun(inquiry, facts)
         while not self.no_use(inquiry):
             if not belief.stands:
                 belief = self._begun(inquiry, facts)
             best_ms = _best_ms(inquiry)
-            column, saving_ms = choice(belief, self._askable(inquiry), best_ms, self._price_ms)
+            askable = self._askable(inquiry)
+            column, saving_ms, nearer = choice(belief, askable, best_ms, self._price_ms)
             if column is None:
                 break
-            crawler = self.experience.mutual.names[column]
+            names = self.experience.mutual.names
+            crawler = names[column]
             if saving_ms < (price_ms := self._price_ms):
                 if not curious or self._nothing_to_find(belief.light_ms(column), best_ms):
                     inquiry.steps.append(stop_step(crawler, saving_ms, price_ms))
+                    unasked = None if nearer is None else names[nearer]
                     break
                 curious = False
                 inquiry.note("curious", "one probe more, so that beliefs do not confirm themselves")
             round_trip_ms = yield from inquiry.ask(crawler)
             if round_trip_ms is not None and belief.stands:
                 belief.hear(column, round_trip_ms)
-        return belief if belief.stands else self._begun(inquiry, facts)
+        return belief if belief.stands else self._begun(inquiry, facts), unasked
 
     def _nothing_to_find(self, light_ms: float, best_ms: float | None) -> bool:
         """Whether light is too slow for the answer to be the best. Only an address in many places breaks
@@ -174,18 +187,28 @@ class Adaptive(LearningStrategy):
 
     # --- concluding -----------------------------------------------------------
 
-    def _end(self, inquiry: Inquiry, subnet: Subnet | None, facts: Facts, belief: Belief) -> Decision:
-        chosen = inquiry.fastest()
+    def _end(
+        self,
+        inquiry: Inquiry,
+        subnet: Subnet | None,
+        facts: Facts,
+        belief: Belief,
+        unasked: CrawlerId | None,
+    ) -> Decision:
+        """Subnets follow who answered alone, or trust would feed on itself."""
+        fastest = inquiry.fastest()
         if belief.columns:
             inquiry.steps += [
                 ties_step(belief.prior),
                 candidates_step(belief, belief.crawlers),
             ]
         grounds: tuple[Ground, ...] = (inquiry.target.address,)
-        if chosen is not None and not inquiry.near:
+        if fastest is not None and not inquiry.near:
             self._become_wiser(inquiry, facts, belief)
-            grounds += self._subnet_with(subnet, chosen)
-        return self.concluded(inquiry, chosen, Why.BELIEVED, grounds)
+            grounds += self._subnet_with(subnet, fastest) if unasked is None else ()
+        if unasked is not None:
+            inquiry.steps.append(unasked_step(unasked))
+        return self.concluded(inquiry, unasked or fastest, Why.BELIEVED, grounds)
 
     def _become_wiser(self, inquiry: Inquiry, facts: Facts, belief: Belief) -> None:
         if belief.columns:

@@ -42,6 +42,8 @@ class Weighing:
             (doors, fixed - doors, count - fixed, count - fixed + doors)
         )
         self.rows: Whole = np.concatenate((rows, rows[fixed:], rows[:doors]))
+        self.doubt_rows: Whole = self.rows.copy()  # where the two doubts of each stand in a line
+        self.doubt_rows[count:] += examples.doubts_ms.shape[2]
         # One under the other, so that those of the examples that count are taken at once.
         self.state: Singles = np.empty((3, len(self.rows)), dtype=np.float32)
         self.weights, self.shifts_ms, self.stretch = self.state  # the last: of variances
@@ -67,7 +69,7 @@ class Weighing:
         """One crawler's answer."""
         miss, variance = self._room_for_one()
         values = self._examples.values_ms[column].take(self.rows)
-        doubts = self._examples.doubts_ms[column].take(self.rows)
+        doubts = self._examples.doubts_ms[column].take(self.doubt_rows)
         variances(values, doubts, self.widths.own, out=variance)
         np.subtract(round_trip_ms, values, out=miss)
         self._shift(miss, variance)
