@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from ipmicra.crawler.extraction.language import (
-    JUDGED_ONE_IN_MAX,
-    UsualLanguages,
-    judged,
-    language_of,
-)
+from ipmicra.crawler.extraction.language import UsualLanguages, judged, language_of
 
 GERMAN = "Der Hund und die Katze sind nicht im Garten, sondern schlafen auf dem Sofa."
 ENGLISH = "The quick brown fox jumps over the lazy dog, and nobody knows the reason why."
@@ -36,13 +31,3 @@ def test_folders_are_judged_apart_and_a_declared_language_needs_no_judging() -> 
     assert language_of("", ENGLISH, usual, "http://site.example/other/1") == judged(ENGLISH) == "en"
     assert language_of("fr-CA", GERMAN, usual, f"{FOLDER}/6") == "fr"
     assert language_of("", "too short", usual, f"{FOLDER}/7") == ""
-
-
-def test_the_longer_nothing_differs_the_fewer_pages_are_judged_yet_a_change_is_noticed() -> None:
-    usual = UsualLanguages()
-    for number in range(5_000):
-        assert language_of("", GERMAN, usual, f"{FOLDER}/{number}") == "de"
-    after = [
-        language_of("", ENGLISH, usual, f"{FOLDER}/{number}") for number in range(JUDGED_ONE_IN_MAX)
-    ]
-    assert after[-1] == "en"

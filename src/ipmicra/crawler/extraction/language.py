@@ -9,7 +9,6 @@ from turbohtml.detect import LanguageDetection, detect_language
 _SUBTAG = re.compile(r"\s*([A-Za-z]{2,3})(?:[-_]|\s|,|$)")
 _SAMPLE_CHARACTERS = 300  # the detector's time grows with the sample, its certainty hardly
 FOLDERS_REMEMBERED_MAX = 4_096
-JUDGED_ONE_IN_MAX = 64
 _SAMPLE_CHARACTERS_MIN = 40  # shorter texts are guessed wrong too often
 _SURE_ENOUGH = LanguageDetection(threshold=0.5)
 
@@ -45,8 +44,7 @@ class UsualLanguages:
     """What the pages of each folder were judged to be, so that not each page need be judged.
 
     Judging costs as much as a fifth of parsing. When so many pages of a folder in a row were judged alike,
-    only every so-manieth is judged from then on, and the longer nothing differs the fewer, down to one in
-    `JUDGED_ONE_IN_MAX`; one that differs starts the count anew.
+    only every so-manieth is judged from then on; one that differs starts the count anew.
     """
 
     def __init__(self, in_a_row: int = 16, every: int = 8) -> None:
@@ -56,15 +54,11 @@ class UsualLanguages:
     def language_of(self, url: str, sample: str) -> str:
         folder = url[: url.rfind("/")]
         usual, alike = self._folders.get(folder, ("", 0))
-        if alike < self._in_a_row or alike % self._one_in(alike) == 0:
+        if alike < self._in_a_row or alike % self._every == 0:
             found = judged(sample)
             usual, alike = found, alike if found == usual else 0
         self._remember(folder, usual, alike + 1)
         return usual
-
-    def _one_in(self, alike: int) -> int:
-        """An eighth of how long nothing differed, as a power of two."""
-        return max(self._every, min(1 << alike.bit_length() >> 3, JUDGED_ONE_IN_MAX))
 
     def _remember(self, folder: str, language: str, alike: int) -> None:
         if folder not in self._folders and len(self._folders) >= FOLDERS_REMEMBERED_MAX:
