@@ -1,37 +1,22 @@
 """How often is the page that somebody looks for among the first results, and what does each signal add?
 
-Known-item questions made from real pages (the sets of benchmarks/extraction.py): the words of a page's
-title must find that page, and what a link says must find its target. A tenth of the pages is left out of
-the index, and the questions from links are theirs, so no answer rests on the link that asks. MRR and
-nDCG over the first ten results, and the share of questions whose page comes first.
+Known-item questions made from real pages (the sets of benchmarks/extraction.py, all in one index; see
+search_parts/judged.py): MRR and nDCG over the first ten results, and the share of questions whose page comes
+first, as the ranking is and with one signal taken away.
+
+With --choose: weights are chosen on half of the sites and tried on the other half, which took no part in the
+choice, and the other way round (search_parts/choosing.py). A setting is better if it is better there.
 """
 
 from __future__ import annotations
 
-import math
+import argparse
 import random
-import re
-import shutil
-import tempfile
-from collections import Counter
-from pathlib import Path
-from typing import NamedTuple
+from collections.abc import Sequence
 
-from benchmarks.extraction import material
-from ipmicra.carrier.package import Header, Package
-from ipmicra.carrier.record import PageSeen
-from ipmicra.crawler.extraction import Page, extract
-from ipmicra.search import fields, ranking
-from ipmicra.search.contract import Request
-from ipmicra.search.tantivy_index import TantivyIndex
-
-QUESTIONS_MAX = 400
-
-
-class Judged(NamedTuple):
-    question: str
-    url: str
-
+from benchmarks.search_parts.choosing import chosen, difference, gain, halves, mean_of, reciprocal
+from benchmarks.search_parts.judged import JudgedSet, judged_set
+from benchmarks.search_parts.weights import Trial, Weights, present
 
 VARIANTS: dict[str, dict[str, float]] = {
     "as it is": {},
@@ -40,81 +25,79 @@ VARIANTS: dict[str, dict[str, float]] = {
     "without both": {"links": 0.0, "authority": 0.0},
     "all fields alike": {"title": 1, "headings": 0, "anchors": 1},
     "without link texts": {"anchors": 0},
+    "without lifting by names": {"names": 0.0},
 }
+_SEED = 11
 
 
 def main() -> None:
-    for name, pages in material().items():
-        found = [extract(body, "text/html", address) for address, body in pages]
-        dice = random.Random(7)
-        dice.shuffle(found)
-        held_out, indexed = found[: len(found) // 10], found[len(found) // 10 :]
-        sets = {"titles": _from_titles(indexed, dice), "links": _from_links(held_out, indexed, dice)}
-        print(f"{name}: {len(indexed)} pages indexed")
-        for origin, judged in sets.items():
-            print(f"  {len(judged)} questions from {origin:8} {'MRR':>7} {'nDCG':>7} {'first':>7}")
-            for variant, changes in VARIANTS.items() if judged else ():
-                _row(variant, changes, judged, indexed)
-
-
-def _row(name: str, changes: dict[str, float], judged: list[Judged], pages: list[Page]) -> None:
-    weights, links, authority = dict(fields.WEIGHTS), ranking.LINKS_WEIGHT, ranking.AUTHORITY_WEIGHT
-    ranking.LINKS_WEIGHT = changes.get("links", links)
-    ranking.AUTHORITY_WEIGHT = changes.get("authority", authority)
-    fields.WEIGHTS.update({field: int(weight) for field, weight in changes.items() if field in weights})
-    folder = Path(tempfile.mkdtemp(prefix="ipmicra-quality-"))
-    try:
-        index = _filled(folder, pages)
-        ranks = [_rank(one, index) for one in judged]
-        index.close()
-    finally:
-        shutil.rmtree(folder)
-        fields.WEIGHTS.update(weights)
-        ranking.LINKS_WEIGHT, ranking.AUTHORITY_WEIGHT = links, authority
-    reciprocal = sum(1 / rank for rank in ranks if rank) / len(ranks)
-    gain = sum(1 / math.log2(rank + 1) for rank in ranks if rank) / len(ranks)
-    first = sum(rank == 1 for rank in ranks) / len(ranks)
-    print(f"    {name:28} {reciprocal:7.3f} {gain:7.3f} {first:7.1%}", flush=True)
-
-
-def _filled(folder: Path, pages: list[Page]) -> TantivyIndex:
-    index = TantivyIndex(folder, writable=True)
-    header = Header(crawler="c", sequence=1, records=len(pages), inflated_bytes=0)
-    index.integrate(
-        Package(header, [PageSeen(url=page.url, visit=1, fetched_at_ms=0, page=page) for page in pages]),
-        "d",
+    parser = argparse.ArgumentParser(description="How good are the answers?")
+    parser.add_argument("--choose", action="store_true", help="choose weights on half of the sites")
+    parser.add_argument("--splits", type=int, default=1, help="ways to divide the sites")
+    flags = parser.parse_args()
+    judged = judged_set()
+    if not judged.questions:
+        return
+    sites = len({one.site for one in judged.questions})
+    print(
+        f"{len(judged.indexed):,} pages indexed, {len(judged.questions):,} questions about {sites} sites"
     )
-    index.commit()
-    return index
+    trial = Trial(judged)
+    try:
+        if flags.choose:
+            for split in range(flags.splits):
+                _choose(judged, trial, random.Random(_SEED + split))
+        else:
+            _compare(judged, trial)
+    finally:
+        trial.close()
 
 
-def _from_titles(pages: list[Page], dice: random.Random) -> list[Judged]:
-    """Up to six words of titles that only one page has, without the site's name behind a dash."""
-    counts = Counter(page.title for page in pages)
-    judged = [
-        Judged(" ".join(re.findall(r"\w+", re.split(r" [|–—-] ", page.title)[0])[:6]), page.url)
-        for page in pages
-        if page.title and counts[page.title] == 1
+def _compare(judged: JudgedSet, trial: Trial) -> None:
+    for kind in sorted({one.kind for one in judged.questions}):
+        numbers = [number for number, one in enumerate(judged.questions) if one.kind == kind]
+        print(f"{f'{len(numbers)} {kind}':36} {'MRR':>7} {'nDCG':>7} {'first':>7}")
+        for name, changes in VARIANTS.items():
+            ranks = trial.ranks(present()._replace(**changes))
+            some = [ranks[number] for number in numbers]
+            mrr, ndcg = (sum(map(measure, some)) / len(some) for measure in (reciprocal, gain))
+            print(f"  {name:34} {mrr:7.3f} {ndcg:7.3f} {some.count(1) / len(some):7.1%}", flush=True)
+
+
+def _choose(judged: JudgedSet, trial: Trial, dice: random.Random) -> None:
+    """Both ways round: each half chooses once."""
+    first, second = halves(judged.questions, dice)
+    now = present()
+    for one, other in ((first, second), (second, first)):
+        best = chosen(judged.questions, one, trial.ranks, now)
+        print(f"\npresent: {_told(now)}\nchosen:  {_told(best)}")
+        print(f"{'MRR (nDCG)':38} {'present':>15} {'chosen':>15}   better by (95 % of draws of sites)")
+        before, after = trial.ranks(now), trial.ranks(best)
+        _row("half that chose, kinds alike", judged, one, before, after, dice)
+        _row("other half, kinds alike", judged, other, before, after, dice)
+        for kind in sorted({question.kind for question in judged.questions}):
+            some = [number for number in other if judged.questions[number].kind == kind]
+            _row(f"  {len(some)} {kind}", judged, some, before, after, dice)
+
+
+def _row(
+    name: str,
+    judged: JudgedSet,
+    half: Sequence[int],
+    before: Sequence[int],
+    after: Sequence[int],
+    dice: random.Random,
+) -> None:
+    cells = [
+        "{:.3f} ({:.3f})".format(
+            *(mean_of(judged.questions, half, ranks, measure) for measure in (reciprocal, gain))
+        )
+        for ranks in (before, after)
     ]
-    return _sample([one for one in judged if one.question], dice)
+    spread = difference(judged.questions, half, before, after, dice)
+    better = f"{spread.mean:+.4f} ({spread.least:+.4f} to {spread.most:+.4f})"
+    print(f"{name:38} {cells[0]:>15} {cells[1]:>15}   {better}", flush=True)
 
 
-def _from_links(sources: list[Page], pages: list[Page], dice: random.Random) -> list[Judged]:
-    known = {page.url for page in pages}
-    judged = {
-        Judged(" ".join(re.findall(r"\w+", link.text)[:6]), link.url)
-        for page in sources
-        for link in page.links
-        if link.url in known and len(link.text.split()) >= 2
-    }
-    return _sample(sorted(judged), dice)
-
-
-def _sample(judged: list[Judged], dice: random.Random) -> list[Judged]:
-    return dice.sample(judged, min(len(judged), QUESTIONS_MAX))
-
-
-def _rank(one: Judged, index: TantivyIndex) -> int:
-    """1 for the first; 0 where the page is not among the first ten."""
-    hits = index.search(Request(text=one.question, per_site=0)).hits
-    return next((rank for rank, hit in enumerate(hits, 1) if hit.url == one.url), 0)
+def _told(weights: Weights) -> str:
+    return ", ".join(f"{name} {value:g}" for name, value in weights._asdict().items())
