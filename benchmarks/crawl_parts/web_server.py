@@ -7,7 +7,9 @@ address has something to hold on to. The log is the judge of who fetched what.
 from __future__ import annotations
 
 import contextlib
+import getpass
 import gzip
+import os
 import shutil
 import ssl
 import subprocess
@@ -25,6 +27,7 @@ from ipmicra.errors import HostFault
 PORT = 18_080
 TLS_PORT = 18_443
 CONFIGURATION = """
+{user}
 worker_processes 1;
 pid {folder}/nginx.pid;
 error_log {folder}/error.log crit;
@@ -105,7 +108,9 @@ def serving(
     configuration = folder / "nginx.conf"
     keep_alive_seconds = 0 if hang_up else 75
     configuration.write_text(
-        CONFIGURATION.format(folder=folder, servers=servers, keep_alive_seconds=keep_alive_seconds)
+        CONFIGURATION.format(
+            user=_user(), folder=folder, servers=servers, keep_alive_seconds=keep_alive_seconds
+        )
     )
     command = [
         "taskset",
@@ -124,6 +129,11 @@ def serving(
             yield served
         finally:
             server.terminate()
+
+
+def _user() -> str:
+    """Started by root, nginx would read the sites as somebody who may not enter root's cache folder."""
+    return f"user {getpass.getuser()};" if os.geteuid() == 0 else ""
 
 
 def _compress(site: DocumentationSite) -> None:
