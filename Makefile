@@ -1,10 +1,13 @@
 # What a newcomer needs: `make demo` and `make test`. Each does all its set-up.
-# A machine needs Python 3.11 or later, and a package index that pip reaches.
+# A machine needs Python 3.11 or later, and a package index that pip reaches. Where there is Rust, pages are read faster.
 
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+READER := $(VENV)/.reader
+MARKUP := native/markup
+CRATE  := --quiet --manifest-path $(MARKUP)/Cargo.toml
 
 .PHONY: demo test check bench experiments docs clean setup
 .DEFAULT_GOAL := help
@@ -12,7 +15,7 @@ READY  := $(VENV)/.ready
 help: ## Say what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/'
 
-setup: $(READY) ## Make the virtual environment with all that the other targets need
+setup: $(READY) $(READER) ## Make the virtual environment with all that the other targets need
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -21,6 +24,10 @@ $(READY): pyproject.toml constraints.txt
 	  || $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	@touch $(READY)
 
+$(READER): $(READY) $(wildcard $(MARKUP)/src/*.rs) $(MARKUP)/Cargo.toml $(MARKUP)/Cargo.lock $(MARKUP)/pyproject.toml
+	tools/build-reader $(BIN)/python
+	@touch $(READER)
+
 demo: setup ## Show the main job at work; stays up until Ctrl-C, or with DEMO=--no-wait ends
 	$(BIN)/ipmicra demo $(DEMO)
 
@@ -28,11 +35,13 @@ test: setup check ## Check and test everything
 	tools/install-system-parts
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
-check: setup ## ruff, mypy --strict, import-linter
+check: setup ## ruff, mypy --strict, import-linter; rustfmt and clippy where they are
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	if command -v cargo-fmt >/dev/null; then cargo fmt $(CRATE) --check; fi
+	if command -v cargo-clippy >/dev/null; then cargo clippy $(CRATE) -- --deny warnings; fi
 
 bench: setup ## Run the benchmarks and print their tables
 	$(BIN)/python -m pip install --quiet --requirement benchmarks/requirements.txt
@@ -46,5 +55,5 @@ docs: setup ## Build the documentation into site/, links checked
 	$(BIN)/mkdocs build --strict --quiet
 
 clean: ## Remove all that make has made
-	rm -rf $(VENV) .parts results site build dist .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .parts $(MARKUP)/target results site build dist .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ipmicra.crawler.extraction import extract
+from ipmicra.crawler.extraction.links import folder_of
+from ipmicra.crawler.extraction.reading import READERS, read
 
 Material = list[tuple[str, bytes]]  # address, body
 
@@ -51,6 +53,17 @@ def _real_pages(folder: Path) -> Iterator[tuple[str, bytes]]:
 
 def _ours(address: str, body: bytes) -> object:
     return extract(body, "text/html", address)
+
+
+def _reader(name: str) -> Callable[[str, bytes], object]:
+    """One reader of markup alone: no joining of odd links, no dates, language or fingerprints."""
+
+    def run(address: str, body: bytes) -> object:
+        if name not in READERS:
+            raise ImportError("not built: see tools/build-reader")
+        return read(body, folder_of(address), READERS[name])
+
+    return run
 
 
 def _turbohtml(address: str, body: bytes) -> object:
@@ -92,6 +105,8 @@ def _bare_parse(address: str, body: bytes) -> object:
 
 CONTESTANTS: dict[str, Callable[[str, bytes], object]] = {
     "ipmicra, everything": _ours,
+    "ipmicra, the compiled reader alone": _reader("compiled"),
+    "ipmicra, the tree's reader alone": _reader("tree"),
     "turbohtml, parsing alone": _bare_parse,
     "turbohtml, title + hrefs + text": _turbohtml,
     "selectolax, title + hrefs + text": _selectolax,

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from ipmicra.crawler.extraction.charset import decoded
+from ipmicra.crawler.extraction.charset import as_utf8
 
 RUSSIAN = "Съешь же ещё этих мягких французских булок, да выпей чаю. " * 3
 JAPANESE = "日本語の文章です。今日はとても良い天気ですね。" * 3
 FRENCH = "Voilà un été très français, où l’on déjeune à l’ombre des chênes. " * 3
+
+
+def decoded(body: bytes, content_type: str) -> tuple[str, str]:
+    utf8, charset = as_utf8(body, content_type)
+    return utf8.decode(), charset
 
 
 def meta(label: str) -> bytes:

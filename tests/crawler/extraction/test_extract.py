@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from ipmicra.crawler.extraction import Link, Page, RobotsDirectives, extract
 
 URL = "https://site.example/folder/page.html"
+pytestmark = pytest.mark.usefixtures("reader")
 
 
 def html(body: str, head: str = "", content_type: str = "text/html; charset=utf-8") -> Page:
@@ -44,7 +45,27 @@ def test_a_page_that_names_itself_has_no_canonical() -> None:
         ("<article>yes<footer>by me</footer></article>", "yes\nby me"),
         ("<select><option>no</select><button>no</button><textarea>no</textarea>yes", "yes"),
         ("<pre>  x = 1\n    y</pre>", "x = 1\ny"),
+        ("<pre>a  <b> b</b>\tc\r\nd</pre>", "a   b\tc\nd"),
         ("caf&eacute; &#x4e2d;", "café 中"),
+        ("&lt;p> 1 < 2 &amp &unknown; &#0;", "<p> 1 < 2 & &unknown; \ufffd"),
+        ("<ol start=7><li>first<li>second</ol>", "first\nsecond"),
+        ("<ul>loose<li>a</ul><menu>too</menu>", "loose\na\ntoo"),
+        ("a<form>b<fieldset><legend>c</legend>d</fieldset></form>e", "a\nb\nc\nd\ne"),
+        ("<center>a</center><hgroup>b</hgroup>c", "a\nb\nc"),
+        ("<p>one<p>two<div>three", "one\ntwo\nthree"),
+        ("<dl><dt>term<dd>its meaning<dt>next</dl>", "term\nits meaning\nnext"),
+        ("<b>1<p>2</b>3</p>4", "1\n23\n4"),
+        ("one</p>two</br>three", "one\ntwo\nthree"),
+        ("<!-- no --><!doctype no><?no no?></ no>a<!-->b<!--no--!>c", "abc"),
+        ("<script>'<p>no</p>'; <!--<script>no</script>no--></script>yes", "yes"),
+        ("<i hidden>no<b>no</i>yes</b>", "yes"),
+        ("<nav>no<table><tr><td>no</nav>no</table>no</nav>yes", "yes"),
+        ("<svg><title>no</title><path/><g><text>no</svg>yes", "yes"),
+        ("<svg><g>no<p>yes", "yes"),
+        ("<xmp><b>as it is</b></xmp>", "<b>as it is</b>"),
+        ("a&nbsp;<br>&#12288;b&nbsp;c", "a\nb\xa0c"),
+        ("<own-element>a<OTHER-one>b</other-ONE></own-element>", "ab"),
+        ("<a title='>' href=x>a</a><p class=\"no\n>\">b", "a\nb"),
     ],
 )
 def test_visible_text_is_a_line_a_block_without_what_the_markup_calls_something_else(
@@ -53,8 +74,17 @@ def test_visible_text_is_a_line_a_block_without_what_the_markup_calls_something_
     assert html(markup).text == text
 
 
-def test_headings_are_listed_by_level() -> None:
-    assert html("<h2>b</h2><h1>a <i>x</i></h1><h3> </h3>").headings == ["a x", "b"]
+@pytest.mark.parametrize(
+    ("markup", "headings"),
+    [
+        ("<h2>b</h2><h1>a <i>x</i></h1><h3> </h3>", ["a x", "b"]),
+        ("<h1>a<h2>b</h3>c", ["a", "b"]),
+        ("<h2>a<a href=# aria-hidden=true>#</a></h2><nav><h2>no</h2></nav>", ["a"]),
+        ("<h1><div>deep</div></h1><div><h1>left open</div>", ["deep", "left open"]),
+    ],
+)
+def test_headings_are_listed_by_level(markup: str, headings: list[str]) -> None:
+    assert html(markup).headings == headings
 
 
 @pytest.mark.parametrize(
@@ -73,6 +103,31 @@ def test_headings_are_listed_by_level() -> None:
         ('<a href="z">1</a><a href="./z">2</a>', [Link("https://site.example/folder/z", "1", "")]),
         ('<a href="//o.example:80/">o</a>', [Link("https://o.example:80/", "o", "")]),
         ('<nav><a href="/n">n</a></nav>', [Link("https://site.example/n", "n", "")]),
+        ('<template><a href="/t">t</a></template>', [Link("https://site.example/t", "t", "")]),
+        ('<noscript><a href="/s">s</a></noscript>', [Link("https://site.example/s", "s", "")]),
+        ('<map><area href="/area" alt=no></map>', [Link("https://site.example/area", "", "")]),
+        (
+            "<p><a href=z><div>text in a block</div></a>",
+            [Link("https://site.example/folder/z", "text in a block", "")],
+        ),
+        (
+            "<td><a href=y>open<a href=z>closes</td>no",
+            [
+                Link("https://site.example/folder/y", "open", ""),
+                Link("https://site.example/folder/z", "closesno", ""),
+            ],
+        ),
+        (
+            "<table><td><a href=z>in the cell<td>not</table>",
+            [Link("https://site.example/folder/z", "in the cell", "")],
+        ),
+        (
+            '<a href="?q=1&amp;r=2">q</a>',
+            [Link("https://site.example/folder/page.html?q=1&r=2", "q", "")],
+        ),
+        ('<a href=" /s p ">q</a>', [Link("https://site.example/s%20p", "q", "")]),
+        ('<a href="/%7Ex?y=%C3%A9">q</a>', [Link("https://site.example/%7Ex?y=%C3%A9", "q", "")]),
+        ('<a HREF="https://SITE.example:443/a/../z">q</a>', [Link("https://site.example/z", "q", "")]),
         ('<a href="#here">h</a><a href="mailto:a@b">m</a><a href="javascript:x()">j</a><a>none</a>', []),
         ('<a href="http://[bad">b</a><a href="http://">e</a>', []),
         (f'<a href="/{"x" * 5000}">long</a>', []),

@@ -1,4 +1,4 @@
-"""Bytes and their content type -> text, and the name of the charset that they were written in.
+"""Bytes and their content type -> the same as UTF-8, and the name of the charset that they were written in.
 
 Law: the WHATWG order (byte-order mark, HTTP header, meta, content) with two corrections for pages that
 lie: bytes that are UTF-8 beyond ASCII are UTF-8 whatever single-byte charset was declared, and bytes
@@ -21,21 +21,31 @@ _DETECT_WITHIN_BYTES = 64 * 1024  # more evidence does not change the answer
 _BYTE_ORDER_MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xfe\xff", "utf-16be"), (b"\xff\xfe", "utf-16le"))
 
 
-def decoded(body: bytes, content_type: str, url: str = "") -> tuple[str, str]:
-    """The text, and the charset's WHATWG label in lower case."""
+def as_utf8(body: bytes, content_type: str, url: str = "") -> tuple[bytes, str]:
+    """The text in UTF-8, and the charset's WHATWG label in lower case."""
     for mark, label in _BYTE_ORDER_MARKS:
         if body.startswith(mark):
-            return body[len(mark) :].decode(label, "replace"), label
+            return _recoded(body[len(mark) :], label), label
     declared = _declared(body, content_type)
     if declared in ("", "utf-8") or _is_single_byte(declared):
-        try:
-            text = body.decode("utf-8")
-        except UnicodeDecodeError:
-            pass
-        else:
-            return text, declared if declared and text.isascii() else "utf-8"
+        if body.isascii():
+            return body, declared or "utf-8"
+        if _is_utf8(body):
+            return body, "utf-8"
     label = declared if declared not in ("", "utf-8") else _judged(body, url)
-    return body.decode(f"whatwg-{label}", "replace"), label
+    return _recoded(body, f"whatwg-{label}"), label
+
+
+def _recoded(body: bytes, codec: str) -> bytes:
+    return body.decode(codec, "replace").encode("utf-8", "replace")
+
+
+def _is_utf8(body: bytes) -> bool:
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _declared(body: bytes, content_type: str) -> str:

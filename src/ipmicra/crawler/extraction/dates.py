@@ -6,11 +6,10 @@ Law: a date that cannot be, before the Web or past the calendar, is no date.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
-
-from turbohtml import Document
 
 _EARLIEST_S = 662_688_000  # 1991-01-01: before the first web page
 _LATEST_S = 4_102_444_800  # 2100-01-01
@@ -43,14 +42,12 @@ def _plausible(moment: datetime) -> int | None:
     return seconds if _EARLIEST_S <= seconds < _LATEST_S else None
 
 
-def linked_data_dates(document: Document) -> tuple[str, str]:
+def linked_data_dates(scripts: Iterable[str]) -> tuple[str, str]:
     """datePublished and dateModified of JSON-LD, found even where the JSON around them is broken."""
     published = modified = ""
-    for script in document.select("script"):
-        text = script.text
-        if '"date' in text:
-            published = published or _first(_LD_PUBLISHED, text)
-            modified = modified or _first(_LD_MODIFIED, text)
+    for text in scripts:
+        published = published or _first(_LD_PUBLISHED, text)
+        modified = modified or _first(_LD_MODIFIED, text)
     return published, modified
 
 

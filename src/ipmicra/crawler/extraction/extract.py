@@ -9,18 +9,17 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-import turbohtml
-
-from ipmicra.crawler.extraction.charset import decoded
-from ipmicra.crawler.extraction.dates import linked_data_dates, seconds_of
+from ipmicra.crawler.extraction.charset import as_utf8
+from ipmicra.crawler.extraction.dates import seconds_of
 from ipmicra.crawler.extraction.directives import directives
 from ipmicra.crawler.extraction.fingerprints import content_hash
 from ipmicra.crawler.extraction.language import UsualLanguages, language_of
-from ipmicra.crawler.extraction.links import joined, links_of
+from ipmicra.crawler.extraction.lines import lines_of
+from ipmicra.crawler.extraction.links import folder_of, joined, links_of
 from ipmicra.crawler.extraction.metadata import Metadata, metadata_of
 from ipmicra.crawler.extraction.page import Link, Page
 from ipmicra.crawler.extraction.pdf import pdf_text
-from ipmicra.crawler.extraction.text import lines_of, text_and_headings
+from ipmicra.crawler.extraction.reading import read
 
 BODY_BYTES_MAX = 8 * 1024 * 1024  # what is behind that is not read
 TEXT_CHARACTERS_MAX = 2 * 1024 * 1024
@@ -28,9 +27,9 @@ TEXT_CHARACTERS_MAX = 2 * 1024 * 1024
 _HTML = ("", "text/html", "application/xhtml+xml", "application/xml", "text/xml")
 _PLAIN = ("text/plain", "text/markdown", "text/x-rst", "text/csv")
 _EMPTY_ELEMENT = re.compile(
-    r"<(script|style|title|textarea|iframe|a|div|span|p|i|b|em|td|th|li)(\s[^<>]*)?/>", re.IGNORECASE
+    rb"<(script|style|title|textarea|iframe|a|div|span|p|i|b|em|td|th|li)(\s[^<>]*)?/>", re.IGNORECASE
 )
-_SILENT = Metadata("", "", "", "", "", [], "", "")
+_SILENT = Metadata()
 
 
 class _Response(NamedTuple):
@@ -70,29 +69,21 @@ def extract(
 
 
 def _from_html(response: _Response) -> Page:
-    html, charset = decoded(response.body[:BODY_BYTES_MAX], response.content_type, response.url)
+    html, charset = as_utf8(response.body[:BODY_BYTES_MAX], response.content_type, response.url)
     if "xml" in response.media_type:
-        html = _EMPTY_ELEMENT.sub(r"<\1\2></\1>", html)
-    document = turbohtml.parse(html, positions=False)
-    head = metadata_of(document)
-    base = (joined(response.url, head.base) if head.base else "") or response.url
-    links, too_many = links_of(document, base)
-    published, modified = linked_data_dates(document)
-    text, headings = text_and_headings(document)
-    canonical = joined(base, head.canonical) if head.canonical else ""
-    if head.canonical or published or modified:
-        head = head._replace(
-            canonical=canonical,
-            published=published or head.published,
-            modified=modified or head.modified,
-        )
-    return _page(response, head, charset, text, headings, links, too_many)
+        html = _EMPTY_ELEMENT.sub(rb"<\1\2></\1>", html)
+    reading = read(html, folder_of(response.url))
+    base = (joined(response.url, reading.base) if reading.base else "") or response.url
+    links, too_many = links_of(reading, base)
+    canonical = joined(base, reading.canonical) if reading.canonical else ""
+    head = metadata_of(reading)
+    return _page(response, head, charset, reading.text, reading.headings, links, canonical, too_many)
 
 
 def _from_plain_text(response: _Response) -> Page:
-    text, charset = decoded(response.body[:BODY_BYTES_MAX], response.content_type, response.url)
-    lines = lines_of(text.replace("\0", " "))
-    return _page(response, _SILENT._replace(title=lines.partition("\n")[0][:120]), charset, lines)
+    written, charset = as_utf8(response.body[:BODY_BYTES_MAX], response.content_type, response.url)
+    text = lines_of(written.decode("utf-8").replace("\0", " "))
+    return _page(response, Metadata(title=text.partition("\n")[0][:120]), charset, text)
 
 
 def _from_pdf(response: _Response) -> Page:
@@ -101,7 +92,7 @@ def _from_pdf(response: _Response) -> Page:
         return _page(response, head=_SILENT)
     text = lines_of(found.text.replace("\0", " "))
     title = found.title.strip() or text.partition("\n")[0][:120]
-    return _page(response, _SILENT._replace(title=title), "", text, truncated=found.truncated)
+    return _page(response, Metadata(title=title), "", text, truncated=found.truncated)
 
 
 def _page(
@@ -111,12 +102,13 @@ def _page(
     text: str = "",
     headings: list[str] | None = None,
     links: list[Link] | None = None,
+    canonical: str = "",
     truncated: bool = False,
 ) -> Page:
     shown, links = text[:TEXT_CHARACTERS_MAX], links or []
     return Page(
         url=response.url,
-        canonical=head.canonical if head.canonical != response.url else "",
+        canonical=canonical if canonical != response.url else "",
         title=head.title,
         description=head.description,
         language=language_of(head.language, shown, response.languages, response.url),
