@@ -16,6 +16,7 @@ from ipmicra.dock.code.trust import fingerprint, first_root
 from ipmicra.errors import HostFault, OperatorFault
 from tests.coordinator.world import World, made_up_world
 from tests.dock.code.publishing import Publisher, publishing
+from tests.system_parts import needed
 
 
 @pytest.fixture
@@ -57,6 +58,7 @@ def bundle(world: World, name: str, *words: str) -> str:
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_new_code_reaches_a_host_by_the_documented_commands_alone(tmp_path: Path) -> None:
+    needed("bwrap")
     places = ["--keys", str(tmp_path / "keys"), "--repository", str(tmp_path / "bundles")]
     database = f"sqlite:///{tmp_path / 'rows.sqlite'}"
     settings = {"coordinator.rollout_soak_seconds": "1", "host.sandbox": "always"}
