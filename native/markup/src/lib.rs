@@ -64,6 +64,12 @@ fn read<'py>(py: Python<'py>, html: &[u8], folder: &str) -> PyResult<Bound<'py, 
         .into_pyobject(py)
 }
 
+/// Whether the bytes are UTF-8 throughout.
+#[pyfunction]
+fn is_utf8(text: &[u8]) -> bool {
+    std::str::from_utf8(text).is_ok()
+}
+
 /// Checking what is UTF-8, as nearly all of it is, costs a tenth of mending it.
 fn text_of(html: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(html).map_or_else(|_| String::from_utf8_lossy(html), Cow::Borrowed)
@@ -81,5 +87,6 @@ fn without_nul(html: Cow<'_, str>) -> Cow<'_, str> {
 #[pymodule]
 fn ipmicra_markup(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("FIELDS", PyTuple::new(module.py(), FIELDS)?)?;
+    module.add_function(wrap_pyfunction!(is_utf8, module)?)?;
     module.add_function(wrap_pyfunction!(read, module)?)
 }

@@ -14,6 +14,7 @@ use crate::lines::Phrase;
 const TEXT_CHARACTERS_MAX: usize = 512;
 const PLAIN_BYTES_MAX: usize = 512;
 const FOLDER_BYTES_MAX: usize = 1_024;
+const SCHEMES: [&str; 2] = ["http://", "https://"];
 
 pub struct Link {
     pub url: String, // as written and without fragment where `is_joined` is false
@@ -69,7 +70,8 @@ impl<'a> Links<'a> {
         self.areas.push((href, rel.to_lowercase()));
     }
 
-    /// `folder` is what relative hrefs are joined to; empty where that is not known yet.
+    /// `folder` is what relative hrefs are joined to; empty where that is not known yet. What is no address of a
+    /// web page is left out.
     pub fn joined(mut self, folder: &str) -> Vec<Link> {
         for (href, rel) in std::mem::take(&mut self.areas) {
             let known = self.written.len();
@@ -83,7 +85,10 @@ impl<'a> Links<'a> {
         let mut links: Vec<Link> = Vec::with_capacity(self.written.len());
         let mut positions: HashMap<String, usize> = HashMap::with_capacity(self.written.len());
         for Written { href, text, rel } in self.written {
-            let joined = folder.as_ref().and_then(|folder| folder.joined(&href));
+            if is_of_another_scheme(&href) {
+                continue;
+            }
+            let joined = plain_address(&href).or_else(|| folder.as_ref()?.joined(&href));
             let is_joined = joined.is_some();
             let url = joined.unwrap_or_else(|| href.into_owned());
             match positions.get(&url) {
@@ -112,6 +117,38 @@ fn without_fragment(href: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
+/// `mailto:`, `javascript:` and the like.
+fn is_of_another_scheme(href: &str) -> bool {
+    let bytes = href.as_bytes();
+    let length = bytes.iter().position(|byte| !byte.is_ascii_alphanumeric() && !b"+-.".contains(byte));
+    let Some(length) = length.filter(|&length| bytes[length] == b':' && bytes[0].is_ascii_alphabetic()) else {
+        return false;
+    };
+    !href[..length].eq_ignore_ascii_case("http") && !href[..length].eq_ignore_ascii_case("https")
+}
+
+/// An absolute address that no rule of URLs changes, but for the slash that a bare name lacks.
+fn plain_address(href: &str) -> Option<String> {
+    let scheme = SCHEMES.into_iter().find(|scheme| href.starts_with(scheme))?;
+    let rest = &href[scheme.len()..];
+    let name_bytes = rest.find('/').unwrap_or(rest.len());
+    let (name, path) = rest.split_at(name_bytes);
+    if href.len() > PLAIN_BYTES_MAX || !is_plain_name(name) {
+        return None;
+    }
+    match path.strip_prefix('/') {
+        None => Some([href, "/"].concat()),
+        Some(path) => (path.is_empty() || is_plain(path)).then(|| href.to_owned()),
+    }
+}
+
+/// A host's name that is no IPv4 address in disguise and needs no decoding.
+fn is_plain_name(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'.')
+        && name.split('.').all(|label| !label.is_empty() && !label.starts_with("xn--"))
+        && name.rsplit('.').next().is_some_and(|last| last.starts_with(|first: char| first.is_ascii_lowercase()))
+}
+
 /// `https://site.example/a/b/`, to which plain names need only be added.
 struct Folder<'a> {
     text: &'a str,
@@ -120,7 +157,7 @@ struct Folder<'a> {
 
 impl<'a> Folder<'a> {
     fn of(text: &'a str) -> Option<Self> {
-        let scheme = ["http://", "https://"].into_iter().find(|scheme| text.starts_with(scheme))?;
+        let scheme = SCHEMES.into_iter().find(|scheme| text.starts_with(scheme))?;
         let slash = text[scheme.len()..].find('/')?;
         let is_plain = text.ends_with('/') && text.len() <= FOLDER_BYTES_MAX;
         is_plain.then_some(Folder { text, origin_bytes: scheme.len() + slash })

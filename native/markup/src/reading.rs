@@ -48,6 +48,12 @@ struct Anchor<'a> {
     alternative: Phrase, // of the first picture in it
 }
 
+impl Anchor<'_> {
+    fn is_silent(&self) -> bool {
+        self.text.is_empty() && self.alternative.is_empty()
+    }
+}
+
 struct Heading {
     level: usize,
     depth: usize,
@@ -283,10 +289,10 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// An anchor whose parent is closed goes on behind it, as long as it has no text; not out of a cell.
+    /// An anchor whose parent is closed goes on behind it, as long as it said nothing; not out of a cell.
     fn interrupt_anchor(&mut self, closed: Tag) {
         match &mut self.anchor {
-            Some(anchor) if !closed.is(BARRIER) && anchor.text.is_empty() => anchor.depth = self.elements.depth(),
+            Some(anchor) if anchor.is_silent() && !closed.is(BARRIER) => anchor.depth = self.elements.depth(),
             _ => self.end_anchor(),
         }
     }

@@ -111,6 +111,10 @@ def test_headings_are_listed_by_level(markup: str, headings: list[str]) -> None:
             [Link("https://site.example/folder/z", "text in a block", "")],
         ),
         (
+            "<p><div><a href=z><img alt=picture></div>no</p>",
+            [Link("https://site.example/folder/z", "picture", "")],
+        ),
+        (
             "<td><a href=y>open<a href=z>closes</td>no",
             [
                 Link("https://site.example/folder/y", "open", ""),

@@ -6,13 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ipmicra.crawler.extraction import compiled
 from ipmicra.crawler.extraction.links import folder_of, links_of
 from ipmicra.crawler.extraction.reading import READERS, Reader, Reading, read
 
 ADDRESS = "https://site.example/a/b/page.html"
 
 words = st.text("ab é中&;\n", min_size=1, max_size=12).map(lambda text: text.replace("&", "&amp;"))
-hrefs = st.text("xy/.?=#:é %", min_size=1, max_size=10).map(lambda text: text.replace('"', ""))
+places = st.sampled_from(
+    ["", "", "http://", "HTTPS://", "//", "http:", "https://b.example", "ftp://", "mailto:"]
+)
+hrefs = st.builds(str.__add__, places, st.text("xyX1/.?=#:@é %-", max_size=10))
 inline = st.recursive(
     words,
     lambda inner: st.one_of(
@@ -56,5 +60,6 @@ def test_a_fault_of_a_reader_costs_the_page_time_and_nothing_else() -> None:
     assert read(b"<title>t</title><p>text", "https://site.example/", reader).text == "text"
 
 
-def test_fields_are_those_that_the_compiled_reader_was_built_for(reader: str) -> None:
+def test_every_reader_tells_what_a_reading_consists_of(reader: str) -> None:
+    assert Reading._fields == compiled.FIELDS
     assert len(READERS[reader](b"", "")) == len(Reading._fields)

@@ -13,6 +13,8 @@ from functools import lru_cache
 
 from turbohtml.detect import Detection, detect  # also registers the whatwg-* codecs
 
+from ipmicra.crawler.extraction import compiled
+
 _HEADER_CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:+-]+)", re.IGNORECASE)
 _META_CHARSET = re.compile(rb"<meta[^>]{0,400}?charset\s*=\s*[\"']?\s*([\w.:+-]{1,40})", re.IGNORECASE)
 _XML_CHARSET = re.compile(rb"^\s*<\?xml[^>]{0,100}?encoding\s*=\s*[\"']([\w.:+-]{1,40})", re.IGNORECASE)
@@ -40,12 +42,15 @@ def _recoded(body: bytes, codec: str) -> bytes:
     return body.decode(codec, "replace").encode("utf-8", "replace")
 
 
-def _is_utf8(body: bytes) -> bool:
+def _decodes(body: bytes) -> bool:
     try:
         body.decode("utf-8")
     except UnicodeDecodeError:
         return False
     return True
+
+
+_is_utf8 = compiled.is_utf8 or _decodes
 
 
 def _declared(body: bytes, content_type: str) -> str:

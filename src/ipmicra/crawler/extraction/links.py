@@ -50,10 +50,11 @@ def folder_of(address: str) -> str:
 
 def joined(address: str, href: str) -> str:
     """`href` as found at `address` -> absolute and without fragment, or "" where it leads nowhere."""
-    if len(href) > URL_CHARACTERS_MAX or not address:
+    if len(href) > URL_CHARACTERS_MAX:
         return ""
+    href = href.partition("#")[0]
     try:
-        url = (can_ada.parse(address) + href.partition("#")[0]).href
+        url = (can_ada.parse(address) + href if address else can_ada.parse(href)).href
     except ValueError:
         return ""
     return url if url.startswith(("http://", "https://")) and len(url) <= URL_CHARACTERS_MAX else ""

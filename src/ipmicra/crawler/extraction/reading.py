@@ -13,13 +13,10 @@ are those at hand, the best first; tests hold all of them to one contract.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ipmicra.crawler.extraction import tree_reading
-
-COMPILED = "ipmicra_markup"
+from ipmicra.crawler.extraction import compiled, tree_reading
 
 
 class Reading(NamedTuple):
@@ -42,18 +39,9 @@ Reader = Callable[
     [bytes, str], tuple[object, ...]
 ]  # UTF-8 and the folder of plain hrefs -> Reading's fields
 
-
-def _readers() -> dict[str, Reader]:
-    """A compiled one that was built for another version is left aside, like one that is not there."""
-    tree: dict[str, Reader] = {"tree": tree_reading.read}
-    try:
-        module = importlib.import_module(COMPILED)
-    except ImportError:
-        return tree
-    return {"compiled": module.read, **tree} if Reading._fields == module.FIELDS else tree
-
-
-READERS = _readers()
+READERS: dict[str, Reader] = {"tree": tree_reading.read}
+if compiled.read is not None:
+    READERS = {"compiled": compiled.read, **READERS}
 _BEST = next(iter(READERS.values()))
 
 
