@@ -4,13 +4,15 @@ Real documentation trees from Debian packages, one site each, behind nginx on lo
 server on one core, the contestant on the other. Everybody crawls the same sites from the same start
 pages, and the server's log must show that everybody fetched every page. Starting a program costs about a
 second: each contestant also crawls a site of one page, and "net" leaves that out for all alike. Two
-processes get both cores, the server's too; of theirs "resident" is the larger one's. With --close the
+processes get both cores, the server's too; of theirs "resident" is the larger one's. Sites are divided among
+them by their addresses, so --copies makes more sites of the same trees, as crawls have them. With --close the
 server hangs up after every answer: a new connection, and with --tls a handshake, for each page, as if
 each were a site of its own. "HTML/home" is bytes of HTML over bytes of packages, of who makes packages.
 
     python -m benchmarks crawl --pages 5000
     python -m benchmarks crawl --only 'ipmicra crawl' 'wget -r' --tls
     python -m benchmarks crawl --pages 700 --tls --close
+    python -m benchmarks crawl --copies 4 --only 'ipmicra crawl' 'ipmicra crawl, two processes'
 """
 
 from __future__ import annotations
@@ -60,7 +62,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="ipmicra-crawl-") as folder:
         work = Path(folder)
         work.chmod(0o755)  # nginx's worker is another user
-        sites = documentation_sites(wishes.cache, wishes.pages)
+        sites = documentation_sites(wishes.cache, wishes.pages) * wishes.copies
         tiny = _tiny_site(work / "tiny")
         with serving([*sites, tiny], work, SERVER_CORE, wishes.close) as served:
             results = [_contest(name, served, work, wishes.tls, console) for name in wishes.only]
@@ -73,6 +75,7 @@ def _wishes() -> argparse.Namespace:
     parser = argparse.ArgumentParser("crawl", description=__doc__, formatter_class=layout)
     data = Path(os.environ.get("IPMICRA_DATA", "~/.cache/ipmicra")).expanduser()
     parser.add_argument("--pages", type=int, default=5000, help="pages in all sites together")
+    parser.add_argument("--copies", type=int, default=1, help="addresses at which each tree is served")
     parser.add_argument("--only", nargs="+", default=list(CONTESTANTS), choices=list(CONTESTANTS))
     parser.add_argument("--tls", action="store_true", help="over HTTPS")
     parser.add_argument("--close", action="store_true", help="a new connection for each page")
