@@ -230,7 +230,7 @@ class Lane:
 
     def _text_of(self, address: IPAddress) -> str:
         """The address as text, which costs more than it seems, for the one that is used all the time."""
-        if address != self._address:
+        if address is not self._address:
             self._address, self._address_text = address, str(address)
         return self._address_text
 

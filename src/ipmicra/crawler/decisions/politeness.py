@@ -77,9 +77,8 @@ class Clock(msgspec.Struct):
 
 def after_start(clock: Clock, started_at: float, manners: Manners) -> Clock:
     """The clock when a request has begun."""
-    return msgspec.structs.replace(
-        clock, next_at=max(clock.next_at, started_at + manners.spacing_seconds())
-    )
+    next_at = max(clock.next_at, started_at + manners.spacing_seconds())
+    return Clock(next_at, clock.blocked_until, clock.block_seconds)
 
 
 def after_answer(clock: Clock, ended_at: float, pause_seconds: float) -> Clock:

@@ -79,7 +79,7 @@ def _inflated(incoming: Incoming, ratio_max: int) -> Inflated:
         return Inflated(body, incoming.truncated)
     coding = incoming.content_encoding.decode("latin-1")
     made = inflate(body, coding, incoming.caps.body_bytes, ratio_max)
-    return Inflated(made.body, made.cut or incoming.truncated)
+    return Inflated(made.body, True) if incoming.truncated else made
 
 
 def _timings(incoming: Incoming, connection: Connection, dns_ms: float | None) -> Timings:

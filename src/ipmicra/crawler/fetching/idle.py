@@ -25,9 +25,7 @@ class IdleConnections:
         self._idle_seconds_max = idle_ms_max / 1000
         self._by_age: OrderedDict[Connection, None] = OrderedDict()
         self._by_origin: dict[Origin, list[Connection]] = {}
-        self._by_address: dict[
-            int, list[Connection]
-        ] = {}  # hashing an IPAddress takes ten times as long
+        self._by_address: dict[int, list[Connection]] = {}
 
     def __len__(self) -> int:
         return len(self._by_age)
@@ -37,7 +35,7 @@ class IdleConnections:
         while kept := self._by_origin.get(origin):
             connection = kept[-1]
             self._drop(connection)
-            if not connection.closed and connection.wire.address == address:
+            if not connection.closed and connection.address_number == int(address):
                 return connection
             connection.close()
         return None
@@ -46,7 +44,7 @@ class IdleConnections:
         connection.idle_since = monotonic()
         self._by_age[connection] = None
         self._by_origin.setdefault(connection.wire.origin, []).append(connection)
-        self._by_address.setdefault(int(connection.wire.address), []).append(connection)
+        self._by_address.setdefault(connection.address_number, []).append(connection)
         if len(self._by_age) > self._count_max:
             self._close(next(iter(self._by_age)))
 
@@ -74,7 +72,7 @@ class IdleConnections:
     def _drop(self, connection: Connection) -> None:
         del self._by_age[connection]
         _remove(self._by_origin, connection.wire.origin, connection)
-        _remove(self._by_address, int(connection.wire.address), connection)
+        _remove(self._by_address, connection.address_number, connection)
 
 
 def _remove(lists: dict[Key, list[Connection]], key: Key, connection: Connection) -> None:

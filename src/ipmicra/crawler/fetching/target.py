@@ -30,11 +30,7 @@ class Target(NamedTuple):
     port: int
     resource: str  # path and query
     host_header: str
-
-    @property
-    def origin(self) -> tuple[bool, str, int]:
-        """Requests of one origin may share a connection."""
-        return self.secure, self.name, self.port
+    origin: tuple[bool, str, int]  # security, name and port: who shares it may share a connection
 
 
 @lru_cache(1_024)  # a request asks twice: where its site is, and when its turn has come
@@ -45,7 +41,9 @@ def target_of(url: str) -> Target | FetchFailed:
     if plain is None or not plain[2]:
         return _parsed(url)
     home = _home_of(plain[1])
-    return _parsed(url) if isinstance(home, FetchFailed) else home._replace(resource=plain[2])
+    if isinstance(home, FetchFailed):
+        return _parsed(url)
+    return Target(home.secure, home.name, home.port, plain[2], home.host_header, home.origin)
 
 
 @lru_cache(1_024)
@@ -63,7 +61,8 @@ def _parsed(url: str) -> Target | FetchFailed:
     if default_port is None or not name:
         return FetchFailed(url=url, kind=FailureKind.BAD_URL, detail=f"{scheme} is not http or https")
     port = int(parsed.port) if parsed.port else default_port
-    return Target(scheme == "https:", name, port, parsed.pathname + parsed.search, parsed.host)
+    secure, resource = scheme == "https:", parsed.pathname + parsed.search
+    return Target(secure, name, port, resource, parsed.host, (secure, name, port))
 
 
 def literal_address(name: str) -> IPAddress | None:

@@ -23,11 +23,17 @@ class Turnstile(Generic[Key]):
     def inside(self, key: Key) -> int:
         return self._inside.get(key, 0)
 
+    def enter_now(self, key: Key, limit: int) -> bool:
+        """Enter if fewer than `limit` are inside and nobody waits; `leave` must follow."""
+        inside = self._inside.get(key, 0)
+        if inside >= limit or key in self._waiting:
+            return False
+        self._inside[key] = inside + 1
+        return True
+
     async def enter(self, key: Key, limit: int) -> None:
         """Returns when fewer than `limit` were inside; `leave` must follow."""
-        inside = self._inside.get(key, 0)
-        if inside < limit and key not in self._waiting:
-            self._inside[key] = inside + 1
+        if self.enter_now(key, limit):
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(key, deque()).append((limit, turn))

@@ -93,10 +93,12 @@ class WebFetcher:
         target = self._target(url)
         if isinstance(target, FetchFailed):
             return target
-        try:
-            place = await self._names.place(target.name)
-        except NameFailure as failure:
-            return FetchFailed(url=url, kind=failure.kind, detail=str(failure))
+        place = self._names.known(target.name)
+        if place is None or place.failure is not None:
+            try:
+                place = await self._names.place(target.name)
+            except NameFailure as failure:
+                return FetchFailed(url=url, kind=failure.kind, detail=str(failure))
         if place.located is not None:
             return place.located
         for address in place.addresses:
@@ -113,14 +115,20 @@ class WebFetcher:
         target = self._target(request.url)
         if isinstance(target, FetchFailed):
             return target
-        await self._sites.enter(target.name, request.connections_max)
+        name = target.name
+        if not self._sites.enter_now(name, request.connections_max):
+            await self._sites.enter(name, request.connections_max)
         try:
-            place, dns_ms = await self._place(target.name)
+            place, dns_ms = self._names.known(name), None
+            if place is None or place.failure is not None:
+                started_at = monotonic()
+                place = await self._names.place(name)
+                dns_ms = (monotonic() - started_at) * 1000
             return await self._fetch_at(place, target, request, dns_ms)
         except NameFailure as failure:
             return FetchFailed(url=request.url, kind=failure.kind, detail=str(failure))
         finally:
-            self._sites.leave(target.name)
+            self._sites.leave(name)
 
     def _target(self, url: str) -> Target | FetchFailed:
         if self._closed:
@@ -133,14 +141,6 @@ class WebFetcher:
             return FetchFailed(url=url, kind=FailureKind.REFUSED_PORT, detail=refusal)
         return target
 
-    async def _place(self, name: str) -> tuple[Place, float | None]:
-        place = self._names.known(name)
-        if place is not None and place.failure is None:
-            return place, None
-        started_at = monotonic()
-        place = await self._names.place(name)
-        return place, (monotonic() - started_at) * 1000
-
     async def _fetch_at(
         self, place: Place, target: Target, request: FetchRequest, dns_ms: float | None
     ) -> Outcome:
@@ -149,7 +149,9 @@ class WebFetcher:
         outcome: Outcome | None = None
         for position, address in enumerate(candidates):
             hasty = not place.proven and position + 1 < len(candidates)
-            await self._addresses.enter(int(address), request.connections_max)
+            number = int(address)
+            if not self._addresses.enter_now(number, request.connections_max):
+                await self._addresses.enter(number, request.connections_max)
             try:
                 outcome = await self._fetch_from(address, target, request, dns_ms, hasty)
             except OpeningFailed as failure:
@@ -164,7 +166,7 @@ class WebFetcher:
                     place.prove(address)
                 return outcome
             finally:
-                self._addresses.leave(int(address))
+                self._addresses.leave(number)
         assert outcome is not None, "a place without a failure has an address"
         return outcome
 
