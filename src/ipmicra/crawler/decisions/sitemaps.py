@@ -27,6 +27,7 @@ FREQUENCY_SECONDS = {
 }
 HEAD_BYTES_MAX = 64 << 10
 FEEDS_MAX = 10
+_LISTING = re.compile(rb"<(?:urlset|sitemapindex|rss|feed|rdf:rdf)", re.IGNORECASE)
 _FEED_LINK = re.compile(rb"<link\b[^>]{0,500}application/(?:rss|atom)\+xml[^>]{0,500}>", re.IGNORECASE)
 _HREF = re.compile(rb"""\bhref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""", re.IGNORECASE)
 _ROOTS = frozenset({"urlset", "sitemapindex", "rss", "feed", "rdf"})
@@ -44,12 +45,10 @@ class Hinted(NamedTuple):
 
 def looks_like_listing(body: bytes) -> bool:
     """Whether the bytes begin as a sitemap or feed does."""
-    head = body[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-    if head.startswith((b"<!doctype html", b"<html")):
+    head = body[:1024].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if head[:14].lower().startswith((b"<!doctype html", b"<html")):
         return False
-    return head.startswith(b"<") and any(
-        mark in head for mark in (b"<urlset", b"<sitemapindex", b"<rss", b"<feed", b"<rdf:rdf")
-    )
+    return head.startswith(b"<") and _LISTING.search(head) is not None
 
 
 def feeds_in(html: bytes) -> list[Hinted]:

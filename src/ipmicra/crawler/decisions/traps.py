@@ -29,6 +29,7 @@ class TrapRules:
 
 DEFAULT_RULES = TrapRules()
 
+_FOUR_DIGITS = re.compile(r"\d{4}")
 _CALENDAR_WORD = re.compile(r"calend|agenda|termin|kalend|schedule|/day/|/month/|/week/", re.IGNORECASE)
 _YEAR = re.compile(
     r"(?<!\d)((?:1[5-9]|2[0-9])\d\d)[-/_=&]?(?:(?:month|mon|m|mo)=)?(?:0?[1-9]|1[0-2])(?!\d)"
@@ -56,6 +57,8 @@ def _path_trap(path: str, rules: TrapRules) -> str | None:
     segments = [segment for segment in path.split("/") if segment]
     if len(segments) > rules.segments_max:
         return "too many path segments"
+    if len(segments) - len(set(segments)) < rules.segment_repeats_max:
+        return None  # too few are repetitions of anything
     if segments and max(Counter(segments).values()) > rules.segment_repeats_max:
         return "repeated path segments"
     return None
@@ -75,6 +78,8 @@ def _query_trap(query: str, rules: TrapRules) -> str | None:
 
 
 def _calendar_trap(page: str, this_year: int, rules: TrapRules) -> str | None:
+    if _FOUR_DIGITS.search(page) is None:
+        return None
     found = _YEAR_PARAMETER.search(page)
     if found is None and _CALENDAR_WORD.search(page):
         found = _YEAR.search(page)
