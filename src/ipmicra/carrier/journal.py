@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import struct
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
+from isal import isal_zlib
 
 from ipmicra.carrier.record import Record
 from ipmicra.errors import HostFault
@@ -39,7 +39,7 @@ class Journal:
 
     def append(self, records: Sequence[Record]) -> None:
         payload = _encode(records)
-        self._file.write(_FRAME.pack(len(payload), zlib.crc32(payload)))
+        self._file.write(_FRAME.pack(len(payload), isal_zlib.crc32(payload)))
         self._file.write(payload)
         self._file.flush()
         os.fdatasync(self._file.fileno())
@@ -69,6 +69,6 @@ def _frame_at(data: bytes, start: int, end: int) -> bytes | None:
         return None
     length, checksum = _FRAME.unpack_from(data, start)
     payload = data[start + _FRAME.size : start + _FRAME.size + length]
-    if start + _FRAME.size + length > min(end, len(data)) or zlib.crc32(payload) != checksum:
+    if start + _FRAME.size + length > min(end, len(data)) or isal_zlib.crc32(payload) != checksum:
         return None
     return payload

@@ -21,13 +21,16 @@ class Ledger:
         self.database = database
         self._counters: dict[str, int] = {}
         self._changed = False
+        self._durable: bool | None = None  # as SQLite was last told
         self._read_counters()
 
     @contextmanager
     def transaction(self, durable: bool = False) -> Iterator[None]:
         """All of it or nothing. A durable one survives a power cut once it has ended; any survives
         the death of the process."""
-        self.database.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+        if durable is not self._durable:
+            self.database.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            self._durable = durable
         self.database.execute("BEGIN IMMEDIATE")
         try:
             yield
