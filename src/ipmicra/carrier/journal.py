@@ -18,7 +18,7 @@ from ipmicra.carrier.record import Record
 from ipmicra.errors import HostFault
 
 _FRAME = struct.Struct("<II")  # bytes of the payload, their CRC-32
-_encode = msgspec.msgpack.Encoder().encode
+_encode_into = msgspec.msgpack.Encoder().encode_into
 _decode = msgspec.msgpack.Decoder(list[Record]).decode
 
 
@@ -30,6 +30,7 @@ class Journal:
         self.path = path
         self.records: list[Record] = []
         self.written_bytes = 0
+        self._frame = bytearray(_FRAME.size)  # used again: new memory costs half as much as encoding
         self._file = path.open("ab")
         try:
             self._read_back(keep_bytes)
@@ -38,12 +39,16 @@ class Journal:
             raise
 
     def append(self, records: Sequence[Record]) -> None:
-        payload = _encode(records)
-        self._file.write(_FRAME.pack(len(payload), isal_zlib.crc32(payload)))
-        self._file.write(payload)
+        frame = self._frame
+        _encode_into(records, frame, _FRAME.size)
+        with memoryview(frame) as whole:
+            payload = whole[_FRAME.size :]
+            _FRAME.pack_into(frame, 0, len(payload), isal_zlib.crc32(payload))
+            payload.release()
+        self._file.write(frame)
         self._file.flush()
         os.fdatasync(self._file.fileno())
-        self.written_bytes += _FRAME.size + len(payload)
+        self.written_bytes += len(frame)
         self.records.extend(records)
 
     def close(self) -> None:
