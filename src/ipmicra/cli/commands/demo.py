@@ -107,11 +107,15 @@ def _stay_up(town: Town, stage: Stage, seconds: float | None) -> None:
     address = town.coordinator
     link = stage.command("home", "coordinator", "admin-link", "--address", address).strip()
     aside = terminal.aside()
-    aside.print(f"\nstill running: the dashboard at {address}/ and the search page at {address}/search")
-    aside.print(f"to administer: {link}")
-    aside.print(f"in another terminal: ipmicra explain {town.front_pages()[0]} --coordinator {address}")
-    aside.print("Ctrl-C ends it all" if seconds is None else f"for {seconds:g} s, or until Ctrl-C")
     try:
+        aside.print(
+            f"\nstill running: the dashboard at {address}/ and the search page at {address}/search"
+        )
+        aside.print(f"to administer: {link}")
+        aside.print(
+            f"in another terminal: ipmicra explain {town.front_pages()[0]} --coordinator {address}"
+        )
+        aside.print("Ctrl-C ends it all" if seconds is None else f"for {seconds:g} s, or until Ctrl-C")
         time.sleep(10**9 if seconds is None else seconds)
     except KeyboardInterrupt:
         terminal.remark("the demo is taken down")
