@@ -1,29 +1,24 @@
 """Results -> what a person sees on a terminal, or what a program reads.
 
 Law: results go to stdout, everything else (progress, warnings, faults) to stderr, so `--json` output
-can always be piped. Progress bars appear only where a person is watching.
+can always be piped. Progress bars appear only where a person is watching. What draws tables and bars is
+loaded when something is drawn: it takes longer to load than most commands take to do their work.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import msgspec
-from rich.console import Console, RenderableType
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
 from ipmicra.settings import Knob, Settings
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.progress import Progress
 
 RELOAD = "ipmicra.reload"  # in a context's `meta`: load the settings again, from the same sources
 
@@ -32,20 +27,24 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 def output() -> Console:
     """Where results go."""
+    from rich.console import Console
+
     return Console(soft_wrap=not sys.stdout.isatty(), highlight=False)
 
 
 def aside() -> Console:
-    """Where progress and remarks go."""
+    """Where progress goes, and remarks with some layout."""
+    from rich.console import Console
+
     return Console(stderr=True, highlight=False)
 
 
 def complain(message: str) -> None:
-    aside().print(f"[bold red]ipmicra:[/] {_escaped(message)}", soft_wrap=True)
+    click.echo(f"{click.style('ipmicra:', fg='red', bold=True)} {message}", err=True)
 
 
 def remark(message: str) -> None:
-    aside().print(f"[dim]{_escaped(message)}[/]", soft_wrap=True)
+    click.secho(message, dim=True, err=True)
 
 
 def json_option(command: Command) -> Command:
@@ -63,14 +62,16 @@ def show(result: object, as_json: bool, render: Callable[[], RenderableType]) ->
 
 def progress() -> Progress:
     """Bars on stderr; silent where stderr is not a terminal."""
+    from rich import progress as bars
+
     console = aside()
-    return Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
+    return bars.Progress(
+        bars.SpinnerColumn(),
+        bars.TextColumn("{task.description}"),
+        bars.BarColumn(),
+        bars.MofNCompleteColumn(),
+        bars.TimeElapsedColumn(),
+        bars.TimeRemainingColumn(),
         console=console,
         disable=not console.is_terminal,
     )
@@ -91,7 +92,3 @@ def reload_of(context: click.Context) -> Callable[[], Settings]:
 def knobs_of(context: click.Context) -> list[Knob]:
     knobs: list[Knob] = context.obj[1]
     return knobs
-
-
-def _escaped(text: str) -> str:
-    return text.replace("[", "\\[")

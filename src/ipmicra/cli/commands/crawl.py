@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 import uvloop
-from rich.live import Live
-from rich.table import Table
 
 from ipmicra.cli import terminal
 from ipmicra.cli.main import INTERRUPTED
@@ -25,6 +24,11 @@ from ipmicra.crawler.running import Crawl, CrawlWish, tune_process
 from ipmicra.crawler.sharing.team import Team, check_same_processes
 from ipmicra.errors import SiteFault
 from ipmicra.settings import Settings
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ipmicra.cli.crawl_display import LiveFigures
 
 
 @click.command()
@@ -100,15 +104,15 @@ def command(
         rate = f"{grant.requests_per_second:g} requests/s on {grant.connections} connections"
         terminal.remark(f"granted: {grant.site}, {rate}")
     check_same_processes(crawl, processes)
-    display = _Display(crawl.name)
+    watched = _Watched(crawl.name)
     if processes > 1:
-        progress, counts = display.run_team(Team(crawl, processes))
+        progress, counts = watched.run_team(Team(crawl, processes))
     else:
-        progress, counts = uvloop.run(display.run(crawl))
+        progress, counts = uvloop.run(watched.run(crawl))
     spools = f"{crawl.spool_folder}.*of{processes}" if processes > 1 else str(crawl.spool_folder)
-    summary = _summary(crawl.name, progress, counts, display.interrupted, spools)
-    terminal.show(summary, as_json, lambda: _summary_table(summary))
-    if display.interrupted:
+    summary = _summary(crawl.name, progress, counts, watched.interrupted, spools)
+    terminal.show(summary, as_json, lambda: _summary_table(crawl.name, progress, counts, spools))
+    if watched.interrupted:
         return INTERRUPTED
     if progress.failures and not (progress.seen or progress.unchanged):
         raise SiteFault(f"crawling {' '.join(urls)}: no page answered: {dict(progress.failures)}")
@@ -134,29 +138,26 @@ def _wish(urls: tuple[str, ...], wishes: dict[str, Any]) -> CrawlWish:
     )
 
 
-class _Display:
-    """The live figures on stderr, and Ctrl-C."""
+class _Watched:
+    """A crawl with Ctrl-C caught, and with live figures where a person is watching."""
 
     def __init__(self, name: str) -> None:
         self.interrupted = False
-        self._name = name
-        console = terminal.aside()
-        self._live = Live(console=console, refresh_per_second=4, transient=True)
-        self._is_shown = console.is_terminal
+        self._live = _live_figures(name) if sys.stderr.isatty() else None
 
     async def run(self, crawl: Crawl) -> tuple[Progress, Counts]:
-        if not self._is_shown:
+        if self._live is None:
             return await crawl.run(on_start=self._catch_interrupts)
         with self._live:
-            return await crawl.run(self._update, self._catch_interrupts)
+            return await crawl.run(self._live.update, self._catch_interrupts)
 
     def run_team(self, team: Team) -> tuple[Progress, Counts]:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: self._interrupt(team.stop, team.kill))
-        if not self._is_shown:
+        if self._live is None:
             return team.run(lambda _progress, _counts: None)
         with self._live:
-            return team.run(self._update)
+            return team.run(self._live.update)
 
     def _catch_interrupts(self, engine: Engine) -> None:
         loop = asyncio.get_running_loop()
@@ -166,32 +167,12 @@ class _Display:
     def _interrupt(self, stop: Callable[[], None], kill: Callable[[], None]) -> None:
         if self.interrupted:
             kill()
-            if self._is_shown:
+            if self._live is not None:
                 self._live.stop()
             os._exit(INTERRUPTED)
         self.interrupted = True
         terminal.remark("stopping; Ctrl-C again stops at once")
         stop()
-
-    def _update(self, progress: Progress, counts: Counts) -> None:
-        table = Table(title=f"crawl {self._name}", show_header=False, box=None)
-        for name, value in _figures(progress, counts).items():
-            table.add_row(name, value)
-        self._live.update(table)
-
-
-def _figures(progress: Progress, counts: Counts) -> dict[str, str]:
-    return {
-        "pages": f"{counts.pages:,} ({progress.pages:,} in this run, {progress.pages_per_second():,.1f}/s)",
-        "sites": f"{progress.sites_open:,} open of {counts.sites:,}",
-        "queue": f"{counts.pending:,} of {counts.known:,} known URLs",
-        "new or changed": f"{progress.seen:,}",
-        "unchanged": f"{progress.unchanged:,}",
-        "gone, moved": f"{progress.gone:,}, {progress.moved:,}",
-        "errors": f"{progress.failed:,} ({progress.put_off:,} put off)",
-        "forbidden by robots.txt": f"{progress.forbidden:,}",
-        "bytes": f"{progress.bytes_on_wire / 1e6:,.1f} MB",
-    }
 
 
 class Summary(msgspec.Struct, frozen=True):
@@ -222,19 +203,22 @@ def _summary(name: str, progress: Progress, counts: Counts, interrupted: bool, s
     )
 
 
-def _summary_table(summary: Summary) -> Table:
-    counts = Counts(summary.known, summary.pending, 0, summary.pages, summary.sites)
-    table = Table(title=f"crawl {summary.crawl}", show_header=False)
-    for name, value in _figures(summary.progress, counts).items():
-        table.add_row(name, value)
-    for kind, count in summary.progress.failures.most_common():
-        table.add_row(f"  {kind}", f"{count:,}")
-    table.add_row("packages", f"{summary.progress.packages:,} in {summary.spool}")
-    return table
+# What draws is loaded when something is drawn.
+
+
+def _live_figures(name: str) -> LiveFigures:
+    from ipmicra.cli.crawl_display import LiveFigures
+
+    return LiveFigures(name)
+
+
+def _summary_table(name: str, progress: Progress, counts: Counts, spools: str) -> Table:
+    from ipmicra.cli.crawl_display import summary_table
+
+    return summary_table(name, progress, counts, spools)
 
 
 def _preview_table(shown: Preview) -> Table:
-    table = Table("URL", "would be", title="a dry run: only robots.txt and the given URLs were fetched")
-    for entry in shown.entries:
-        table.add_row(entry.url, entry.verdict)
-    return table
+    from ipmicra.cli.crawl_display import preview_table
+
+    return preview_table(shown)

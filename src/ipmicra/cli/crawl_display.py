@@ -1,0 +1,72 @@
+"""A crawl's figures -> what a person sees of it: live while it runs, and tables at its end."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from rich.live import Live
+from rich.table import Table
+
+from ipmicra.cli import terminal
+from ipmicra.crawler.frontier import Counts
+from ipmicra.crawler.preview import Preview
+from ipmicra.crawler.progress import Progress
+
+
+class LiveFigures:
+    """A table on stderr that changes with the crawl, and is gone when it ends."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._live = Live(console=terminal.aside(), refresh_per_second=4, transient=True)
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def update(self, progress: Progress, counts: Counts) -> None:
+        self._live.update(
+            _with_figures(Table(show_header=False, box=None), self._name, progress, counts)
+        )
+
+    def stop(self) -> None:
+        self._live.stop()
+
+
+def summary_table(name: str, progress: Progress, counts: Counts, spools: str) -> Table:
+    table = _with_figures(Table(show_header=False), name, progress, counts)
+    for kind, count in progress.failures.most_common():
+        table.add_row(f"  {kind}", f"{count:,}")
+    table.add_row("packages", f"{progress.packages:,} in {spools}")
+    return table
+
+
+def preview_table(shown: Preview) -> Table:
+    table = Table("URL", "would be", title="a dry run: only robots.txt and the given URLs were fetched")
+    for entry in shown.entries:
+        table.add_row(entry.url, entry.verdict)
+    return table
+
+
+def _with_figures(table: Table, name: str, progress: Progress, counts: Counts) -> Table:
+    table.title = f"crawl {name}"
+    figures = {
+        "pages": f"{counts.pages:,} ({progress.pages:,} in this run, {progress.pages_per_second():,.1f}/s)",
+        "sites": f"{progress.sites_open:,} open of {counts.sites:,}",
+        "queue": f"{counts.pending:,} of {counts.known:,} known URLs",
+        "new or changed": f"{progress.seen:,}",
+        "unchanged": f"{progress.unchanged:,}",
+        "gone, moved": f"{progress.gone:,}, {progress.moved:,}",
+        "errors": f"{progress.failed:,} ({progress.put_off:,} put off)",
+        "forbidden by robots.txt": f"{progress.forbidden:,}",
+        "bytes": f"{progress.bytes_on_wire / 1e6:,.1f} MB",
+    }
+    for figure, value in figures.items():
+        table.add_row(figure, value)
+    return table
