@@ -65,6 +65,11 @@ def test_entities_do_not_expand() -> None:
     assert listed(bomb) == []
 
 
+@pytest.mark.parametrize("encoding", ["no-such-encoding", "rot13", "hex", "utf-7", "undefined", "idna"])
+def test_an_encoding_that_nobody_reads_is_a_fault_like_any_other(encoding: str) -> None:
+    assert listed(f'<?xml version="1.0" encoding="{encoding}"?>'.encode() + INDEX) == []
+
+
 def test_a_listing_without_end_is_cut() -> None:
     body = b"<urlset>" + b"<url><loc>/x</loc></url>" * (ENTRIES_MAX + 10)
     assert len(listed(body)) == ENTRIES_MAX

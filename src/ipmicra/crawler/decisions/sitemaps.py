@@ -76,7 +76,7 @@ def listed(body: bytes) -> list[Hinted]:
     parser.EntityDeclHandler = _refuse_entity
     try:
         parser.Parse(body, True)
-    except (expat.ExpatError, _Enough, ValueError):
+    except (expat.ExpatError, _Enough, ValueError, LookupError):  # the last: no such encoding
         return reader.found
     return reader.found
 
