@@ -107,11 +107,20 @@ def test_matching(rules: str, path: str, expected: bool) -> None:
         ("/foo/bar/%e3%83%84", "/foo/bar/%E3%83%84"),
         ("/foo/bar/%62%61%7A", "/foo/bar/baz"),
         ("/foo/bar/baz", "/foo/bar/%62%61%7A"),
+        ("/file-with-a-%2A.html", "/file-with-a-*.html"),  # section 2.2.3
+        ("/foo/bar/%24", "/foo/bar/$"),
+        ("/foo/bar/$x", "/foo/bar/%24x"),
     ],
 )
 def test_percent_encoding_of_section_2_2_2(rule: str, path: str) -> None:
     assert not allows(f"User-agent: *\nDisallow: {rule}", path)
     assert allows(f"User-agent: *\nDisallow: {rule}", "/other")
+
+
+def test_octets_that_are_no_utf_8_are_compared_as_they_are() -> None:
+    robots = parse_robots(b"User-agent: *\nDisallow: /caf\xe9", "ipmicra")
+    assert not robots.allows("/caf%E9")
+    assert robots.allows("/caf%C3%A9")
 
 
 def test_an_encoded_slash_is_not_a_slash() -> None:
@@ -177,6 +186,13 @@ def test_a_rule_of_many_stars_costs_little() -> None:
     rule = "/" + "*a" * 2_000 + "*b"
     began = time.process_time()
     assert allows(f"User-agent: *\nDisallow: {rule}", "/" + "a" * 2_000)
+    assert time.process_time() - began < 0.5
+
+
+def test_a_line_of_many_spaces_costs_little() -> None:
+    began = time.process_time()
+    spaces = " " * (ROBOTS_BYTES_MAX - 40)
+    assert not allows(f"User-agent: *\nDisallow: /a{spaces}b\nDisallow: /c", "/c")
     assert time.process_time() - began < 0.5
 
 

@@ -29,7 +29,7 @@ class Rule(NamedTuple):
 
 
 class _Matcher:
-    """One rule's path: `*` is any run of characters, a final `$` the end.
+    """One rule's path: `*` is any run of characters, a final `$` the end; meant as such, both are escaped.
 
     Pieces between stars are looked for from left to right, each at its first place, so a hostile file
     costs at most stars times length; a regular expression would backtrack without end.
@@ -39,7 +39,7 @@ class _Matcher:
 
     def __init__(self, path: str) -> None:
         self._anchored = path.endswith("$")
-        first, *others = re.split(r"\*+", path[:-1] if self._anchored else path)
+        first, *others = re.split(r"\*+", (path[:-1] if self._anchored else path).replace("$", "%24"))
         self._first = first
         self._last = others.pop() if others and self._anchored else None
         self._middle = others
@@ -75,7 +75,7 @@ class Robots:
         """Whether path and query may be fetched: the longest rule decides, Allow among equals."""
         if not self._matchers or path.partition("?")[0] == "/robots.txt":
             return True
-        path = _encoded(path)
+        path = _encoded(path).replace("*", "%2A").replace("$", "%24")
         return next((allow for allow, matcher in self._matchers if matcher.matches(path)), True)
 
 
@@ -127,18 +127,15 @@ class _Group:
         self.is_open = True  # still naming agents
 
 
-_LINE = re.compile(r"^\s*([A-Za-z-]+(?: agent| map)?)\s*:\s*(.*?)\s*$", re.IGNORECASE)
 _PRODUCT = re.compile(r"[A-Za-z_-]+|\*")
 
 
 def _groups(body: bytes) -> tuple[list[_Group], list[str]]:
     groups: list[_Group] = []
     sitemaps: list[str] = []
-    for line in re.split("\r\n|\r|\n", body.decode("utf-8-sig", errors="replace")):
-        found = _LINE.match(line.partition("#")[0])
-        if found is None:
-            continue
-        field, value = found[1].lower(), found[2]
+    for line in re.split("\r\n|\r|\n", body.decode("utf-8-sig", errors="surrogateescape")):
+        name, _, rest = line.partition("#")[0].partition(":")
+        field, value = name.strip().lower(), rest.strip()
         if field in {"user-agent", "useragent", "user agent"}:
             _name_agent(groups, value)
         elif field in {"sitemap", "site-map"}:
@@ -178,7 +175,7 @@ _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 def _encoded(path: str) -> str:
     """Section 2.2.2: octets beyond ASCII encoded, escaped unreserved ones decoded, before comparing."""
     if not path.isascii():
-        path = quote(path, safe="!\"#$%&'()*+,/:;<=>?@[\\]^`{|}~ ")
+        path = quote(path, safe="!\"#$%&'()*+,/:;<=>?@[\\]^`{|}~ ", errors="surrogateescape")
     return _ESCAPE.sub(_normal_escape, path) if "%" in path else path
 
 
