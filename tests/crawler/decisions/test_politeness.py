@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 from email.utils import format_datetime
 
@@ -109,6 +110,8 @@ def http_date(moment: float) -> str:
         (" 5 ", 5.0),
         ("0", 1.0),
         ("999999999999999999999", BLOCK_SECONDS_MAX),
+        ("9" * 5_000, BLOCK_SECONDS_MAX),
+        ("000000000000000120", 120.0),
         (http_date(NOW + 90), 90.0),
         (http_date(NOW - 90), 1.0),
         ("Fri, 31 Dec 9999 23:59:59 GMT", BLOCK_SECONDS_MAX),
@@ -120,6 +123,17 @@ def http_date(moment: float) -> str:
 )
 def test_retry_after_is_seconds_or_a_date(value: str, expected: float | None) -> None:
     assert retry_after_seconds(value, NOW) == expected
+
+
+def test_a_date_without_a_zone_is_utc_wherever_we_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    try:
+        asctime = datetime.fromtimestamp(NOW + 90, UTC).strftime("%a %b %d %H:%M:%S %Y")
+        assert retry_after_seconds(asctime, NOW) == 90.0
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_retry_after_decides_and_does_not_double() -> None:

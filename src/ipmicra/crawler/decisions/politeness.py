@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC
 from email.utils import parsedate_to_datetime
 
 import msgspec
@@ -106,13 +107,17 @@ def after_refusal(clock: Clock, ended_at: float, retry_after: str | None) -> Clo
 
 
 def retry_after_seconds(value: str, now: float) -> float | None:
-    """Seconds or an HTTP date (RFC 9110, 10.2.3), between 1 s and a day; None when it is neither."""
+    """Seconds or an HTTP date (RFC 9110, 10.2.3), between 1 s and a day; None when it is neither.
+
+    A date without a zone, as asctime's form of it is, is UTC.
+    """
     text = value.strip()
     if text.isdecimal() and text.isascii():
-        seconds = float(text[:9])
+        seconds = float(text)
     else:
         try:
-            seconds = parsedate_to_datetime(text).timestamp() - now
+            moment = parsedate_to_datetime(text)
+            seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() - now
         except (ValueError, TypeError, OverflowError):
             return None
     return min(max(seconds, 1.0), BLOCK_SECONDS_MAX)
