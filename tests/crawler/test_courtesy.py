@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import sqlite3
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from ipmicra.carrier.record import VisitFailed
+from ipmicra.crawler import robots_file
 from ipmicra.crawler.frontier import Frontier
 from ipmicra.crawler.running import CrawlWish
 from tests.crawler.crawling import Outcome, crawl
@@ -182,6 +186,56 @@ def test_robots_txt_is_followed_over_five_redirects(tmp_path: Path) -> None:
             done = await crawl(tmp_path, site.address)
         assert site.paths() == ["/robots.txt", "/r1", "/r2", "/r3", "/r4", "/r5"]
         assert done.failures() == {f"{site.address}/": "robots"}
+
+    asyncio.run(story())
+
+
+def test_a_slow_robots_txt_is_followed_over_a_redirect_all_the_same(tmp_path: Path) -> None:
+    async def story() -> None:
+        def pages(asked: Asked) -> Answer:
+            if asked.path == "/robots.txt":  # the pause after it is too long to be sat out by any page
+                return Answer(status=301, headers={"Location": "/r1"}, seconds=0.3)
+            return Answer(b"User-agent: *\nDisallow: /a") if asked.path == "/r1" else html("/a")
+
+        async with LocalSite(pages).serving() as site:
+            manners = {"grants": (), "delay_seconds_min": 0.01, "response_time_factor": 18.0}
+            done = await crawl(tmp_path, site.address, **manners)
+        assert site.paths() == ["/robots.txt", "/r1", "/"]
+        assert done.failures() == {f"{site.address}/a": "robots"}
+
+    asyncio.run(story())
+
+
+def test_robots_txt_is_asked_for_again_in_the_middle_of_a_long_crawl(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(robots_file, "CACHE_SECONDS_MAX", 0.4)
+
+    async def story() -> None:
+        def pages(asked: Asked) -> Answer:
+            if asked.path != "/robots.txt":
+                return html(*(f"/{number}" for number in range(30)))
+            return Answer(b"User-agent: *\nDisallow: /" if len(site.asked) > 1 else b"")
+
+        async with LocalSite(pages).serving() as site:
+            done = await crawl(tmp_path, site.address, delay_seconds_min=0.1, **UNGRANTED)
+        assert site.paths().count("/robots.txt") == 2
+        assert 3 <= len(done.seen()) <= 6
+        assert set(done.failures().values()) == {"robots"}
+
+    asyncio.run(story())
+
+
+def test_a_robots_txt_kept_by_a_clock_that_was_ahead_is_asked_for_again(tmp_path: Path) -> None:
+    async def story() -> None:
+        pages = {"/": html("/a"), "/a": html()}
+        async with LocalSite(pages).serving() as site:
+            done = await crawl(tmp_path, wish=CrawlWish((site.address,), pages_max=1))
+            with sqlite3.connect(done.job.frontier_path) as database:
+                database.execute("UPDATE robots SET until = until + 1e8")
+            database.close()
+            await crawl(tmp_path, wish=CrawlWish((site.address,)))
+        assert site.paths() == ["/robots.txt", "/", "/robots.txt", "/a"]
 
     asyncio.run(story())
 

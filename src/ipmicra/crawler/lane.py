@@ -26,6 +26,7 @@ from ipmicra.crawler.plan import CrawlPlan
 from ipmicra.crawler.robots_file import (
     ROBOTS_UNREACHABLE,
     ask_for_robots,
+    is_current,
     robots_of,
     unreachable_robots,
 )
@@ -35,6 +36,7 @@ PAGE_TYPES = (
     *("application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/pdf", ""),
 )
 DAY_MS = 86_400_000
+REDIRECTED_WAIT_SECONDS_MAX = 600.0  # for the turn of a redirected robots.txt
 LISTING_TYPES = (*PAGE_TYPES, "application/gzip", "application/x-gzip", "application/octet-stream")
 
 
@@ -119,7 +121,7 @@ class Lane:
 
     async def _work(self) -> None:
         try:
-            while not self._stopped and self._has_more():
+            while not self._stopped and self._knows_robots() and self._has_more():
                 leased = self._leases.popleft()
                 if not self._robots.allows(path_of(leased.url)):
                     self._forbid(leased)
@@ -129,6 +131,11 @@ class Lane:
                     await self._visit(leased)
         finally:
             self._working -= 1
+
+    def _knows_robots(self) -> bool:
+        """Whether robots.txt need not be asked for again. If it must, the lane closes, and the next one does."""
+        self._stopped = self._stopped or not is_current(self.site, time.time())
+        return not self._stopped
 
     def _has_more(self) -> bool:
         if not self._leases and self._owner.plan.budget.allows(
@@ -193,18 +200,26 @@ class Lane:
 
     # --- requests ---------------------------------------------------------------------------------
 
-    async def _request(self, request: FetchRequest) -> Outcome:
-        """One hop, when it is this site's and its address's turn."""
+    async def _request(self, request: FetchRequest, redirected_robots: bool = False) -> Outcome:
+        """One hop, when it is this site's and its address's turn.
+
+        Where robots.txt was redirected to, it is ours to ask whosever the address is, and a turn far off is
+        waited for: a lane that came back later would begin at the first hop, and never get further.
+        """
         owner, manners = self._owner, self._manners
         located = await owner.fetcher.locate(request.url)
         if isinstance(located, FetchFailed):
             return located
         address = self._text_of(located)
-        if owner.is_others(address):
+        if owner.is_others(address) and not redirected_robots:
             raise TurnFarOff(time.time())  # the name has moved: the next lane will find it is not ours
         ready_at = await owner.courtesy.begin(self.site, address, manners)
-        if ready_at is not None:
-            raise TurnFarOff(ready_at)
+        waited_until = time.time() + (REDIRECTED_WAIT_SECONDS_MAX if redirected_robots else 0.0)
+        while ready_at is not None:
+            if ready_at > waited_until or self._stopped:
+                raise TurnFarOff(ready_at)
+            await asyncio.sleep(min(max(ready_at - time.time(), 0.0), 1.0))
+            ready_at = await owner.courtesy.begin(self.site, address, manners)
         if self._stopped:
             owner.courtesy.give_back(address)
             raise TurnFarOff(time.time())  # it was stopped while it waited for its turn
@@ -239,7 +254,7 @@ class Lane:
     async def _learn_robots(self) -> bool:
         """Whether the site may be crawled now: its robots.txt is known and reachable."""
         outcome = None
-        if self.site.robots_until <= time.time():
+        if not is_current(self.site, time.time()):
             outcome = await ask_for_robots(self.site, self._request)
             self._owner.learned_robots(self.site)
             if isinstance(outcome, FetchFailed) and not outcome.worth_a_retry:

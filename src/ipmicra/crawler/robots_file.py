@@ -40,14 +40,23 @@ def robots_of(site: SiteState, product: str) -> Robots:
     return DISALLOW_ALL if verdict is Verdict.DISALLOW_ALL else ALLOW_ALL
 
 
+def is_current(site: SiteState, now: float) -> bool:
+    """Whether what is kept of robots.txt still holds. More than a day ahead means that a clock was wrong."""
+    return now < site.robots_until <= now + CACHE_SECONDS_MAX
+
+
 async def ask_for_robots(
-    site: SiteState, request: Callable[[FetchRequest], Awaitable[Outcome]]
+    site: SiteState, request: Callable[[FetchRequest, bool], Awaitable[Outcome]]
 ) -> Outcome:
-    """Fetch robots.txt, over redirects, into `site`; the last answer."""
+    """Fetch robots.txt, over redirects, into `site`; the last answer.
+
+    `request` is also told whether a redirect led there.
+    """
     url = str(url_at(site.site, "/robots.txt"))
     for redirects in range(REDIRECTS_MAX + 1):
         outcome = await request(
-            FetchRequest(url=url, accept="text/plain,*/*;q=0.1", body_bytes_max=ROBOTS_BYTES_MAX)
+            FetchRequest(url=url, accept="text/plain,*/*;q=0.1", body_bytes_max=ROBOTS_BYTES_MAX),
+            redirects > 0,
         )
         status = outcome.status if isinstance(outcome, Fetched) else None
         verdict = verdict_on_status(status, redirects)

@@ -182,3 +182,29 @@ def test_another_number_of_processes_is_refused(tmp_path: Path) -> None:
             assert b"begun with --processes 2" in errors
 
     asyncio.run(story())
+
+
+def test_a_robots_txt_that_is_redirected_to_an_address_of_another_process_is_read(
+    tmp_path: Path,
+) -> None:
+    ours = ADDRESSES[0]
+    other = next(
+        address for address in ADDRESSES if owner_of(address, PROCESSES) != owner_of(ours, PROCESSES)
+    )
+
+    async def story() -> None:
+        def pages(asked: Asked) -> Answer:
+            if asked.path == "/robots.txt":
+                return Answer(status=301, headers={"Location": f"http://{other}:{site.port}/robots.txt"})
+            return html("/private", "/open") if asked.path == "/0" else html()
+
+        rules = {"/robots.txt": Answer(b"User-agent: *\nDisallow: /private")}
+        async with (
+            LocalSite(pages).serving(ours) as site,
+            LocalSite(rules).serving(other, site.port) as elsewhere,
+        ):
+            await end(await start(tmp_path, site.port, "--depth", "1"))
+        assert site.paths() == ["/robots.txt", "/0", "/open"]
+        assert elsewhere.paths() == ["/robots.txt"]
+
+    asyncio.run(story())
