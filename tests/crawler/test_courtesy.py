@@ -198,8 +198,8 @@ def test_a_slow_robots_txt_is_followed_over_a_redirect_all_the_same(tmp_path: Pa
             return Answer(b"User-agent: *\nDisallow: /a") if asked.path == "/r1" else html("/a")
 
         async with LocalSite(pages).serving() as site:
-            manners = {"grants": (), "delay_seconds_min": 0.01, "response_time_factor": 18.0}
-            done = await crawl(tmp_path, site.address, **manners)
+            manners: dict[str, Any] = {"delay_seconds_min": 0.01, "response_time_factor": 18.0}
+            done = await crawl(tmp_path, site.address, grants=(), **manners)
         assert site.paths() == ["/robots.txt", "/r1", "/"]
         assert done.failures() == {f"{site.address}/a": "robots"}
 

@@ -133,7 +133,7 @@ class Lane:
             self._working -= 1
 
     def _knows_robots(self) -> bool:
-        """Whether robots.txt need not be asked for again. If it must, the lane closes, and the next one does."""
+        """Whether robots.txt need not be asked for again. If it must, the lane closes; the next one asks."""
         self._stopped = self._stopped or not is_current(self.site, time.time())
         return not self._stopped
 
