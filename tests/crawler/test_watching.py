@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from ipmicra.carrier.changes import restored
 from ipmicra.carrier.record import PageChanged, PageGone, PageSeen
 from ipmicra.carrier.spool import spools_in
@@ -83,6 +85,53 @@ def test_a_changed_page_is_sent_and_a_deleted_one_reported(tmp_path: Path) -> No
         kinds = {record.visit: type(record) for record in records}
         assert len(kinds) == len(records)
         assert sorted(kinds.items()) == [(1, PageSeen), (2, PageSeen), (3, PageGone), (4, PageSeen)]
+
+    asyncio.run(story())
+
+
+def test_a_page_that_begins_to_ask_for_something_is_heard_though_its_content_stays(
+    tmp_path: Path,
+) -> None:
+    async def story() -> None:
+        silent = '<meta name="robots" content="noindex">'
+        reserved = '<meta name="robots" content="nosnippet">'
+        states = [html(text="same", head=head) for head in ("", silent, reserved, "")]
+
+        def pages(asked: Asked) -> Answer:
+            if asked.path == "/robots.txt":
+                return Answer(status=404)
+            return states.pop(0) if len(states) > 1 else states[0]
+
+        async with LocalSite(pages).serving() as site:
+            records = await watch(tmp_path, site, lambda: len(site.asked) >= 7)
+        by_visit = sorted(records, key=lambda record: record.visit)
+        assert [type(record) for record in by_visit] == [PageSeen, PageGone, PageSeen, PageSeen]
+        asked = [record.page.robots.nosnippet for record in by_visit if isinstance(record, PageSeen)]
+        assert asked == [False, True, False]
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(("directive", "kind"), [("noindex", PageGone), ("nosnippet", PageSeen)])
+def test_what_a_304_asks_for_is_heard(tmp_path: Path, directive: str, kind: type[Visit]) -> None:
+    async def story() -> None:
+        asks: dict[str, str] = {}
+
+        def pages(asked: Asked) -> Answer:
+            if asked.path == "/robots.txt":
+                return Answer(status=404)
+            if len(site.asked) == 3:
+                asks["X-Robots-Tag"] = directive
+            if asked.headers.get("if-none-match") == '"v1"':
+                return Answer(status=304, headers={"ETag": '"v1"', **asks})
+            page = html(text="the same")
+            return page._replace(headers={**page.headers, "ETag": '"v1"', **asks})
+
+        async with LocalSite(pages).serving() as site:
+            records = await watch(tmp_path, site, lambda: len(site.asked) >= 7)
+        assert [type(record) for record in sorted(records, key=lambda r: r.visit)] == [PageSeen, kind]
+        last = max(records, key=lambda record: record.visit)
+        assert not isinstance(last, PageSeen) or last.page.robots.nosnippet
 
     asyncio.run(story())
 

@@ -27,7 +27,10 @@ from ipmicra.crawler.decisions.revisit import History, revisit_seconds
 from ipmicra.crawler.decisions.sitemaps import Hinted, feeds_in, listed, looks_like_listing
 from ipmicra.crawler.decisions.urls import Url
 from ipmicra.crawler.extraction import Page, extract
+from ipmicra.crawler.extraction.directives import directives
+from ipmicra.crawler.extraction.fingerprints import CONTENT_HASH_BYTES
 from ipmicra.crawler.extraction.language import UsualLanguages
+from ipmicra.crawler.extraction.page import RobotsDirectives
 from ipmicra.crawler.fetching.exchange import Fetched, FetchFailed
 from ipmicra.crawler.fetching.redirects import redirect_target
 from ipmicra.crawler.frontier.entries import Discovery, Leased, PutOff, Visited
@@ -132,11 +135,12 @@ class Harvester:
             fetched.body,
             headers.get("content-type") or "",
             leased.url,
-            robots_header=", ".join(headers.all("x-robots-tag")),
+            robots_header=_robots_header(fetched),
             last_modified=headers.get("last-modified") or "",
             languages=self._languages,
         )
-        if leased.content_hash and page.content_hash == leased.content_hash:
+        remembered = _remembered(page)
+        if leased.content_hash == remembered:
             return self._unchanged(leased, fetched, now_ms)
         found = [] if page.robots.nofollow else self._links(page, leased.depth + 1, now_ms)
         if not page.robots.nofollow:
@@ -147,8 +151,11 @@ class Harvester:
         else:
             seen = PageSeen(**_names(leased, now_ms), page=page, status=fetched.status)
             record = self._changed(leased, seen) or seen
-        harvest = self._done(leased, fetched, now_ms, "seen", [record], page.content_hash)
-        if self._plan.watch and harvest.visited is not None and not page.robots.noindex:
+        harvest = self._done(leased, fetched, now_ms, "seen", [record], remembered)
+        assert harvest.visited is not None
+        if page.robots.noindex:  # asked for whole next time: a 304 would not say that it may be kept now
+            harvest.visited = msgspec.structs.replace(harvest.visited, etag=None, last_modified=None)
+        elif self._plan.watch:
             harvest.visited = msgspec.structs.replace(harvest.visited, sketch=sketch_of(page))
         harvest.discoveries = found
         return harvest
@@ -158,7 +165,8 @@ class Harvester:
         if not leased.content_hash or seen.visit % WHOLE_EVERY == 0:
             return None
         sketch = self._sketch_kept(leased)
-        return change_of(seen, leased.content_hash, sketch) if sketch else None
+        base = leased.content_hash[:CONTENT_HASH_BYTES]
+        return change_of(seen, base, sketch) if sketch else None
 
     def _links(self, page: Page, depth: int, now_ms: int) -> list[Discovery]:
         if depth > self._plan.budget.depth:
@@ -193,7 +201,13 @@ class Harvester:
         return harvest
 
     def _unchanged(self, leased: Leased, fetched: Fetched, now_ms: int) -> Harvest:
-        return self._done(leased, fetched, now_ms, "unchanged", [], leased.content_hash)
+        harvest = self._done(leased, fetched, now_ms, "unchanged", [], leased.content_hash)
+        if harvest.visited is not None and _asks_more(leased, fetched):
+            # Its content is as it was, what it asks of an index is not: it is looked at whole, now.
+            harvest.visited = msgspec.structs.replace(
+                harvest.visited, etag=None, last_modified=None, content_hash=b"", revisit_ms=now_ms
+            )
+        return harvest
 
     def _done(
         self,
@@ -225,6 +239,27 @@ class Harvester:
     def _revisit_ms(self, leased: Leased, history: History, page_bytes: int) -> int:
         hint = float(leased.hint_seconds) or None
         return int(1000 * revisit_seconds(history, self._plan.revisit, self.price, page_bytes, hint))
+
+
+def _robots_header(fetched: Fetched) -> str:
+    return "\n".join(fetched.headers.all("x-robots-tag"))
+
+
+def _bits(robots: RobotsDirectives) -> int:
+    return sum(asked << at for at, asked in enumerate(robots))
+
+
+def _remembered(page: Page) -> bytes:
+    """A page's hash, and behind it what the page asks of an index; most ask nothing."""
+    bits = _bits(page.robots)
+    return page.content_hash + bytes([bits]) if bits else page.content_hash
+
+
+def _asks_more(leased: Leased, fetched: Fetched) -> bool:
+    """Whether an answer's header asks for something that the page did not ask for when it was last seen."""
+    header = _robots_header(fetched)
+    before = sum(leased.content_hash[CONTENT_HASH_BYTES:])
+    return bool(header and _bits(directives((), header)) & ~before)
 
 
 class _Names(TypedDict):

@@ -202,7 +202,18 @@ def test_a_time_element_and_the_last_modified_header_are_second_best() -> None:
         ("", "max-snippet: 0", RobotsDirectives(nosnippet=True)),
         ("", "otherbot: noindex, nofollow", RobotsDirectives()),
         ("", "otherbot: noindex, ipmicra: nofollow", RobotsDirectives(nofollow=True)),
+        ("", "otherbot: noindex\nnofollow", RobotsDirectives(nofollow=True)),  # a field of its own
         ("", "unavailable_after: 25 Jun 2010 15:00:00 PST", RobotsDirectives()),
+        (
+            "",
+            "unavailable_after: Fri, 25 Jun 2032 15:00:00 GMT, noindex",
+            RobotsDirectives(noindex=True),
+        ),
+        (
+            '<meta name=robots content="noindex nofollow">',
+            "",
+            RobotsDirectives(noindex=True, nofollow=True),
+        ),
         (
             '<meta name=robots content="nofollow">',
             "noindex",

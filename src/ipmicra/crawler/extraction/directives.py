@@ -6,6 +6,7 @@ nobody in particular is. Unknown directives are ignored.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from ipmicra.crawler.extraction.page import RobotsDirectives
@@ -14,28 +15,33 @@ AGENT = "ipmicra"  # the name that a site may address us by, as in robots.txt
 _WITH_VALUE = ("max-snippet", "max-image-preview", "max-video-preview", "unavailable_after")
 
 _SILENCE = RobotsDirectives()
+_BETWEEN_WORDS = re.compile(r"[,;\s]+")
 
 
 def directives(meta: Sequence[str], header: str) -> RobotsDirectives:
-    """From the contents of the meta elements addressed to us, and the header as received."""
+    """From the contents of the meta elements addressed to us, and the header, a line a field."""
     if not meta and not header:
         return _SILENCE
-    words = {word.strip().lower() for content in meta for word in content.split(",")}
-    words |= set(_header_words(header))
+    said = [*(content.lower() for content in meta), *_said_to_us(header)]
+    words = {word for text in said for word in _BETWEEN_WORDS.split(text.replace(": ", ":"))}
     return RobotsDirectives(
         noindex=not words.isdisjoint(("noindex", "none")),
         nofollow=not words.isdisjoint(("nofollow", "none")),
-        nosnippet=not words.isdisjoint(("nosnippet", "max-snippet:0", "max-snippet: 0")),
+        nosnippet=not words.isdisjoint(("nosnippet", "max-snippet:0")),
     )
 
 
-def _header_words(header: str) -> Iterable[str]:
-    """`otherbot: noindex, nofollow, ipmicra: nosnippet`: a name holds until the next one."""
-    ours = True
-    for part in header.lower().split(","):
-        name, colon, rest = part.strip().partition(":")
-        if colon and name.strip() not in _WITH_VALUE:
-            ours = name.strip() == AGENT
-            part = rest
-        if ours:
-            yield part.strip()
+def _said_to_us(header: str) -> Iterable[str]:
+    """`otherbot: noindex, nofollow, ipmicra: nosnippet`: a name holds until the next one or the next field.
+
+    A name is one word: the colons of a date that a directive carries follow several.
+    """
+    for field in header.lower().splitlines():
+        ours = True
+        for part in field.split(","):
+            name, colon, rest = part.strip().partition(":")
+            if colon and len(name.split()) == 1 and name.strip() not in _WITH_VALUE:
+                ours = name.strip() == AGENT
+                part = rest
+            if ours:
+                yield part.strip()
