@@ -1,4 +1,4 @@
-"""A text -> the description that a setting carries into `ipmicra settings` and the docs.
+"""A text and bounds -> what a setting carries into `ipmicra settings` and the docs, and what is refused.
 
 Apart from `ipmicra.settings`, so that a room's own settings file imports this and `Settings` imports the
 room's: no circle.
@@ -9,6 +9,13 @@ from __future__ import annotations
 import msgspec
 
 
-def described(text: str) -> msgspec.Meta:
-    """The one-line description of a field: `Annotated[int, described("...")]`."""
-    return msgspec.Meta(description=text)
+def described(text: str, *, at_least: float | None = None, above: float | None = None) -> msgspec.Meta:
+    """The one-line description of a field, and a number's bounds: `Annotated[int, described("...")]`."""
+    if above is not None:
+        return msgspec.Meta(description=text, gt=above)
+    return msgspec.Meta(description=text, ge=at_least)
+
+
+def described_text(text: str, pattern: str) -> msgspec.Meta:
+    """The one-line description of a text, and the expression that all of it must match."""
+    return msgspec.Meta(description=text, pattern=f"^(?:{pattern})$")

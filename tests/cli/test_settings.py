@@ -48,6 +48,21 @@ def test_every_setting_tells_where_it_comes_from(file: Path) -> None:
         ("x = 1\n", "outside of a table"),
         ("[general]\ndata_folder = 7\n", "Expected `str`"),
         ("[general\n", "cannot read the settings file"),
+        ("[crawler]\nsites_open_max = 0\n", "crawler.sites_open_max = 0: Expected `int` >= 1"),
+        ("[crawler]\ndelay_seconds_min = nan\n", "Expected `float` >= 0"),
+        ("[crawler]\nproduct = 'my bot/2'\n", "matching regex"),
+        ("[crawler]\ncontact = ' '\n", "matching regex"),
+        ("[fetching]\nbody_bytes_max = -1\n", "Expected `int` >= 1"),
+        ('[crawler]\ngrants = [{site = "e.org", requests_per_second = 0}]', "Expected `float` > 0"),
+        (
+            '[crawler]\ngrants = [{site = "e.org", requests_per_second = 1, connections = 0}]',
+            "Expected `int` >= 1",
+        ),
+        (
+            '[crawler]\ngrants = [{site = "https://e.org/", requests_per_second = 1}]',
+            "'https://e.org/' is not the name of a site",
+        ),
+        ('[crawler]\ngrants = [{site = "E.org", requests_per_second = 1}]', "write 'e.org'"),
     ],
 )
 def test_a_mistake_in_the_file_is_the_operators_fault(tmp_path: Path, text: str, complaint: str) -> None:
@@ -71,3 +86,11 @@ def test_a_variable_of_no_settings_table_is_somebody_elses() -> None:
 def test_an_override_without_its_form_is_refused(override: str) -> None:
     with pytest.raises(OperatorFault, match=r"table\.key=value"):
         load_settings(None, {}, [override])
+
+
+@pytest.mark.parametrize(
+    "site", ["e.org", "e.org:8080", "e.org:80", "127.0.0.1:8301", "::1", "[::1]", "[::1]:8301"]
+)
+def test_a_grant_names_a_site_and_perhaps_its_port(site: str) -> None:
+    settings, _ = load_settings(None, {}, [f'crawler.grants=[{{site="{site}", requests_per_second=5}}]'])
+    assert settings.crawler.grants[0].site == site

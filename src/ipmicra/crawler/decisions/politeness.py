@@ -56,7 +56,8 @@ class Grant:
 
 def manners_towards(site: Site, usual: Manners, grants: Sequence[Grant]) -> Manners:
     """The usual manners, or those that the operator granted to the site by name or name and port."""
-    names = {name_of(site), f"{name_of(site)}:{port_of(site)}"}
+    name, port = name_of(site), port_of(site)
+    names = {name, f"{name}:{port}", f"[{name}]", f"[{name}]:{port}"}  # IPv6 is written in brackets
     for grant in grants:
         if grant.site in names:
             return replace(
