@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import os
 import pty
+import resource
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ipmicra.cli import main as command_line
+from tests.crawler.crawling import records_in
 from tests.crawler.local_site import Answer, Asked, LocalSite, html
 
 ROBOTS = Answer(b"User-agent: *\nDisallow: /private/\n")
@@ -28,7 +32,11 @@ LOOPBACK = ("--allow-range", "127.0.0.0/8")
 
 
 async def start(
-    folder: Path, *words: str, rate: int = 500, stderr: int = asyncio.subprocess.PIPE
+    folder: Path,
+    *words: str,
+    rate: int = 500,
+    stderr: int = asyncio.subprocess.PIPE,
+    preexec_fn: Callable[[], None] | None = None,
 ) -> Any:
     overrides = {
         "general.data_folder": f'"{folder}"',
@@ -43,10 +51,11 @@ async def start(
         stdout=asyncio.subprocess.PIPE,
         stderr=stderr,
         env={**os.environ, "COLUMNS": "200", "TERM": "xterm"},
+        preexec_fn=preexec_fn,
     )
 
 
-async def run(folder: Path, *words: str, **options: int) -> tuple[int, str, str]:
+async def run(folder: Path, *words: str, **options: Any) -> tuple[int, str, str]:
     process = await start(folder, *words, **options)
     output, errors = await asyncio.wait_for(process.communicate(), 60)
     return process.returncode, output.decode(), errors.decode()
@@ -198,7 +207,78 @@ def test_a_site_that_is_not_there_is_its_fault(tmp_path: Path) -> None:
         ["http://127.0.0.1/", "--scope", "pattern"],
         ["http://127.0.0.1/", "--pattern", "x"],
         ["http://127.0.0.1/", "--scope", "pattern", "--pattern", "("],
+        ["http://127.0.0.1/", "--allow-range", "nonsense"],
+        ["http://127.0.0.1/", *LOOPBACK, "--name", "../elsewhere"],
+        ["http://127.0.0.1/", *LOOPBACK, "--name", "a/b"],
+        ["http://127.0.0.1/", *LOOPBACK, "--name", "x.1of2"],
     ],
 )
 def test_wrong_wishes_are_the_operator_s_fault(words: list[str], tmp_path: Path) -> None:
     assert command_line.run(["--set", f'general.data_folder="{tmp_path}"', "crawl", *words]) == 3
+
+
+def _no_file_above_256_kib() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (256 << 10, 256 << 10))
+
+
+def test_when_the_disk_takes_no_more_it_says_so_and_the_next_run_goes_on(tmp_path: Path) -> None:
+    async def story() -> None:
+        def page(asked: Asked) -> Answer:
+            number = asked.path.strip("/") or "0"
+            if not number.isdigit():
+                return Answer(status=404)
+            near = [3 * int(number) + branch for branch in (1, 2, 3)]
+            words = " ".join(hashlib.sha256(f"{number} {at}".encode()).hexdigest() for at in range(200))
+            return html(*(f"/{other}" for other in near if other < 120), text=words)
+
+        async with LocalSite(page).serving() as site:
+            process = await start(tmp_path, site.address, *LOOPBACK, preexec_fn=_no_file_above_256_kib)
+            _, errors = await asyncio.wait_for(process.communicate(), 60)
+            assert process.returncode == 5, errors.decode()
+            assert b"Traceback" not in errors
+            assert b"run the same command again" in errors
+            code, output, _ = await run(tmp_path, site.address, *LOOPBACK, "--json")
+        assert (code, json.loads(output)["pages"]) == (0, 120)
+        (spool,) = (tmp_path / "spool").iterdir()
+        urls = [record.url for record in records_in(spool)]
+        assert len(urls) == len(set(urls)) == 120
+
+    asyncio.run(story())
+
+
+def _broken(frontier: Path) -> None:
+    with frontier.open("r+b") as file:
+        file.seek(2 * 4096)
+        file.write(b"\xa5" * (12 * 4096))
+
+
+def _a_folder(frontier: Path) -> None:
+    frontier.unlink()
+    frontier.mkdir()
+
+
+@pytest.mark.parametrize("mishap", [_broken, _a_folder])
+def test_a_frontier_that_cannot_be_read_is_named(tmp_path: Path, mishap: Callable[[Path], None]) -> None:
+    async def story() -> None:
+        async with LocalSite(SITE).serving() as site:
+            assert (await run(tmp_path, site.address, *LOOPBACK))[0] == 0
+            (frontier,) = (tmp_path / "frontier").glob("*.sqlite")
+            mishap(frontier)
+            code, _, errors = await run(tmp_path, site.address, *LOOPBACK)
+        assert code == 5
+        assert "Traceback" not in errors
+        assert str(frontier) in errors
+
+    asyncio.run(story())
+
+
+def test_a_data_folder_that_is_none_is_named(tmp_path: Path) -> None:
+    async def story() -> None:
+        (tmp_path / "file").touch()
+        async with LocalSite(SITE).serving() as site:
+            code, _, errors = await run(tmp_path / "file", site.address, *LOOPBACK)
+        assert code == 5
+        assert str(tmp_path / "file") in errors
+        assert "Traceback" not in errors
+
+    asyncio.run(story())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import re
+import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ from typing import NamedTuple
 import msgspec
 
 from ipmicra import __version__
-from ipmicra.addresses import BITS, AddressRange, gaps_between
+from ipmicra.addresses import BITS, gaps_between
 from ipmicra.carrier.spool import FOLDER as SPOOL_FOLDER
 from ipmicra.carrier.spool import Position, SealRules, Spool
 from ipmicra.carrier.warc import WarcWriter
@@ -31,6 +32,7 @@ from ipmicra.crawler.decisions.urls import Normaliser, Url, site_of
 from ipmicra.crawler.engine import Engine
 from ipmicra.crawler.fetching.connecting import Connector
 from ipmicra.crawler.fetching.exchange import FailureKind, Fetcher, FetchFailed
+from ipmicra.crawler.fetching.guard import ranges_of
 from ipmicra.crawler.fetching.resolving import Resolver
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.crawler.fetching.web_fetcher import WebFetcher
@@ -42,7 +44,7 @@ from ipmicra.crawler.settings import CrawlerSettings
 from ipmicra.crawler.sharing.neighbours import Neighbours
 from ipmicra.crawler.sharing.parcels import FOLDER as PARCELS_FOLDER
 from ipmicra.crawler.sharing.parcels import Parcels
-from ipmicra.errors import OperatorFault
+from ipmicra.errors import HostFault, OperatorFault
 from ipmicra.settings import Settings
 
 FRONTIER_FOLDER = "frontier"  # under the data folder; a file a crawl in it
@@ -85,7 +87,7 @@ class Crawl:
         self.settings, self.wish = settings, wish
         self.seeds = _seeds(wish, Normaliser(settings.crawler.dropped_parameters))
         self.plan = _plan(settings, wish, self.seeds)
-        self.crawl_name = wish.name or _name_from(self.seeds)
+        self.crawl_name = _checked_name(wish.name) if wish.name else _name_from(self.seeds)
         self.name = f"{self.crawl_name}{wish.share.suffix}"
         self.frontier_path = settings.data_folder / FRONTIER_FOLDER / f"{self.name}.sqlite"
         self.spool_folder = settings.data_folder / SPOOL_FOLDER / self.name
@@ -120,7 +122,25 @@ class Crawl:
         on_start: Callable[[Engine], None] = lambda _engine: None,
         limit: PageLimit | None = None,
     ) -> tuple[Progress, Counts]:
-        """Crawl until done or stopped. Made for one event loop of its own."""
+        """Crawl until done or stopped. Made for one event loop of its own. Raises a Fault."""
+        try:
+            return await self._run(on_commit, on_start, limit)
+        except (OSError, sqlite3.DatabaseError, ExceptionGroup) as error:
+            cause = _first_cause(error)
+            if not isinstance(cause, OSError | sqlite3.DatabaseError):
+                raise cause from error
+            place = self.settings.data_folder if isinstance(cause, OSError) else self.frontier_path
+            raise HostFault(
+                f"crawling {self.name!r}: {place}: {cause}; mend this, and run the same command again: "
+                "it goes on from what is kept"
+            ) from error
+
+    async def _run(
+        self,
+        on_commit: Callable[[Progress, Counts], None],
+        on_start: Callable[[Engine], None],
+        limit: PageLimit | None,
+    ) -> tuple[Progress, Counts]:
         with self.opened() as (frontier, spool):
             async with self.fetcher() as fetcher:
                 await self.check_contact(fetcher)
@@ -210,7 +230,7 @@ def reachable(settings: Settings) -> FetchingSettings:
     fetching = settings.fetching
     if settings.crawler.contact:
         return fetching
-    opened = [AddressRange.parse(text) for text in fetching.open_ranges]
+    opened = ranges_of(fetching.open_ranges, "fetching.open_ranges")
     closed = [str(gap) for family in BITS for gap in gaps_between(opened, family)]
     return msgspec.structs.replace(fetching, closed_ranges=(*fetching.closed_ranges, *closed))
 
@@ -243,6 +263,24 @@ def _plan(settings: Settings, wish: CrawlWish, seeds: Sequence[Url]) -> CrawlPla
         redirects_max=settings.fetching.redirects_max,
         watch=wish.watch,
     )
+
+
+def _first_cause(error: Exception) -> Exception:
+    """What went wrong first, where several tasks ended by it."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+_NAME = re.compile(r"(?!.*\.\d+of\d+$)\w[\w.+-]{0,99}")  # it names files; .1of2 sets processes apart
+
+
+def _checked_name(name: str) -> str:
+    if _NAME.fullmatch(name) is None:
+        raise OperatorFault(
+            f"--name {name!r}: a crawl's name names files: write letters, digits, dots and dashes"
+        )
+    return name
 
 
 def _name_from(seeds: Sequence[Url]) -> str:

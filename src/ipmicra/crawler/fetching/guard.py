@@ -80,8 +80,8 @@ class Guard:
         closed_ranges: Iterable[str] = (),
         open_ports: Iterable[int] = (),
     ) -> None:
-        self._open = _ranges(open_ranges, "fetching.open_ranges")
-        self._closed = _ranges(closed_ranges, "fetching.closed_ranges")
+        self._open = ranges_of(open_ranges, "fetching.open_ranges")
+        self._closed = ranges_of(closed_ranges, "fetching.closed_ranges")
         self._open_ports = WEB_PORTS | frozenset(open_ports)
 
     def refusal(self, address: IPAddress) -> str | None:
@@ -147,7 +147,8 @@ def is_own(address: IPAddress) -> bool:
     return ipaddress.ip_address(source.partition("%")[0]) == address
 
 
-def _ranges(texts: Iterable[str], setting: str) -> tuple[AddressRange, ...]:
+def ranges_of(texts: Iterable[str], setting: str) -> tuple[AddressRange, ...]:
+    """The ranges that a setting names; OperatorFault where one is none."""
     try:
         return tuple(AddressRange.parse(text) for text in texts)
     except ValueError as error:

@@ -76,8 +76,11 @@ def connect(path: Path, cache_bytes: int) -> sqlite3.Connection:
     are sealed on their word, and come a few times a second, so that costs nothing. Leases and lanes are
     not (NORMAL): a power cut may take them back, which only makes URLs pending again.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    database = sqlite3.connect(path, isolation_level=None, timeout=0, cached_statements=256)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        database = sqlite3.connect(path, isolation_level=None, timeout=0, cached_statements=256)
+    except (OSError, sqlite3.OperationalError) as error:
+        raise HostFault(f"opening the frontier {path}: {error}") from error
     try:
         _prepare(database, cache_bytes)
     except BaseException as error:

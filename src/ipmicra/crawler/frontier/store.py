@@ -11,9 +11,10 @@ with it, and at a thousand pages a second each layer between here and C would sh
 
 from __future__ import annotations
 
+import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ipmicra.carrier.spool import Position
@@ -67,7 +68,10 @@ class Frontier:
             self._sites.wake_all_closed(self._epoch)
 
     def close(self) -> None:
-        self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        with suppress(
+            sqlite3.DatabaseError
+        ):  # a full disk: the log stays, and is read at the next start
+            self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._database.close()
 
     # --- what to fetch ----------------------------------------------------------------------------
