@@ -130,6 +130,18 @@ def test_a_sitemap_that_names_a_later_change_hastens_the_revisit(tmp_path: Path)
             assert frontier.promote_revisits(2_000, 10) == due
 
 
+def test_how_often_a_page_changes_is_heard_though_it_was_visited_before(tmp_path: Path) -> None:
+    with opened(tmp_path) as frontier:
+        frontier.add(found("http://a.org/1"))
+        (site,), (leased,) = lease_all(frontier)
+        done = Visited(leased, 200, 1_000, 2_000)
+        frontier.commit(Batch(visited=[done], closed_sites={site.id}), [site.id])
+        frontier.commit(Batch(discoveries=[Discovery(Url("http://a.org/1"), 0, 2_000, 0, 86_400)]))
+        assert frontier.promote_revisits(2_000, 10) == 1
+        _, (again,) = lease_all(frontier)
+        assert again.hint_seconds == 86_400
+
+
 def test_a_site_is_ready_when_its_queue_and_its_clock_are(tmp_path: Path) -> None:
     with opened(tmp_path) as frontier:
         frontier.add(found("http://a.org/1", due_ms=2_000))

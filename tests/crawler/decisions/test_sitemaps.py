@@ -9,6 +9,7 @@ from ipmicra.crawler.decisions.sitemaps import (
     Hinted,
     feeds_in,
     listed,
+    listed_plainly,
     looks_like_listing,
     seconds_of_date,
 )
@@ -44,6 +45,20 @@ NOVEMBER = 1_793_491_200
 def test_listings(body: bytes, expected: list[Hinted]) -> None:
     assert looks_like_listing(body)
     assert listed(body) == expected
+
+
+def test_a_plain_text_sitemap_is_one_address_a_line() -> None:
+    body = b"\xef\xbb\xbfhttp://e.org/1\r\n\r\n HTTPS://e.org/2 \nhttp://e.org/\xc3\xa9\n"
+    wanted = [Hinted("http://e.org/1"), Hinted("HTTPS://e.org/2"), Hinted("http://e.org/é")]
+    assert listed_plainly(body) == wanted
+    assert len(listed_plainly(b"http://e.org/\n" * (ENTRIES_MAX + 9)) or []) == ENTRIES_MAX
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"words", b"http://e.org/ is nice", b"http://e.org/\nwords", b"<a>http://e.org/"]
+)
+def test_other_text_is_no_sitemap(body: bytes) -> None:
+    assert listed_plainly(body) is None
 
 
 @pytest.mark.parametrize(

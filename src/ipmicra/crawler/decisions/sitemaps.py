@@ -1,8 +1,8 @@
 """Bytes of a sitemap or feed -> the URLs it names, with its dates and frequencies as hints.
 
-Sitemaps and sitemap indexes (sitemaps.org 0.9), RSS 0.9 to 2.0 and Atom; plain-text sitemaps are read as
-text pages are. Law: whatever the bytes are, the answer comes in bounded time and memory; entity
-declarations are refused, so nothing expands.
+Sitemaps and sitemap indexes (sitemaps.org 0.9), plain-text sitemaps, RSS 0.9 to 2.0 and Atom.
+Law: whatever the bytes are, the answer comes in bounded time and memory; entity declarations are refused,
+so nothing expands.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ FEEDS_MAX = 10
 _LISTING = re.compile(rb"<(?:urlset|sitemapindex|rss|feed|rdf:rdf)", re.IGNORECASE)
 _FEED_LINK = re.compile(rb"<link\b[^>]{0,500}application/(?:rss|atom)\+xml[^>]{0,500}>", re.IGNORECASE)
 _HREF = re.compile(rb"""\bhref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""", re.IGNORECASE)
+_PLAIN_ENTRY = re.compile(r"https?://\S{1,2048}", re.IGNORECASE)
 _ROOTS = frozenset({"urlset", "sitemapindex", "rss", "feed", "rdf"})
 _ENTRIES = frozenset({"url", "sitemap", "item", "entry"})
 _DATES = frozenset({"lastmod", "updated", "pubdate", "published", "date"})
@@ -79,6 +80,18 @@ def listed(body: bytes) -> list[Hinted]:
     except (expat.ExpatError, _Enough, ValueError, LookupError):  # the last: no such encoding
         return reader.found
     return reader.found
+
+
+def listed_plainly(body: bytes) -> list[Hinted] | None:
+    """The URLs of a plain-text sitemap, one a line; None where any line is something else."""
+    body = body.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not body[:8].lower().startswith((b"http://", b"https://")):
+        return None
+    lines = body.decode("utf-8", errors="replace").split("\n", ENTRIES_MAX)[:ENTRIES_MAX]
+    found = [line.strip() for line in lines if line and not line.isspace()]
+    if not all(map(_PLAIN_ENTRY.fullmatch, found)):
+        return None
+    return [Hinted(reference) for reference in found]
 
 
 class _Enough(Exception):

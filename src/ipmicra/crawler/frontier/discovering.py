@@ -31,6 +31,8 @@ class Discovering:
         new: list[tuple[UrlKey, Discovery]] = []
         for key, found in pairs:
             if key in known:
+                if found.hint_seconds:
+                    self._take_hint(key, found)
                 if found.modified_ms:
                     self._hasten(key, found)
             elif "?" not in found.url or self._has_room(found.url):
@@ -62,6 +64,13 @@ class Discovering:
         self._sites.add_pending(per_site)
         self._ledger.count("known", per_site.total())
         return per_site
+
+    def _take_hint(self, key: UrlKey, found: Discovery) -> None:
+        """A sitemap says how often a page changes that was visited before the sitemap was read."""
+        self._database.execute(
+            "UPDATE visits SET hint_seconds = ?1 WHERE key = ?2 AND hint_seconds <> ?1",
+            (found.hint_seconds, key),
+        )
 
     def _hasten(self, key: UrlKey, found: Discovery) -> None:
         """A sitemap or feed says that the page has changed since our visit: its revisit is due now."""
