@@ -5,8 +5,13 @@ from __future__ import annotations
 import asyncio
 import gzip
 from pathlib import Path
+from typing import Any
 
-from ipmicra.carrier.record import PageGone, PageMoved, PageSeen
+import pytest
+
+from ipmicra.carrier.record import PageGone, PageMoved, PageSeen, VisitFailed
+from ipmicra.crawler import harvest
+from ipmicra.crawler.extraction import Page, extract
 from ipmicra.crawler.running import CrawlWish
 from tests.crawler.crawling import crawl
 from tests.crawler.local_site import Answer, Asked, LocalSite, html
@@ -155,5 +160,66 @@ def test_a_limit_of_pages_holds_and_the_next_run_goes_on(tmp_path: Path) -> None
         assert third.counts.pages == 21
         assert len(third.seen()) == len(third.records) == 21
         assert sorted(site.paths()) == sorted(["/robots.txt", *pages])
+
+    asyncio.run(story())
+
+
+def test_a_plain_text_sitemap_is_followed(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with LocalSite({}).serving() as site:
+            here = site.address
+            site.pages = {
+                "/robots.txt": Answer(f"Sitemap: {here}/sitemap.txt".encode()),
+                "/": html(),
+                "/sitemap.txt": Answer(
+                    f"{here}/hidden\n{here}/other\n".encode(), headers={"Content-Type": "text/plain"}
+                ),
+                "/hidden": html(),
+                "/other": html(),
+            }
+            done = await crawl(tmp_path, here)
+        assert done.seen() == {f"{here}{path}" for path in ("/", "/hidden", "/other")}
+
+    asyncio.run(story())
+
+
+def test_an_answer_without_a_whole_page_is_no_page(tmp_path: Path) -> None:
+    async def story() -> None:
+        page = html(text="words")
+        pages = {
+            "/": html("/204", "/206", "/first"),
+            "/204": Answer(status=204),
+            "/206": page._replace(status=206),
+            "/first": page._replace(headers={"Content-Type": "text/html", "content-type": "image/png"}),
+        }
+        async with LocalSite(pages).serving() as site:
+            done = await crawl(tmp_path, site.address)
+        assert done.failures() == {
+            f"{site.address}/204": "status 204",
+            f"{site.address}/206": "status 206",
+        }
+        assert done.seen() == {f"{site.address}/", f"{site.address}/first"}
+
+    asyncio.run(story())
+
+
+def test_a_page_that_we_fail_at_is_recorded_and_the_crawl_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def extract_most(body: bytes, *rest: str, **others: Any) -> Page:
+        if b"unlucky" in body:
+            raise IndexError("as scripted")
+        return extract(body, *rest, **others)
+
+    monkeypatch.setattr(harvest, "extract", extract_most)
+
+    async def story() -> None:
+        pages = {"/": html("/a", "/b"), "/a": html(text="unlucky"), "/b": html()}
+        async with LocalSite(pages).serving() as site:
+            done = await crawl(tmp_path, site.address)
+        assert done.failures() == {f"{site.address}/a": "our_defect"}
+        (record,) = [record for record in done.records if isinstance(record, VisitFailed)]
+        assert "IndexError: as scripted" in record.detail
+        assert done.seen() == {f"{site.address}/", f"{site.address}/b"}
 
     asyncio.run(story())

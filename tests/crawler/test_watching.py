@@ -174,6 +174,25 @@ def test_a_page_that_somebody_lacks_is_sent_whole_again(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
+def test_a_date_in_the_future_hastens_nothing(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with LocalSite({}).serving() as site:
+            listing = (
+                f"<urlset><url><loc>{site.address}/</loc><lastmod>2999-01-01</lastmod></url></urlset>"
+            )
+            site.pages = {
+                "/robots.txt": Answer(f"Sitemap: {site.address}/s.xml".encode()),
+                "/": html("/end"),
+                "/s.xml": Answer(listing.encode(), headers={"Content-Type": "application/xml"}),
+                "/end": html(),
+            }
+            calm = dict.fromkeys(SOON, 3600.0)
+            await watch(tmp_path, site, lambda: len(site.asked) >= 4, **calm)
+        assert sorted(site.paths()) == ["/", "/end", "/robots.txt", "/s.xml"]
+
+    asyncio.run(story())
+
+
 def test_a_daily_budget_of_bytes_stops_revisits(tmp_path: Path) -> None:
     async def story() -> None:
         page = html(text="the same " * 50)

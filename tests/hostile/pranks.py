@@ -196,6 +196,9 @@ def _odd_but_whole() -> dict[str, Prank]:
         "/deep": Prank(says(answer(b"<div>" * 20_000, 200, HTML)), "whole"),
         "/longer-than-its-length": Prank(says(answer(b"12345 and more", 200, HTML, length=5)), "whole"),
         "/until-closed": Prank(says_and_closes(OPEN_ENDED + b"<p>to the end"), "whole"),
+        "/identity-until-closed": Prank(
+            says_and_closes(CHUNKED.replace(b"chunked", b"identity") + b"<p>to the end"), "whole"
+        ),
         "/line-feeds-only": Prank(says(answer(b"<p>here", 200, HTML).replace(b"\r\n", b"\n")), "whole"),
         "/interim-first": Prank(says(b"HTTP/1.1 103 Hints\r\n\r\n" + answer(b"<p>here")), "whole"),
         "/trailing-junk-after-gzip": Prank(says(packed(PAGE + b"junk", "gzip")), "whole"),

@@ -24,7 +24,13 @@ from ipmicra.carrier.record import (
     VisitFailed,
 )
 from ipmicra.crawler.decisions.revisit import History, revisit_seconds
-from ipmicra.crawler.decisions.sitemaps import Hinted, feeds_in, listed, looks_like_listing
+from ipmicra.crawler.decisions.sitemaps import (
+    Hinted,
+    feeds_in,
+    listed,
+    listed_plainly,
+    looks_like_listing,
+)
 from ipmicra.crawler.decisions.urls import Url
 from ipmicra.crawler.extraction import Page, extract
 from ipmicra.crawler.extraction.directives import directives
@@ -39,6 +45,7 @@ from ipmicra.crawler.plan import CrawlPlan
 
 GONE = frozenset({404, 410})
 UNCHANGED = 304
+NO_WHOLE_PAGE = frozenset({204, 205, 206})  # nothing to show, or a part that nobody asked for
 RETRIED_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 LISTING_BYTES_MAX = 50 << 20  # sitemaps.org's own limit
 WHOLE_EVERY = 16  # visits: whoever lost a page has it again after so many, even if nobody asks
@@ -82,7 +89,7 @@ class Harvester:
         target = redirect_target(fetched)
         if target is not None:
             return self._moved(leased, fetched, now_ms, target)
-        if status in RETRIED_STATUSES or not 200 <= status < 300:
+        if not 200 <= status < 300 or status in NO_WHOLE_PAGE:
             return self.failed(
                 leased, f"status {status}", "", now_ms, status in RETRIED_STATUSES, status
             )
@@ -124,6 +131,9 @@ class Harvester:
             url = self._plan.normaliser.joined(page, hint.reference)
             if url is not None and self._is_wanted(url, depth, now_ms):
                 modified_ms = 1000 * (hint.modified_s or 0)
+                modified_ms = (
+                    modified_ms if modified_ms <= now_ms else 0
+                )  # nothing changed in the future
                 found.append(Discovery(url, depth, now_ms, 0, hint.change_seconds, modified_ms))
         return found
 
@@ -280,4 +290,4 @@ def _listing(body: bytes) -> list[Hinted] | None:
             body = zlib.decompressobj(wbits=31).decompress(body, LISTING_BYTES_MAX)
         except zlib.error:
             return None
-    return listed(body) if looks_like_listing(body) else None
+    return listed(body) if looks_like_listing(body) else listed_plainly(body)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+import traceback
 from collections import deque
 from typing import Protocol
 
@@ -36,6 +37,8 @@ PAGE_TYPES = (
     *("application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/pdf", ""),
 )
 DAY_MS = 86_400_000
+OUR_DEFECT = "our_defect"
+DEFECT_CHARACTERS_MAX = 500  # of its traceback's end
 REDIRECTED_WAIT_SECONDS_MAX = 600.0  # for the turn of a redirected robots.txt
 LISTING_TYPES = (*PAGE_TYPES, "application/gzip", "application/x-gzip", "application/octet-stream")
 
@@ -171,7 +174,7 @@ class Lane:
             raise
         now_ms = int(time.time() * 1000)
         if isinstance(outcome, Fetched):
-            harvest = self._owner.harvester.answer(leased, outcome, now_ms)
+            harvest = self._harvested(leased, outcome, now_ms)
         else:
             harvest = self._owner.harvester.no_answer(leased, outcome, now_ms)
         if harvest.put_off is None:
@@ -179,6 +182,15 @@ class Lane:
         elif leased.visit == 0:
             self._owner.give_back_page()
         self._owner.take(self.site, harvest)
+
+    def _harvested(self, leased: Leased, answer: Fetched, now_ms: int) -> Harvest:
+        """What came of an answer. A page that we fail at is recorded, and ends no other site's crawl."""
+        harvester = self._owner.harvester
+        try:
+            return harvester.answer(leased, answer, now_ms)
+        except Exception:
+            why = traceback.format_exc()[-DEFECT_CHARACTERS_MAX:]
+            return harvester.failed(leased, OUR_DEFECT, why, now_ms, False, answer.status)
 
     def _forbid(self, leased: Leased) -> None:
         now_ms = int(time.time() * 1000)

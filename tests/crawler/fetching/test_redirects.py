@@ -35,6 +35,16 @@ def test_a_location_is_joined_and_loses_its_fragment(location: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("octets", "target"),
+    [("/é".encode(), "http://a.org/%C3%A9"), (b"/\xe9", "http://a.org/%C3%A9")],
+)
+def test_a_location_beyond_ascii_is_utf_8_or_else_latin_1(octets: bytes, target: str) -> None:
+    end = followed({"http://a.org/": to(octets.decode("latin-1")), target: Answer(b"here")})
+    assert isinstance(end.outcome, Fetched)
+    assert (end.outcome.url, end.outcome.body) == (target, b"here")
+
+
+@pytest.mark.parametrize(
     ("script", "refused", "kind", "hops"),
     [
         ({"http://a.org/": to("/")}, "", FailureKind.REDIRECT_LOOP, 1),

@@ -92,13 +92,13 @@ class Incoming:
         media_type = b""
         for name, value in self.fields:
             if name == b"content-type":
-                media_type = value
+                media_type = media_type or value
             elif name == b"content-encoding":
                 self.content_encoding += b"," + value if self.content_encoding else value
             elif name == b"content-length" and value.isdigit() and len(value) < 19:
                 self.content_length = int(value)
             elif name == b"transfer-encoding":
-                self.chunked = True
+                self.chunked = b"chunked" in value.lower()  # any other ends with the connection
         self.skipping = self._unwanted(media_type)
 
     def _unwanted(self, media_type: bytes) -> bool:

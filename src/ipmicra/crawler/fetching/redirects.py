@@ -65,11 +65,19 @@ def redirect_target(outcome: Outcome) -> str | None:
     if not location:
         return None
     try:
-        target = can_ada.parse(outcome.url) + location
+        target = can_ada.parse(outcome.url) + _as_utf_8(location)
     except ValueError:
         return None
     target.hash = ""
     return target.href
+
+
+def _as_utf_8(value: str) -> str:
+    """Headers are read as Latin-1; addresses beyond ASCII are sent in UTF-8 by most who send any."""
+    try:
+        return value.encode("latin-1").decode("utf-8")
+    except UnicodeDecodeError:
+        return value
 
 
 async def _refusal(
