@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -11,7 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ipmicra.carrier.layout import Columns, encoded_columns
-from ipmicra.carrier.package import MAGIC, Header, PackageRefused, UnpackCaps, pack, unpack
+from ipmicra.carrier.package import (
+    MAGIC,
+    Header,
+    PackageRefused,
+    UnpackCaps,
+    pack,
+    package_name,
+    packages_in,
+    unpack,
+)
 from ipmicra.carrier.record import Measurement, PageGone, PageMoved, PageSeen, Record, VisitFailed
 from ipmicra.crawler.extraction import extract
 
@@ -198,3 +208,10 @@ def test_columns_with_any_numbers_give_records_or_are_refused(data: st.DataObjec
     except PackageRefused:
         return
     assert len(records) == len(RECORDS)
+
+
+def test_a_file_that_is_not_named_like_a_package_is_somebody_else_s(tmp_path: Path) -> None:
+    name = package_name(7, "ab" * 32)
+    for other in (name, "9x-1.package", "readme.package", "7-copy", ".0000000007-ab.package.unfinished"):
+        (tmp_path / other).touch()
+    assert [package.path.name for package in packages_in(tmp_path)] == [name]

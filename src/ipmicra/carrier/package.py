@@ -99,8 +99,9 @@ def digest_of(data: bytes) -> str:
 
 
 def packages_in(folder: Path) -> list[PackageFile]:
-    """The packages of one spool, oldest first."""
-    return sorted(PackageFile.at(path) for path in folder.glob(f"[0-9]*-*{SUFFIX}"))
+    """The packages of one spool, oldest first. What is not named like one is somebody else's file."""
+    paths = [path for path in folder.glob(f"[0-9]*-*{SUFFIX}") if path.name.partition("-")[0].isdigit()]
+    return sorted(map(PackageFile.at, paths))
 
 
 def pack(records: Sequence[Record], crawler: str, sequence: int, level: int = 0) -> bytes:
