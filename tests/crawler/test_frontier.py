@@ -142,6 +142,25 @@ def test_how_often_a_page_changes_is_heard_though_it_was_visited_before(tmp_path
         assert again.hint_seconds == 86_400
 
 
+def test_what_a_clock_that_ran_ahead_put_off_for_years_is_brought_near(tmp_path: Path) -> None:
+    year_ms = 365 * 86_400_000
+    with opened(tmp_path) as frontier:
+        frontier.add(
+            [*found("http://a.org/1", due_ms=year_ms), *found("http://a.org/2", due_ms=year_ms + 1)]
+        )
+        frontier.add(found("http://b.org/1", due_ms=86_400_000))
+        (site,) = frontier.sites_to_open(year_ms, 1)[:1]
+        site.clock = Clock(next_at=year_ms / 1000, blocked_until=year_ms / 1000)
+        clocks = {"192.0.2.1": site.clock}
+        frontier.commit(Batch(sites=[site], closed_sites={site.id}, addresses=clocks), [site.id])
+        frontier.mend_times(5_000)
+        assert frontier.next_ready_ms() == 5_000
+        assert frontier.address_clock("192.0.2.1").next_at == 0
+        (again,) = frontier.sites_to_open(5_000, 10)
+        assert again.site == "http://a.org"
+        assert len(frontier.lease(again, 5_000, 10)) == 2
+
+
 def test_a_site_is_ready_when_its_queue_and_its_clock_are(tmp_path: Path) -> None:
     with opened(tmp_path) as frontier:
         frontier.add(found("http://a.org/1", due_ms=2_000))

@@ -79,6 +79,7 @@ class Engine:
 
         With neighbours there is no knowing when it is done: `stop` it when all of them are idle.
         """
+        self._frontier.mend_times(int(time.time() * 1000))
         self.progress.found += self._frontier.add(seeds)
         try:
             async with asyncio.TaskGroup() as lanes:

@@ -17,6 +17,7 @@ from ipmicra.crawler.frontier.ledger import Ledger
 from ipmicra.crawler.measuring import Measured
 
 SITE_IDS_REMEMBERED_MAX = 10_000
+FAR_MS = 2 * 86_400_000
 
 _STATE = (
     "SELECT s.id, site, next_at, blocked_until, block_seconds, pages, bytes, coalesce(until, 0.0), status,"
@@ -63,6 +64,24 @@ class Sites:
 
     def wake_all_closed(self, epoch: int) -> None:
         self._database.execute(f"{_WAKE} WHERE ready_ms IS NULL AND pending > 0", (epoch,))
+
+    def mend_times(self, now_ms: int, epoch: int) -> None:
+        """No pause, block or retry is longer than a day: where one is, the machine's clock ran ahead."""
+        far_ms = now_ms + FAR_MS
+        execute = self._database.execute
+        execute("UPDATE addresses SET next_at = 0 WHERE next_at > ?", (far_ms / 1000,))
+        sites = execute("SELECT id FROM sites WHERE ready_ms > ?", (far_ms,)).fetchall()
+        for (site_id,) in sites:
+            execute(
+                "UPDATE sites SET next_at = min(next_at, ?1), blocked_until = min(blocked_until, ?1)"
+                " WHERE id = ?2",
+                (now_ms / 1000, site_id),
+            )
+            execute(
+                "UPDATE queue SET due_ms = ?1 WHERE site_id = ?2 AND due_ms > ?3",
+                (now_ms, site_id, far_ms),
+            )
+        self.wake((site_id for (site_id,) in sites), epoch)
 
     def add_pending(self, changes: Mapping[int, int]) -> None:
         """How many URLs more, or fewer, each site has queued."""

@@ -74,6 +74,11 @@ class Frontier:
             self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._database.close()
 
+    def mend_times(self, now_ms: int) -> None:
+        """Bring near what only a clock that ran ahead can have put so far off."""
+        with self._transaction():
+            self._sites.mend_times(now_ms, self._epoch)
+
     # --- what to fetch ----------------------------------------------------------------------------
 
     def sites_to_open(self, now_ms: int, limit: int) -> list[SiteState]:
