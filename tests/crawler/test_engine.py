@@ -223,3 +223,14 @@ def test_a_page_that_we_fail_at_is_recorded_and_the_crawl_goes_on(
         assert done.seen() == {f"{site.address}/", f"{site.address}/b"}
 
     asyncio.run(story())
+
+
+def test_a_crawl_that_is_given_another_site_goes_on_with_the_first(tmp_path: Path) -> None:
+    async def story() -> None:
+        chain = {"/": html("/1"), "/1": html("/2"), "/2": html("/3"), "/3": html()}
+        async with LocalSite(chain).serving() as one, LocalSite(chain).serving() as two:
+            await crawl(tmp_path, wish=CrawlWish((one.address,), pages_max=1, name="both"))
+            done = await crawl(tmp_path, wish=CrawlWish((two.address,), name="both"))
+        assert done.seen() == {f"{site.address}{path}" for site in (one, two) for path in chain}
+
+    asyncio.run(story())

@@ -13,7 +13,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -107,6 +107,7 @@ class Crawl:
         frontier = Frontier(self.frontier_path, self.plan.budget, self.plan.traps)
         try:
             self._check_same_scope(frontier)
+            self._widen_scope(frontier)
             position = frontier.spool_position() or Position(1, 0)
             spool = Spool(self.spool_folder, self.name, position, seal_rules(self.settings.crawler))
             try:
@@ -189,6 +190,16 @@ class Crawl:
                 f"the crawl {self.name!r} was begun with --scope {begun_with}, not {scope}; "
                 "give this one a --name of its own"
             )
+
+    def _widen_scope(self, frontier: Frontier) -> None:
+        """Around all seeds that the crawl was ever given: pages of earlier ones may still be queued."""
+        before = frontier.fact("seeds") or ""
+        seeds = list(dict.fromkeys([*map(Url, before.split()), *self.seeds]))
+        if len(seeds) > len(before.split()):
+            frontier.keep_fact("seeds", "\n".join(seeds))
+        if len(seeds) > len(self.seeds):
+            scope = scope_around(seeds, self.wish.scope, self.wish.pattern)
+            self.plan = replace(self.plan, scope=scope)
 
     async def check_contact(self, fetcher: Fetcher) -> None:
         """Raise OperatorFault when a seed is on the Internet and no contact is set."""
