@@ -11,7 +11,7 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ SITE = {
 }
 GRANT = '[{site="127.0.0.1", requests_per_second=%d, connections=2}]'
 LOOPBACK = ("--allow-range", "127.0.0.0/8")
+DEAD = "http://127.0.0.1:1025/"  # nobody listens there
 
 
 async def start(
@@ -37,6 +38,7 @@ async def start(
     rate: int = 500,
     stderr: int = asyncio.subprocess.PIPE,
     preexec_fn: Callable[[], None] | None = None,
+    settings: Mapping[str, str] = {},
 ) -> Any:
     overrides = {
         "general.data_folder": f'"{folder}"',
@@ -44,6 +46,7 @@ async def start(
         "crawler.commit_seconds": "0.05",
         "crawler.patience_seconds": "0.2",
         "crawler.retry_seconds": "0.05",
+        **settings,
     }
     options = [word for name, value in overrides.items() for word in ("--set", f"{name}={value}")]
     return await asyncio.create_subprocess_exec(
@@ -280,5 +283,39 @@ def test_a_data_folder_that_is_none_is_named(tmp_path: Path) -> None:
         assert code == 5
         assert str(tmp_path / "file") in errors
         assert "Traceback" not in errors
+
+    asyncio.run(story())
+
+
+def test_a_site_that_does_not_answer_is_told_while_it_is_waited_for(tmp_path: Path) -> None:
+    async def story() -> None:
+        process = await start(tmp_path, DEAD, *LOOPBACK, settings={"crawler.patience_seconds": "100"})
+        told = await asyncio.wait_for(process.stderr.readuntil(b"asked again"), 30)
+        assert b"waits 60 s until a site may be" in told
+        assert b"cannot connect" in await asyncio.wait_for(process.stderr.readline(), 30)
+        process.send_signal(signal.SIGINT)
+        await asyncio.wait_for(process.communicate(), 30)
+        assert process.returncode == 130
+
+    asyncio.run(story())
+
+
+def test_a_dry_run_waits_for_nobody(tmp_path: Path) -> None:
+    async def story() -> None:
+        process = await start(
+            tmp_path, DEAD, *LOOPBACK, "--dry-run", settings={"crawler.patience_seconds": "100"}
+        )
+        output, _ = await asyncio.wait_for(process.communicate(), 30)
+        assert b"failed: robots_unreachable: connect: cannot connect" in output
+
+    asyncio.run(story())
+
+
+def test_a_dry_run_shows_addresses_as_they_are(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with LocalSite({"/": html("/?a=[/b]")}).serving() as site:
+            code, output, _ = await run(tmp_path, site.address, *LOOPBACK, "--dry-run")
+        assert code == 0
+        assert f"{site.address}/?a=[/b]" in output
 
     asyncio.run(story())

@@ -29,3 +29,16 @@ def test_it_answers_from_packages_also_while_another_process_writes(
     second = msgspec.json.decode(capsys.readouterr().out, type=Answer)
     writing.close()
     assert [hit.title for hit in first.hits] == [hit.title for hit in second.hits] == ["Otters"]
+
+
+def test_what_a_page_writes_is_no_command_for_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spool = Spool(tmp_path / "spool" / "c", "c")
+    spool.append([seen("http://a.example/", "Otters \x1b]0;taken\x07", "otters \x9b31m swim")], 0.0)
+    spool.seal()
+    spool.close()
+    assert run(["--set", f"general.data_folder={tmp_path}", "search", "otter"]) == 0
+    shown = capsys.readouterr().out
+    assert "Otters" in shown
+    assert not {"\x1b", "\x07", "\x9b"} & set(shown)

@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Self
 
 from rich.live import Live
+from rich.markup import escape
 from rich.table import Table
 
 from ipmicra.cli import terminal
@@ -19,7 +20,10 @@ class LiveFigures:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._live = Live(console=terminal.aside(), refresh_per_second=4, transient=True)
+        self._latest: tuple[Progress, Counts] | None = None
+        self._live = Live(
+            console=terminal.aside(), refresh_per_second=4, transient=True, get_renderable=self._now
+        )
 
     def __enter__(self) -> Self:
         self._live.start()
@@ -31,31 +35,38 @@ class LiveFigures:
         self.stop()
 
     def update(self, progress: Progress, counts: Counts) -> None:
-        self._live.update(
-            _with_figures(Table(show_header=False, box=None), self._name, progress, counts)
-        )
+        self._latest = (progress, counts)
+
+    def _now(self) -> Table:
+        table = Table(show_header=False, box=None)
+        if self._latest is not None:
+            _add_figures(table, self._name, *self._latest)
+            if wait := self._latest[0].wait():
+                table.add_row("waits", escape(wait))
+        return table
 
     def stop(self) -> None:
         self._live.stop()
 
 
 def summary_table(name: str, progress: Progress, counts: Counts, spools: str) -> Table:
-    table = _with_figures(Table(show_header=False), name, progress, counts)
+    table = Table(show_header=False)
+    _add_figures(table, name, progress, counts)
     for kind, count in progress.failures.most_common():
         table.add_row(f"  {kind}", f"{count:,}")
-    table.add_row("packages", f"{progress.packages:,} in {spools}")
+    table.add_row("packages", escape(f"{progress.packages:,} in {spools}"))
     return table
 
 
 def preview_table(shown: Preview) -> Table:
     table = Table("URL", "would be", title="a dry run: only robots.txt and the given URLs were fetched")
     for entry in shown.entries:
-        table.add_row(entry.url, entry.verdict)
+        table.add_row(escape(entry.url), escape(entry.verdict))
     return table
 
 
-def _with_figures(table: Table, name: str, progress: Progress, counts: Counts) -> Table:
-    table.title = f"crawl {name}"
+def _add_figures(table: Table, name: str, progress: Progress, counts: Counts) -> None:
+    table.title = escape(f"crawl {name}")
     figures = {
         "pages": f"{counts.pages:,} ({progress.pages:,} in this run, {progress.pages_per_second():,.1f}/s)",
         "sites": f"{progress.sites_open:,} open of {counts.sites:,}",
@@ -69,4 +80,3 @@ def _with_figures(table: Table, name: str, progress: Progress, counts: Counts) -
     }
     for figure, value in figures.items():
         table.add_row(figure, value)
-    return table

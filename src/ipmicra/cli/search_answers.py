@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from rich.console import Group
 from rich.text import Text
 
+from ipmicra.cli.terminal import harmless
 from ipmicra.search.contract import Answer, Hit
 
 _MARK = re.compile(r"<mark>(.*?)</mark>")
@@ -21,13 +22,13 @@ def shown(answer: Answer) -> Group:
     for remark in answer.remarks:
         closing.append(f"; {remark}")
     if answer.did_you_mean:
-        closing.append(f"\nDid you mean: {answer.did_you_mean}")
+        closing.append(f"\nDid you mean: {harmless(answer.did_you_mean)}")
     return Group(*parts, closing)
 
 
 def _hit(hit: Hit) -> Text:
     text = Text()
-    text.append(hit.title, style="bold")
+    text.append(harmless(hit.title), style="bold")
     text.append(f"\n  {hit.url}\n", style="green")
     text.append("  ").append_text(_marked(hit.snippet)).append("\n")
     seen = datetime.fromtimestamp(hit.fetched_at_ms / 1000, tz=UTC)
@@ -42,7 +43,7 @@ def _hit(hit: Hit) -> Text:
 def _marked(snippet: str) -> Text:
     text, at = Text(), 0
     for match in _MARK.finditer(snippet):
-        text.append(html.unescape(snippet[at : match.start()]))
-        text.append(html.unescape(match[1]), style="bold yellow")
+        text.append(harmless(html.unescape(snippet[at : match.start()])))
+        text.append(harmless(html.unescape(match[1])), style="bold yellow")
         at = match.end()
-    return text.append(html.unescape(snippet[at:]))
+    return text.append(harmless(html.unescape(snippet[at:])))

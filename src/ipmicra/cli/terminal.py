@@ -7,6 +7,7 @@ loaded when something is drawn: it takes longer to load than most commands take 
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.progress import Progress
 
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 RELOAD = "ipmicra.reload"  # in a context's `meta`: load the settings again, from the same sources
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -40,11 +42,11 @@ def aside() -> Console:
 
 
 def complain(message: str) -> None:
-    click.echo(f"{click.style('ipmicra:', fg='red', bold=True)} {message}", err=True)
+    click.echo(f"{click.style('ipmicra:', fg='red', bold=True)} {harmless(message)}", err=True)
 
 
 def remark(message: str) -> None:
-    click.secho(message, dim=True, err=True)
+    click.secho(harmless(message), dim=True, err=True)
 
 
 def json_option(command: Command) -> Command:
@@ -92,3 +94,8 @@ def reload_of(context: click.Context) -> Callable[[], Settings]:
 def knobs_of(context: click.Context) -> list[Knob]:
     knobs: list[Knob] = context.obj[1]
     return knobs
+
+
+def harmless(text: str) -> str:
+    """Text that sites wrote, without what a terminal would take for a command."""
+    return _CONTROLS.sub("\ufffd", text)

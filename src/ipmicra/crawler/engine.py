@@ -167,6 +167,8 @@ class Engine:
         if harvest.put_off is not None:
             batch.put_off.append(harvest.put_off)
         self.progress.count(harvest.outcome, harvest.failure)
+        if harvest.failure:
+            self.progress.last_failure = f"{site.site}: {harvest.why()}"
         if len(batch.visited) >= self.plan.settings.commit_pages:
             self._event.set()
 
@@ -280,6 +282,8 @@ class Engine:
             lane.top_up()
         self.progress.packages += self._sealer.finish() if last else self._sealer.seal_if_due(now)
         self.progress.sites_open = len(self._lanes)
+        ready_ms = None if self._lanes else self._frontier.next_ready_ms()
+        self.progress.waits_until = (ready_ms or 0) / 1000
         self._committed_at = time.monotonic()
         self._on_commit(self.progress)
 

@@ -63,6 +63,11 @@ class Harvest:
     outcome: str = "seen"  # "seen", "unchanged", "gone", "moved", "failed", "put_off", "listing"
     failure: str = ""
 
+    def why(self) -> str:
+        """What went wrong, for people."""
+        details = [record.detail for record in self.records if isinstance(record, VisitFailed)]
+        return ": ".join(word for word in (self.failure, *details) if word)
+
 
 class Harvester:
     """Turns answers into harvests by one crawl's plan."""

@@ -34,7 +34,8 @@ class Preview(msgspec.Struct, frozen=True):
 
 async def preview(crawl: Crawl) -> Preview:
     """Fetch the seeds, and judge what they link to."""
-    plan = replace(crawl.plan, pages_max=len(crawl.seeds), watch=False)
+    hasty = msgspec.structs.replace(crawl.plan.settings, patience_seconds=0.0, retries_max=0)
+    plan = replace(crawl.plan, settings=hasty, pages_max=len(crawl.seeds), watch=False)
     with tempfile.TemporaryDirectory(prefix="ipmicra-dry-run-") as folder:
         frontier = Frontier(Path(folder) / "frontier.sqlite", plan.budget)
         spool = Spool(Path(folder) / "spool", "dry-run", None)
@@ -58,8 +59,8 @@ def _judged(crawl: Crawl, frontier: Frontier, records: list[Record]) -> Iterator
     seen: set[str] = set()
     for record in records:
         if isinstance(record, VisitFailed):
-            word = "forbidden by robots.txt" if record.kind == "robots" else f"failed: {record.kind}"
-            yield PreviewEntry(record.url, word)
+            why = f"failed: {record.kind}{f': {record.detail}' if record.detail else ''}"
+            yield PreviewEntry(record.url, "forbidden by robots.txt" if record.kind == "robots" else why)
         elif isinstance(record, PageMoved):
             yield PreviewEntry(record.url, f"moved to {record.target}")
         elif isinstance(record, PageSeen):

@@ -7,6 +7,8 @@ from collections import Counter
 
 import msgspec
 
+WAIT_SECONDS_TOLD = 5.0
+
 
 class Progress(msgspec.Struct):
     """What this run has done so far."""
@@ -26,6 +28,8 @@ class Progress(msgspec.Struct):
     packages: int = 0
     sites_open: int = 0
     failures: Counter[str] = msgspec.field(default_factory=Counter)
+    last_failure: str = ""  # whose, and what was wrong
+    waits_until: float = 0.0  # when a site may be asked again, while none is; 0: some site is asked
 
     def seconds(self) -> float:
         return max(0.0, time.time() - self.started_at)
@@ -33,12 +37,22 @@ class Progress(msgspec.Struct):
     def pages_per_second(self) -> float:
         return self.pages / max(self.seconds(), 1e-9)
 
+    def wait(self) -> str:
+        """For how long no site may be asked, and why; empty where the next turn is near."""
+        seconds = self.waits_until - time.time()
+        if seconds < WAIT_SECONDS_TOLD:
+            return ""
+        why = f" ({self.last_failure})" if self.last_failure else ""
+        return f"{seconds:.0f} s until a site may be asked again{why}"
+
     def join(self, other: Progress) -> None:
         """The sum with what another process of the same crawl has done."""
         self.started_at = min(self.started_at, other.started_at)
         for name in _SUMMED:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.failures.update(other.failures)
+        self.last_failure = other.last_failure or self.last_failure
+        self.waits_until = min(self.waits_until, other.waits_until)
 
     def count(self, outcome: str, failure: str) -> None:
         """One visit more, by the word of its harvest."""

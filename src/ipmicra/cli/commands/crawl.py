@@ -115,7 +115,7 @@ def command(
     if watched.interrupted:
         return INTERRUPTED
     if progress.failures and not (progress.seen or progress.unchanged):
-        raise SiteFault(f"crawling {' '.join(urls)}: no page answered: {dict(progress.failures)}")
+        raise SiteFault(f"crawling {' '.join(urls)}: no page answered: {progress.last_failure}")
     return 0
 
 
@@ -143,11 +143,12 @@ class _Watched:
 
     def __init__(self, name: str) -> None:
         self.interrupted = False
+        self._told_until = 0.0  # of which wait somebody has been told
         self._live = _live_figures(name) if sys.stderr.isatty() else None
 
     async def run(self, crawl: Crawl) -> tuple[Progress, Counts]:
         if self._live is None:
-            return await crawl.run(on_start=self._catch_interrupts)
+            return await crawl.run(self._tell_wait, self._catch_interrupts)
         with self._live:
             return await crawl.run(self._live.update, self._catch_interrupts)
 
@@ -155,7 +156,7 @@ class _Watched:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: self._interrupt(team.stop, team.kill))
         if self._live is None:
-            return team.run(lambda _progress, _counts: None)
+            return team.run(self._tell_wait)
         with self._live:
             return team.run(self._live.update)
 
@@ -173,6 +174,13 @@ class _Watched:
         self.interrupted = True
         terminal.remark("stopping; Ctrl-C again stops at once")
         stop()
+
+    def _tell_wait(self, progress: Progress, _: Counts) -> None:
+        """Where nobody watches figures: why nothing happens, once for each wait."""
+        wait = progress.wait()
+        if wait and progress.waits_until > self._told_until:
+            self._told_until = progress.waits_until
+            terminal.remark(f"waits {wait}")
 
 
 class Summary(msgspec.Struct, frozen=True):
