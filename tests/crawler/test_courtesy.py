@@ -190,6 +190,39 @@ def test_robots_txt_is_followed_over_five_redirects(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
+def test_a_site_that_speaks_no_http_is_asked_once_for_all_of_its_pages(tmp_path: Path) -> None:
+    async def story() -> None:
+        asked: list[None] = []
+
+        async def serve(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            asked.append(None)
+            writer.write(b"220 mail.example ESMTP\r\n")
+            writer.close()
+            await writer.wait_closed()
+
+        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+            here = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+            seeds = [f"{here}/{number}" for number in range(30)]
+            done = await crawl(tmp_path, *seeds, delay_seconds_min=0.01, **UNGRANTED)
+        assert len(asked) == 1
+        assert set(done.failures().values()) == {"bad_http"}
+        assert len(done.failures()) == 30
+
+    asyncio.run(story())
+
+
+def test_a_robots_txt_redirected_to_where_nobody_may_go_is_out_of_reach(tmp_path: Path) -> None:
+    async def story() -> None:
+        hop = Answer(status=302, headers={"Location": "http://10.0.0.1/robots.txt"})
+        async with LocalSite(lambda _: hop).serving() as site:
+            done = await crawl(tmp_path, *(f"{site.address}/{number}" for number in range(9)))
+        assert site.paths() == ["/robots.txt"]
+        assert done.failures() == {f"{site.address}/robots.txt": "robots_unreachable"}
+        assert done.counts.pending == 9
+
+    asyncio.run(story())
+
+
 def test_a_slow_robots_txt_is_followed_over_a_redirect_all_the_same(tmp_path: Path) -> None:
     async def story() -> None:
         def pages(asked: Asked) -> Answer:

@@ -269,8 +269,9 @@ class Lane:
         if not is_current(self.site, time.time()):
             outcome = await ask_for_robots(self.site, self._request)
             self._owner.learned_robots(self.site)
-            if isinstance(outcome, FetchFailed) and not outcome.worth_a_retry:
-                self._fail_all(outcome)
+            redirected = outcome.url != url_at(self.site.site, "/robots.txt")
+            if isinstance(outcome, FetchFailed) and not outcome.worth_a_retry and not redirected:
+                await self._fail_all(outcome)
                 return False
         self._robots = robots_of(self.site, self._owner.plan.settings.product)
         if self._robots is DISALLOW_ALL:
@@ -280,18 +281,18 @@ class Lane:
         self._follow_sitemaps()
         return True
 
-    def _fail_all(self, failed: FetchFailed) -> None:
-        """There is no asking this site at all: no such name, a refused address or port.
+    async def _fail_all(self, failed: FetchFailed) -> None:
+        """There is no asking this site at all: no such name, a refused address or port, no HTTP.
 
         One lease at a time: a large site that is gone must not hold up the others.
         """
         self.site.robots_until = self.site.clock.blocked_until = 0.0
         now_ms = int(time.time() * 1000)
-        while self._leases or self._has_more():
+        while not self._stopped and self._has_more():
             leased = self._leases.popleft()
             self._owner.take(self.site, self._owner.harvester.no_answer(leased, failed, now_ms))
             if not self._leases:
-                return
+                await asyncio.sleep(0)
 
     def _follow_sitemaps(self) -> None:
         """robots.txt's own sitemaps, when the site is opened for the first time."""
