@@ -113,7 +113,8 @@ class Ledger:
     def put(self, url: str, crawler: str, visit: int, fetched_at_ms: int, page: Page | None) -> bool:
         """Note what a visit found, unless a later one is known. True where that changed something.
 
-        A crawler that took a page over without its history counts visits anew: then the clock decides.
+        A crawler that took a page over without its history counts visits anew, and so does one that lost
+        its frontier: then the clock decides.
         """
         content = (None,) * 4 if page is None else kept(page)
         changed = self._database.execute(
@@ -122,7 +123,8 @@ class Ledger:
             " ON CONFLICT (key) DO UPDATE SET crawler = excluded.crawler, visit = excluded.visit,"
             " fetched_at_ms = excluded.fetched_at_ms, facts = excluded.facts, head = excluded.head,"
             " rest = excluded.rest, links = excluded.links, dirty = 1"
-            " WHERE CASE WHEN excluded.crawler = pages.crawler THEN excluded.visit > pages.visit"
+            " WHERE CASE WHEN excluded.crawler = pages.crawler AND excluded.visit > 1"
+            " THEN excluded.visit > pages.visit"
             " ELSE excluded.fetched_at_ms > pages.fetched_at_ms END",
             (key_of(url), url, crawler, visit, fetched_at_ms, *content),
         )

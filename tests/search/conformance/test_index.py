@@ -220,6 +220,18 @@ def test_a_crawler_that_took_a_page_over_without_its_history_is_heard(index: Ind
     assert titles == ["after"]
 
 
+def test_a_crawler_that_lost_its_frontier_and_begins_anew_is_heard(index: Index) -> None:
+    url = "https://a.example/page"
+    before = msgspec.structs.replace(seen(url, "before", "<p>walnut</p>", visit=9), fetched_at_ms=1_000)
+    after = msgspec.structs.replace(seen(url, "after", "<p>hazelnut</p>", visit=1), fetched_at_ms=2_000)
+    last = msgspec.structs.replace(seen(url, "last", "<p>chestnut</p>", visit=2), fetched_at_ms=3_000)
+    for number, record in enumerate([before, after, last]):
+        index.integrate(*package([record], "athens", number))
+    index.commit()
+    titles = [hit.title for hit in index.search(Request(text="walnut OR hazelnut OR chestnut")).hits]
+    assert titles == ["last"]
+
+
 def test_near_duplicates_are_folded_into_the_best(index: Index) -> None:
     text = " ".join(f"word{number * number % 97}" for number in range(400))
     fill(
