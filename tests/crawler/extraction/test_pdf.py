@@ -45,3 +45,13 @@ def test_a_broken_pdf_gives_an_address_and_nothing_else() -> None:
     for body in (b"", b"%PDF-1.4\n", pdf("x", "y")[:150], b"%PDF-1.4" + bytes(5000)):
         page = extract(body, "application/pdf", URL)
         assert (page.url, page.text) == (URL, "")
+
+
+def test_of_a_pdf_with_a_broken_page_the_others_are_read() -> None:
+    whole = pdf("Locality aware", "A paper")
+    broken = whole.replace(
+        b"/Kids [3 0 R] /Count 1 /MediaBox [0 0 612 792]", b"/Kids [5 0 R 3 0 R 7 0 R] /Count 3"
+    )
+    page = extract(broken, "application/pdf", URL)
+    assert "Locality aware" in page.text
+    assert page.truncated

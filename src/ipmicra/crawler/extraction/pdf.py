@@ -37,14 +37,30 @@ def _read(document: pypdfium2.PdfDocument) -> PdfText:
     pieces: list[str] = []
     characters = 0
     for number in range(min(len(document), PAGES_MAX)):
-        page = document[number]
-        text_page = page.get_textpage()
-        pieces.append(text_page.get_text_range())
-        text_page.close()
-        page.close()
-        characters += len(pieces[-1])
+        text = _text_of_page(document, number)
+        if text is None:
+            continue
+        pieces.append(text)
+        characters += len(text)
         if characters >= TEXT_CHARACTERS_MAX:
             break
-    text = "\n".join(pieces)[:TEXT_CHARACTERS_MAX]
     complete = len(pieces) == len(document) and characters < TEXT_CHARACTERS_MAX
-    return PdfText(document.get_metadata_value("Title"), text, not complete)
+    whole = "\n".join(pieces)[:TEXT_CHARACTERS_MAX]
+    return PdfText(document.get_metadata_value("Title"), whole, not complete)
+
+
+def _text_of_page(document: pypdfium2.PdfDocument, number: int) -> str | None:
+    """None where this page cannot be read: the others may."""
+    from pypdfium2 import PdfiumError
+
+    try:
+        page = document[number]
+        try:
+            text_page = page.get_textpage()
+            text: str = text_page.get_text_range()
+            text_page.close()
+        finally:
+            page.close()
+    except PdfiumError:
+        return None
+    return text
