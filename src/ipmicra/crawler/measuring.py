@@ -22,12 +22,14 @@ class Measured(msgspec.Struct):
     download_ms: float = 0.0
     bytes_on_wire: int = 0
     unchanged: int = 0
+    answers: int = 0  # among the fetches: what the times are sums of; not kept in the frontier
 
     def add(self, outcome: Outcome) -> None:
         self.fetches += 1
         self.bytes_on_wire += outcome.bytes_on_wire
         if isinstance(outcome, Fetched):
             timings = outcome.timings
+            self.answers += 1
             self._saw_round_trip(timings.round_trip_ms)
             self.first_byte_ms += timings.first_byte_ms
             self.download_ms += timings.download_ms
@@ -41,19 +43,20 @@ class Measured(msgspec.Struct):
         self.first_byte_ms += other.first_byte_ms
         self.download_ms += other.download_ms
         self.unchanged += other.unchanged
+        self.answers += other.answers
         if other.round_trip_us is not None:
             self._saw_round_trip(other.round_trip_us / 1000)
 
     def record(self, now_ms: int) -> Measurement:
-        fetches = max(self.fetches, 1)
+        answers = max(self.answers, 1)
         return Measurement(
             site=self.site,
             address=self.address,
             measured_at_ms=now_ms,
             fetches=self.fetches,
             round_trip_us=self.round_trip_us or 0,
-            first_byte_ms=self.first_byte_ms / fetches,
-            download_ms=self.download_ms / fetches,
+            first_byte_ms=self.first_byte_ms / answers,
+            download_ms=self.download_ms / answers,
             body_bytes=self.bytes_on_wire,
             unchanged=self.unchanged,
         )
