@@ -259,6 +259,27 @@ def test_robots_txt_is_asked_for_again_in_the_middle_of_a_long_crawl(
     asyncio.run(story())
 
 
+def test_a_sitemap_that_robots_txt_begins_to_name_is_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(robots_file, "CACHE_SECONDS_MAX", 0.4)
+
+    async def story() -> None:
+        def pages(asked: Asked) -> Answer:
+            if asked.path == "/robots.txt":
+                return Answer(f"Sitemap: {site.address}/s.txt".encode() if len(site.asked) > 1 else b"")
+            if asked.path == "/s.txt":
+                text = f"{site.address}/hidden\n".encode()
+                return Answer(text, headers={"Content-Type": "text/plain"})
+            return html(*(f"/{number}" for number in range(9)))
+
+        async with LocalSite(pages).serving() as site:
+            done = await crawl(tmp_path, site.address, delay_seconds_min=0.1, **UNGRANTED)
+        assert f"{site.address}/hidden" in done.seen()
+
+    asyncio.run(story())
+
+
 def test_a_robots_txt_kept_by_a_clock_that_was_ahead_is_asked_for_again(tmp_path: Path) -> None:
     async def story() -> None:
         pages = {"/": html("/a"), "/a": html()}

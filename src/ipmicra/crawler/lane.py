@@ -278,7 +278,8 @@ class Lane:
             records: list[Record] = [unreachable_robots(self.site, outcome)] if outcome else []
             self._owner.take(self.site, Harvest(records, outcome="waits", failure=ROBOTS_UNREACHABLE))
             return False
-        self._follow_sitemaps()
+        if outcome is not None:
+            self._follow_sitemaps()
         return True
 
     async def _fail_all(self, failed: FetchFailed) -> None:
@@ -295,8 +296,8 @@ class Lane:
                 await asyncio.sleep(0)
 
     def _follow_sitemaps(self) -> None:
-        """robots.txt's own sitemaps, when the site is opened for the first time."""
-        if self.site.pages_fetched == 0 and self._robots.sitemaps:
+        """robots.txt's own sitemaps, whenever it has been read; those that are known cost a look-up."""
+        if self._robots.sitemaps:
             hints = [Hinted(sitemap) for sitemap in self._robots.sitemaps]
             home = url_at(self.site.site, "/")
             found = self._owner.harvester.hinted(home, hints, 0, int(time.time() * 1000))
