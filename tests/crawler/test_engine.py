@@ -234,3 +234,25 @@ def test_a_crawl_that_is_given_another_site_goes_on_with_the_first(tmp_path: Pat
         assert done.seen() == {f"{site.address}{path}" for site in (one, two) for path in chain}
 
     asyncio.run(story())
+
+
+def test_a_named_url_that_failed_is_asked_again_when_it_is_named_again(tmp_path: Path) -> None:
+    async def story() -> None:
+        mended = False
+
+        def pages(asked: Asked) -> Answer:
+            if asked.path == "/robots.txt":
+                return Answer(status=404)
+            return html("/a" if asked.path == "/" else "/") if mended else Answer(status=500)
+
+        async with LocalSite(pages).serving() as site:
+            first = await crawl(tmp_path, site.address)
+            assert first.failures() == {f"{site.address}/": "status 500"}
+            mended = True
+            second = await crawl(tmp_path, site.address)
+            count = len(site.asked)
+            third = await crawl(tmp_path, site.address)
+        assert second.seen() == third.seen() == {f"{site.address}/", f"{site.address}/a"}
+        assert len(site.asked) == count  # what has answered is not asked again
+
+    asyncio.run(story())

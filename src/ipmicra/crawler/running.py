@@ -155,6 +155,7 @@ class Crawl:
                     self._neighbours(frontier),
                 )
                 self._hear_wishes(frontier)
+                frontier.ask_again(self._own_seeds(), int(time.time() * 1000))
                 on_start(engine)
                 progress = await engine.run([Discovery(seed, 0, 0) for seed in self._own_seeds()])
             return progress, frontier.counts()

@@ -22,7 +22,7 @@ from ipmicra.crawler.decisions.politeness import Clock
 from ipmicra.crawler.decisions.revisit import History, Watched, changes_per_second
 from ipmicra.crawler.decisions.scope import SiteBudget
 from ipmicra.crawler.decisions.traps import DEFAULT_RULES, TrapRules
-from ipmicra.crawler.decisions.urls import Site, Url, path_of, url_at
+from ipmicra.crawler.decisions.urls import Site, Url, key_of, path_of, url_at
 from ipmicra.crawler.frontier import passing_on, sketches, transfer
 from ipmicra.crawler.frontier.discovering import Discovering
 from ipmicra.crawler.frontier.entries import (
@@ -133,6 +133,30 @@ class Frontier:
                 counts = Counter(row[0] for row in rows)
                 self._sites.add_pending(counts)
                 self._sites.wake(set(counts) - set(open_sites), self._epoch)
+        return len(rows)
+
+    def ask_again(self, urls: Iterable[Url], now_ms: int) -> int:
+        """Queue those whose last visit brought no page: DONE -> PENDING. How many they were."""
+        rows = [
+            row
+            for url in urls
+            for row in self._database.execute(
+                "SELECT site_id, revisit_ms, key, depth, hint_seconds, path FROM visits WHERE key = ?"
+                " AND revisit_ms IS NOT NULL AND content_hash = x'' AND (status = 0 OR status >= 400)",
+                (key_of(url),),
+            )
+        ]
+        with self._transaction():
+            for site_id, revisit_ms, key, *rest in rows:
+                queued = (site_id, now_ms, key, *rest)
+                self._database.execute("INSERT INTO queue VALUES (?, ?, ?, 0, 1, 0, 0, ?, ?, ?)", queued)
+                self._database.execute(
+                    "DELETE FROM revisits WHERE due_ms = ? AND key = ?", (revisit_ms, key)
+                )
+                self._database.execute("UPDATE visits SET revisit_ms = NULL WHERE key = ?", (key,))
+            counts = Counter(row[0] for row in rows)
+            self._sites.add_pending(counts)
+            self._sites.wake(counts, self._epoch)
         return len(rows)
 
     def next_revisit_ms(self) -> int | None:
