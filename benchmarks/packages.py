@@ -16,7 +16,8 @@ import zstandard
 
 from benchmarks.extraction import material
 from ipmicra.carrier.changes import change_of, sketch_of
-from ipmicra.carrier.package import LEVEL_FOR_ALIKE, LEVEL_FOR_VARIED, pack
+from ipmicra.carrier.compression import LEVEL_FOR_ALIKE, LEVEL_FOR_VARIED
+from ipmicra.carrier.package import pack
 from ipmicra.carrier.record import PageSeen, Record
 from ipmicra.crawler.extraction import extract
 

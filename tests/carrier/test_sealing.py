@@ -8,20 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from ipmicra.carrier.package import (
-    LEVEL_FOR_ALIKE,
-    LEVEL_FOR_VARIED,
-    PackageFile,
-    digest_of,
-    level_for,
-    pack,
-    package_name,
-    unpack,
-)
+from ipmicra.carrier.compression import LEVEL_FOR_ALIKE, LEVEL_FOR_VARIED, level_for
+from ipmicra.carrier.package import PackageFile, digest_of, pack, package_name, unpack
 from ipmicra.carrier.record import PageGone, PageSeen, Record
 from ipmicra.carrier.sealing import Sealer
 from ipmicra.carrier.spool import FullJournal, SealRules, Spool
 from ipmicra.crawler.extraction.page import Page
+from ipmicra.errors import HostFault
 
 AT_ONCE = SealRules(records_max=2)
 
@@ -144,14 +137,38 @@ def test_what_goes_wrong_while_packing_is_heard_of(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("records", "level"),
+    ("urls", "level"),
     [
-        ([seen(1, number) for number in range(20)], LEVEL_FOR_ALIKE),
-        ([seen(number % 2, number) for number in range(20)], LEVEL_FOR_ALIKE),
-        ([seen(number, 0) for number in range(20)], LEVEL_FOR_VARIED),
-        ([gone(1)], LEVEL_FOR_VARIED),
+        ([f"http://a.example/{number}" for number in range(20)], LEVEL_FOR_ALIKE),
+        ([f"http://s{number % 2}.example/{number}" for number in range(20)], LEVEL_FOR_ALIKE),
+        ([f"http://s{number}.example/" for number in range(20)], LEVEL_FOR_VARIED),
+        (["no address"], LEVEL_FOR_ALIKE),
         ([], LEVEL_FOR_VARIED),
     ],
 )
-def test_how_hard_is_compressed_depends_on_the_records_alone(records: list[Record], level: int) -> None:
-    assert level_for(records) == level
+def test_how_hard_is_compressed_depends_on_the_pages_alone(urls: list[str], level: int) -> None:
+    assert level_for(urls) == level
+
+
+def test_a_journal_becomes_the_package_that_its_records_would_make(tmp_path: Path) -> None:
+    records: list[Record] = [seen(3, 1), gone(1), seen(1, 2), seen(1, 1), gone(2)]
+    spool = Spool(tmp_path, "c")
+    spool.append(records[:2], 0.0)
+    spool.append(records[2:], 0.0)
+    spool.seal()
+    (package,) = spool.waiting()
+    data = package.path.read_bytes()
+    assert (package.digest, unpack(data)) == (digest_of(data), unpack(pack(records, "c", 1)))
+    spool.close()
+
+
+def test_a_journal_that_a_disk_has_changed_is_the_hosts_fault(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, "c", rules=AT_ONCE)
+    spool.append([seen(1, 1), seen(1, 2)], 0.0)
+    full = spool.turn_if_due(0.0)
+    assert full is not None
+    (tmp_path / "journal-1").write_bytes(b"\xc1" * 500)
+    with pytest.raises(HostFault, match="not as it was written"):
+        spool.pack_journal(full)
+    assert spool.waiting() == []
+    spool.close()

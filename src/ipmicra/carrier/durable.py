@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 
 
-def write_durably(path: Path, data: bytes) -> None:
+def write_durably(path: Path, *parts: bytes | bytearray) -> None:
     """Write beside, sync, rename, sync the folder. A half-written file never bears the name."""
     unfinished = path.with_name(f".{path.name}.unfinished")
     with unfinished.open("wb") as file:
-        file.write(data)
+        file.writelines(parts)
         file.flush()
         os.fsync(file.fileno())
     unfinished.replace(path)

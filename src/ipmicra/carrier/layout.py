@@ -1,52 +1,40 @@
-"""Records -> columns that compress well, and back.
+"""Pages, one after the other -> words and columns that compress well.
 
-Law: lossless, but for what the receiver can compute again (content hash, similarity hash). Whatever the
-columns say, `records_of` returns records or raises ValueError, and makes no string longer than the
-columns hold: a link's index shares a string, it does not copy one.
+Law: lossless, but for what the receiver can compute again (content hash, similarity hash). Whatever is
+added, no page is kept: its words go on as they come, columns hold numbers, and each address and link once.
 
-Like stands by like: all texts together, all addresses together, pages by site. An address is kept once,
-where it first occurs, as what it does not share with the one before. A link that occurs on many pages is
-kept once. A heading or a link's text that is a line of its page's text is the way to that line.
+Like stands by like. What a page says in words is one string: title, description, text, headings, and the
+texts of links that did not occur before, a line each, so that a heading stands near the line of the text
+that it repeats. An address is kept once, where it first occurs, as what it does not share with the one
+before. A link that occurs on many pages is kept once.
 """
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from ipmicra.carrier.record import PageSeen, Record
 from ipmicra.crawler.extraction.page import Link, Page
 
-_ARRAY_16 = struct.Struct(">BH")  # MessagePack's head of an array
-_STR_32 = struct.Struct(">BI")  # and of a long string
-_PIECE_BYTES = 1 << 20
+TOLD_APART = 16  # among the flags of a page
 _SHARED_MAX = 255  # characters that an address shares with the one before it: a byte
-
-_encode = msgspec.msgpack.Encoder().encode
 
 
 class Columns(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """The body of a package. Integers that tend to grow are kept as differences."""
+    """What a package has besides words. Integers that tend to grow are kept as differences."""
 
-    others: list[Record]  # everything that is no page
-    texts: str  # joined by NUL, as all strings here
-    titles: str
-    descriptions: str
-    headings: str  # those that are no line of their page's text
-    heading_steps: list[int]  # lines on from the one before, see `_Lines`
+    others: Sequence[Record]  # everything that is no page
+    apart: list[str]  # title, description, headings and new links' texts of pages where one is no line
     heading_counts: list[int]
-    anchors: str  # as the headings, in the order in which links first occur
-    anchor_steps: list[int]
     link_targets: list[int]  # differences of positions among the addresses
     link_rels: list[int]  # positions among `rels`
     page_links: list[int]  # differences of positions among the links; a new link is the next position
     page_link_counts: list[int]
     address_shared: bytes
-    address_rest: str
+    address_rest: str  # joined by NUL
     page_addresses: list[int]  # differences
     canonicals: list[int]  # positions among the addresses, plus one; 0 for none
     rels: list[str]
@@ -62,109 +50,146 @@ class Columns(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_field
     body_bytes: list[int]
     published_at_s: list[int | None]
     modified_at_s: list[int | None]
-    flags: list[int]  # noindex 1, nofollow 2, nosnippet 4, truncated 8
+    flags: list[int]  # noindex 1, nofollow 2, nosnippet 4, truncated 8, told apart 16
 
 
-class Encoded(NamedTuple):
-    """Columns as MessagePack, in pieces: the whole would be most of a crawler's memory."""
+class _Row(NamedTuple):
+    """What a page has one of."""
 
-    length: int
-    pieces: Iterable[bytes]
-
-
-def encoded_columns(records: Sequence[Record]) -> Encoded:
-    """Pages are sorted by site and address."""
-    seen = sorted((record for record in records if isinstance(record, PageSeen)), key=_by_site)
-    columns = _columns_but_texts(
-        seen, [record for record in records if not isinstance(record, PageSeen)]
-    )
-    texts = [record.page.text.replace("\0", "\ufffd") for record in seen]
-    texts_bytes = sum(map(_encoded_length, texts)) + max(len(texts) - 1, 0)
-    others, _, *rest = (_encode(getattr(columns, name)) for name in Columns.__struct_fields__)
-    head = _ARRAY_16.pack(0xDC, len(rest) + 2) + others + _STR_32.pack(0xDB, texts_bytes)
-    tail = b"".join(rest)
-    return Encoded(len(head) + texts_bytes + len(tail), chain([head], _joined_in_pieces(texts), [tail]))
+    address: int
+    canonical: int
+    links: int
+    headings: int
+    language: int
+    media_type: int
+    charset: int
+    visit: int
+    fetched_at_ms: int
+    status: int
+    body_bytes: int
+    published_at_s: int | None
+    modified_at_s: int | None
+    flags: int
 
 
-def _columns_but_texts(seen: Sequence[PageSeen], others: list[Record]) -> Columns:
-    pages = [record.page for record in seen]
-    at = _distinct(address for page in pages for address in _addresses(page))
-    link_at = {link: position for position, link in enumerate(dict.fromkeys(_links(pages)))}
-    rels, languages = _distinct(link.rel for link in link_at), _distinct(page.language for page in pages)
-    media_types, charsets = (
-        _distinct(page.media_type for page in pages),
-        _distinct(page.charset for page in pages),
-    )
-    headings, anchors = _Lines(), _Lines()
-    known = 0
-    for page in pages:
-        new = [link.text for link in page.links if link_at[link] >= known]
-        line_at = _places(page.text) if page.headings or new else {}
-        headings.add(line_at, page.headings)
-        anchors.add(line_at, new)
-        known += len(new)
-    shared, rest = _front_coded(list(at))
-    return Columns(
-        others=others,
-        texts="",
-        titles=_joined([page.title for page in pages]),
-        descriptions=_joined([page.description for page in pages]),
-        headings=_joined(headings.explicit),
-        heading_steps=headings.steps,
-        heading_counts=[len(page.headings) for page in pages],
-        anchors=_joined(anchors.explicit),
-        anchor_steps=anchors.steps,
-        link_targets=_differences([at[link.url] for link in link_at]),
-        link_rels=[rels[link.rel] for link in link_at],
-        page_links=_differences([link_at[link] for page in pages for link in page.links]),
-        page_link_counts=[len(page.links) for page in pages],
-        address_shared=shared,
-        address_rest=rest,
-        page_addresses=_differences([at[page.url] for page in pages]),
-        canonicals=[at[page.canonical] + 1 if page.canonical else 0 for page in pages],
-        rels=list(rels),
-        languages=list(languages),
-        media_types=list(media_types),
-        charsets=list(charsets),
-        page_languages=[languages[page.language] for page in pages],
-        page_media_types=[media_types[page.media_type] for page in pages],
-        page_charsets=[charsets[page.charset] for page in pages],
-        visits=[record.visit for record in seen],
-        fetched_at_ms=_differences([record.fetched_at_ms for record in seen]),
-        statuses=[record.status for record in seen],
-        body_bytes=[page.body_bytes for page in pages],
-        published_at_s=[page.published_at_s for page in pages],
-        modified_at_s=[page.modified_at_s for page in pages],
-        flags=[_flags(page) for page in pages],
-    )
+class Layout:
+    """Pages, added one after the other -> their words at once, and all their columns at the end."""
+
+    def __init__(self) -> None:
+        self._rows: list[_Row] = []
+        self._addresses, self._links = _Numbers[str](), _Numbers[Link]()
+        self._address_before = ""
+        self._address_shared = bytearray()
+        self._address_rests: list[str] = []
+        self._apart: list[str] = []
+        self._link_targets: list[int] = []
+        self._link_rels: list[int] = []
+        self._page_links: list[int] = []
+        self._rels, self._languages = _Numbers[str](), _Numbers[str]()
+        self._media_types, self._charsets = _Numbers[str](), _Numbers[str]()
+
+    def add(self, record: PageSeen) -> str:
+        """The words of the next page; pages compress best in the order of `by_site`."""
+        page, addresses = record.page, self._addresses
+        address = addresses[page.url]
+        canonical = addresses[page.canonical] + 1 if page.canonical else 0
+        self._page_links += map(self._links.__getitem__, page.links)
+        new = self._links.take_new()
+        self._link_targets += [addresses[link.url] for link in new]
+        self._link_rels += [self._rels[link.rel] for link in new]
+        self._tell(addresses.take_new())
+        beside = [page.title, page.description, *page.headings, *[link.text for link in new]]
+        flags = _flags(page)
+        if "\n".join(beside).count("\n") == len(beside) - 1:
+            words = "\n".join((*beside[:2], page.text, *beside[2:]))
+        else:
+            words, flags = page.text, flags | TOLD_APART
+            self._apart += beside
+        self._rows.append(
+            _Row(
+                address,
+                canonical,
+                len(page.links),
+                len(page.headings),
+                self._languages[page.language],
+                self._media_types[page.media_type],
+                self._charsets[page.charset],
+                record.visit,
+                record.fetched_at_ms,
+                record.status,
+                page.body_bytes,
+                page.published_at_s,
+                page.modified_at_s,
+                flags,
+            )
+        )
+        return words
+
+    def columns(self, others: Sequence[Record]) -> Columns:
+        rows = self._rows
+        return Columns(
+            others=others,
+            apart=self._apart,
+            heading_counts=[row.headings for row in rows],
+            link_targets=_differences(self._link_targets),
+            link_rels=self._link_rels,
+            page_links=_differences(self._page_links),
+            page_link_counts=[row.links for row in rows],
+            address_shared=bytes(self._address_shared),
+            address_rest=_joined(self._address_rests),
+            page_addresses=_differences([row.address for row in rows]),
+            canonicals=[row.canonical for row in rows],
+            rels=list(self._rels),
+            languages=list(self._languages),
+            media_types=list(self._media_types),
+            charsets=list(self._charsets),
+            page_languages=[row.language for row in rows],
+            page_media_types=[row.media_type for row in rows],
+            page_charsets=[row.charset for row in rows],
+            visits=[row.visit for row in rows],
+            fetched_at_ms=_differences([row.fetched_at_ms for row in rows]),
+            statuses=[row.status for row in rows],
+            body_bytes=[row.body_bytes for row in rows],
+            published_at_s=[row.published_at_s for row in rows],
+            modified_at_s=[row.modified_at_s for row in rows],
+            flags=[row.flags for row in rows],
+        )
+
+    def _tell(self, addresses: Iterable[str]) -> None:
+        """Each as what it does not share with the one before."""
+        before = self._address_before
+        for address in addresses:
+            length = _shared_length(before, address)
+            self._address_shared.append(length)
+            self._address_rests.append(address[length:])
+            before = address
+        self._address_before = before
 
 
-def _by_site(record: PageSeen) -> tuple[list[str], str, int]:
-    """Names from their right end: a country's and a domain's sites stand together."""
-    name, _, path = record.url.partition("//")[2].partition("/")
-    return name.split(".")[::-1], path, record.visit
+def by_site(url: str) -> tuple[list[str], str]:
+    """What to sort by. Names from their right end: a country's and a domain's sites stand together."""
+    name, _, path = url.partition("//")[2].partition("/")
+    return name.split(".")[::-1], path
 
 
-def _addresses(page: Page) -> Iterable[str]:
-    yield page.url
-    if page.canonical:
-        yield page.canonical
-    for link in page.links:
-        yield link.url
+_Key = TypeVar("_Key")
 
 
-def _places(text: str) -> dict[str, int]:
-    """The lines of a text -> the number of the last such line."""
-    lines = text.split("\n")
-    return dict(zip(lines, range(len(lines)), strict=True))
+class _Numbers(dict[_Key, int]):
+    """Things -> numbers, in the order in which they were first asked for."""
 
+    def __init__(self) -> None:
+        self._new: list[_Key] = []
 
-def _links(pages: Iterable[Page]) -> Iterable[Link]:
-    return (link for page in pages for link in page.links)
+    def __missing__(self, key: _Key) -> int:
+        number = self[key] = len(self)
+        self._new.append(key)
+        return number
 
-
-def _distinct(values: Iterable[str]) -> dict[str, int]:
-    return {value: position for position, value in enumerate(dict.fromkeys(values))}
+    def take_new(self) -> list[_Key]:
+        """Those that had no number when this was last called."""
+        new, self._new = self._new, []
+        return new
 
 
 def _joined(texts: Sequence[str]) -> str:
@@ -174,70 +199,16 @@ def _joined(texts: Sequence[str]) -> str:
     return joined
 
 
-def _encoded_length(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode())
-
-
-def _joined_in_pieces(texts: Sequence[str]) -> Iterator[bytes]:
-    """All texts, joined by NUL, about a megabyte at a time."""
-    piece, size = list[bytes](), 0
-    for at, text in enumerate(texts):
-        piece.append((f"\0{text}" if at else text).encode())
-        size += len(piece[-1])
-        if size >= _PIECE_BYTES:
-            yield b"".join(piece)
-            piece, size = [], 0
-    yield b"".join(piece)
-
-
 def _differences(values: Sequence[int]) -> list[int]:
     return [value - before for before, value in zip([0, *values], values, strict=False)]
 
 
-def _front_coded(addresses: Sequence[str]) -> tuple[bytes, str]:
-    shared = bytearray()
-    rest: list[str] = []
-    before = ""
-    for address in addresses:
-        length = _shared_length(before, address)
-        shared.append(length)
-        rest.append(address[length:])
-        before = address
-    return bytes(shared), _joined(rest)
-
-
-def _shared_length(one: str, other: str) -> int:
-    """How many characters both begin with: where their bytes, as two large numbers, first differ."""
-    length = min(len(one), len(other), _SHARED_MAX)
-    if not (one.isascii() and other.isascii()):
-        pairs = zip(one[:length], other[:length], strict=True)
-        return next((at for at, (left, right) in enumerate(pairs) if left != right), length)
-    ours, theirs = one[:length].encode(), other[:length].encode()
-    difference = int.from_bytes(ours, "big") ^ int.from_bytes(theirs, "big")
-    return length - (difference.bit_length() + 7) // 8
-
-
-class _Lines:
-    """Strings that tend to be lines of a text -> steps from line to line, and those that are none.
-
-    A step on is positive; one back, or to the same line, is one less than it is; 0 is no line.
-    """
-
-    def __init__(self) -> None:
-        self.steps: list[int] = []
-        self.explicit: list[str] = []
-
-    def add(self, line_at: Mapping[str, int], strings: Iterable[str]) -> None:
-        before = -1
-        for string in strings:
-            number = line_at.get(string) if string else None
-            if number is None:
-                self.explicit.append(string)
-                self.steps.append(0)
-            else:
-                step = number - before
-                self.steps.append(step if step > 0 else step - 1)
-                before = number
+def _shared_length(before: str, address: str) -> int:
+    """Of the folders that both are in: to the last character costs time and saves nothing, zstd finds it."""
+    length = before.rfind("/", 0, _SHARED_MAX) + 1
+    while length and not address.startswith(before[:length]):
+        length = before.rfind("/", 0, length - 1) + 1
+    return length
 
 
 def _flags(page: Page) -> int:

@@ -9,54 +9,43 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
-import zstandard
 
-from ipmicra.carrier.layout import Columns, Encoded, encoded_columns
+from ipmicra.carrier.compression import Damaged, compressed, inflated, level_for
+from ipmicra.carrier.earlier import EarlierColumns, records_of_earlier
+from ipmicra.carrier.layout import Columns, Layout, by_site
 from ipmicra.carrier.reading import records_of
 from ipmicra.carrier.record import PageSeen, Record
 from ipmicra.errors import HostFault
 
-MAGIC = b"ipmicra\x02"  # the last byte is the version of the format
-_READ = frozenset({1, 2})  # version 1 had no changes, only whole pages
+MAGIC = b"ipmicra\x03"  # the last byte is the version of the format
+_READ = frozenset({1, 2, 3})  # in 2 words were columns; 1 had no changes either
 _HEADER_LENGTH = struct.Struct("<I")
 _HEADER_BYTES_MAX = 4096
-LEVEL_FOR_ALIKE = 5
-LEVEL_FOR_VARIED = 11
-_PAGES_OF_A_SITE_ALIKE = (
-    10  # on average, from which on a package repeats itself so much that a lower level will do
-)
-_WINDOW_LOG = (
-    24  # 16 MiB: most of a package, so that its first page helps its last; the compressor keeps it
-)
-_WINDOW_LOG_SMALL = 22  # enough where the tables hold no more: pages of a site stand together
-_WINDOW_LOG_MAX = 27
-_HASH_LOG, _CHAIN_LOG = (
-    22,
-    21,
-)  # 24 MiB of tables: with them a level does what the next one does, in less time
-_LEVEL_OF_TABLES = 8  # below it, larger tables cost more time and memory than they save bytes
-_MATCH_MIN = 6  # below it too: pages alike share phrases, and looking for less costs time and bytes
+_PIECE_BYTES = 1 << 19  # that are compressed at once
+_INSTEAD_OF_NUL = "\ufffd".encode()
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_columns = msgspec.msgpack.Decoder(Columns).decode
+_decode_earlier = msgspec.msgpack.Decoder(EarlierColumns).decode
 
 
 class PackageRefused(HostFault):
     """The bytes are no package, a damaged one, or one beyond the caps."""
 
 
-class Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What can be known of a package without inflating it."""
 
     crawler: str
     sequence: int
     records: int
     inflated_bytes: int
+    words_bytes: int = 0  # at the beginning of the body; then come the columns
 
 
 class UnpackCaps(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,8 +83,11 @@ def package_name(sequence: int, digest: str) -> str:
     return f"{sequence:010d}-{digest}{SUFFIX}"
 
 
-def digest_of(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
+def digest_of(*parts: bytes | bytearray) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()
 
 
 def packages_in(folder: Path) -> list[PackageFile]:
@@ -104,48 +96,80 @@ def packages_in(folder: Path) -> list[PackageFile]:
     return sorted(map(PackageFile.at, paths))
 
 
+class Contents(NamedTuple):
+    """What goes into a package."""
+
+    others: Sequence[Record]
+    urls: list[str]  # of the pages
+    pages: Iterable[PageSeen]  # asked for once, one after the other, in the order of `by_site`
+    about_bytes: int  # of the pages: what the compressor is to expect
+
+
+def contents_of(records: Sequence[Record]) -> Contents:
+    pages = [record for record in records if isinstance(record, PageSeen)]
+    pages.sort(key=lambda record: (by_site(record.url), record.visit))
+    others = [record for record in records if not isinstance(record, PageSeen)]
+    about_bytes = sum(len(record.page.text) for record in pages)
+    return Contents(others, [record.url for record in pages], pages, about_bytes)
+
+
 def pack(records: Sequence[Record], crawler: str, sequence: int, level: int = 0) -> bytes:
     """The bytes of a package; the same records give the same bytes. Level 0 is that of `level_for`."""
-    body = encoded_columns(records)
-    header = Header(crawler=crawler, sequence=sequence, records=len(records), inflated_bytes=body.length)
-    head = _encode(header)
-    compressed = _compressed(body, level or level_for(records))
-    return b"".join((MAGIC, _HEADER_LENGTH.pack(len(head)), head, *compressed))
+    return b"".join(packed(contents_of(records), crawler, sequence, level))
 
 
-def level_for(records: Sequence[Record]) -> int:
-    """How hard to compress.
-
-    Many pages of a site are crawled fast, by a grant, and repeat each other; pages of many sites come slowly,
-    as politeness has it, and differ: there a harder level saves a quarter of the bytes.
-    """
-    sites = [record.url.split("/", 3)[2:3] for record in records if isinstance(record, PageSeen)]
-    alike = len(sites) >= _PAGES_OF_A_SITE_ALIKE * len({site[0] for site in sites if site})
-    return LEVEL_FOR_ALIKE if sites and alike else LEVEL_FOR_VARIED
-
-
-def _compressed(body: Encoded, level: int) -> list[bytes]:
-    usual = zstandard.ZstdCompressionParameters.from_level(level, source_size=body.length)
-    hard = level >= _LEVEL_OF_TABLES
-    parameters = zstandard.ZstdCompressionParameters.from_level(
-        level,
-        source_size=body.length,
-        window_log=_WINDOW_LOG if hard else _WINDOW_LOG_SMALL,
-        hash_log=_HASH_LOG if hard else usual.hash_log,
-        chain_log=_CHAIN_LOG if hard else usual.chain_log,
-        min_match=usual.min_match if hard else max(usual.min_match, _MATCH_MIN),
-        write_checksum=True,
+def packed(
+    contents: Contents, crawler: str, sequence: int, level: int = 0
+) -> tuple[bytes | bytearray, ...]:
+    """The same, in parts that are written one after the other."""
+    level = level or level_for(contents.urls)
+    body = _Body(contents)
+    frame = compressed(body.pieces(), level, contents.about_bytes)
+    header = Header(
+        crawler=crawler,
+        sequence=sequence,
+        records=len(contents.others) + len(contents.urls),
+        inflated_bytes=frame.inflated_bytes,
+        words_bytes=body.words_bytes,
     )
-    compressor = zstandard.ZstdCompressor(compression_params=parameters).compressobj(size=body.length)
-    return [*[compressor.compress(piece) for piece in body.pieces], compressor.flush()]
+    head = _encode(header)
+    return MAGIC + _HEADER_LENGTH.pack(len(head)) + head, frame.data
+
+
+class _Body:
+    """Pages -> their words as they come, joined by NUL, and then the columns. No page is kept."""
+
+    def __init__(self, contents: Contents) -> None:
+        self._contents = contents
+        self.words_bytes = 0  # so far
+
+    def pieces(self) -> Iterator[bytes]:
+        """Of some size, since the compressor likes to be asked seldom."""
+        layout = Layout()
+        gathered, size = list[bytes](), 0
+        for record in self._contents.pages:
+            words = layout.add(record).encode()
+            gathered.append(words.replace(b"\0", _INSTEAD_OF_NUL) if b"\0" in words else words)
+            size += len(words)
+            if size >= _PIECE_BYTES:
+                yield self._joined(gathered)
+                gathered, size = [b""], 0
+        yield self._joined(gathered)
+        yield _encode(layout.columns(self._contents.others))
+
+    def _joined(self, words: list[bytes]) -> bytes:
+        joined = b"\0".join(words)
+        self.words_bytes += len(joined)
+        return joined
 
 
 def unpack(data: bytes, caps: UnpackCaps = UnpackCaps()) -> Package:  # noqa: B008 - frozen
     """All records of a package, or PackageRefused."""
     header, body_at = read_header(data, caps)
-    body = _inflated(data[body_at:], header)
     try:
-        records = records_of(_decode_columns(body))
+        records = _records(data[len(MAGIC) - 1], inflated(data[body_at:], header.inflated_bytes), header)
+    except Damaged as error:
+        raise PackageRefused(f"a package of {header.crawler!r} {error}") from error
     except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError) as error:
         raise PackageRefused(f"unpacking a package of {header.crawler!r}: {error}") from error
     if len(records) != header.records:
@@ -153,6 +177,14 @@ def unpack(data: bytes, caps: UnpackCaps = UnpackCaps()) -> Package:  # noqa: B0
             f"a package of {header.crawler!r} promises {header.records} records, holds {len(records)}"
         )
     return Package(header, records)
+
+
+def _records(version: int, body: bytes, header: Header) -> list[Record]:
+    if version < MAGIC[-1]:
+        return records_of_earlier(_decode_earlier(body))
+    view = memoryview(body)
+    words, columns = view[: header.words_bytes], _decode_columns(view[header.words_bytes :])
+    return records_of(columns, str(words, "utf-8"))
 
 
 def read_header(data: bytes, caps: UnpackCaps = UnpackCaps()) -> tuple[Header, int]:  # noqa: B008 - frozen
@@ -190,18 +222,9 @@ def _checked_header(data: bytes, caps: UnpackCaps) -> Header:
             f"{header.inflated_bytes} bytes; "
             f"at most {caps.records_max} and {caps.inflated_bytes_max} are taken"
         )
+    if not 0 <= header.words_bytes <= header.inflated_bytes:
+        raise PackageRefused(
+            f"a package of {header.crawler!r} with {header.words_bytes} bytes of words "
+            f"among {header.inflated_bytes}"
+        )
     return header
-
-
-def _inflated(body: bytes, header: Header) -> bytes:
-    """The body, never inflated beyond what the header promised (and the caps allowed)."""
-    try:
-        promised = zstandard.frame_content_size(body)
-        if promised != header.inflated_bytes:
-            raise PackageRefused(
-                f"a package of {header.crawler!r} does not inflate to its {header.inflated_bytes} bytes"
-            )
-        inflater = zstandard.ZstdDecompressor(max_window_size=1 << _WINDOW_LOG_MAX)
-        return inflater.decompress(body, max_output_size=promised, allow_extra_data=False)
-    except zstandard.ZstdError as error:
-        raise PackageRefused(f"a package of {header.crawler!r} is damaged: {error}") from error

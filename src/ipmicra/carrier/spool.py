@@ -20,13 +20,13 @@ from typing import NamedTuple
 import msgspec
 
 from ipmicra.carrier.durable import sync_folder, write_durably
-from ipmicra.carrier.journal import Journal
+from ipmicra.carrier.journal import Entry, Journal, contents_in
 from ipmicra.carrier.package import (
     PackageFile,
     digest_of,
-    pack,
     package_name,
     packages_in,
+    packed,
 )
 from ipmicra.carrier.record import Record
 from ipmicra.errors import HostFault
@@ -54,7 +54,7 @@ class FullJournal(NamedTuple):
     """A journal to which nothing is appended any more."""
 
     sequence: int
-    records: list[Record]
+    entries: list[Entry]
 
 
 class Spool:
@@ -82,7 +82,7 @@ class Spool:
     @property
     def unsealed(self) -> int:
         """Records in the journal."""
-        return len(self._journal.records)
+        return len(self._journal.entries)
 
     def append(self, records: Sequence[Record], now_s: float) -> Position:
         """Journal `records` durably. They count once the caller has committed the returned position."""
@@ -99,7 +99,7 @@ class Spool:
 
     def seal(self) -> PackageFile | None:
         """Turn the journal into a package. None when there is nothing to seal."""
-        return self.pack_journal(self._turn()) if self._journal.records else None
+        return self.pack_journal(self._turn()) if self._journal.entries else None
 
     def turn_if_due(self, now_s: float) -> FullJournal | None:
         """Go on in the next journal when this one is large or old enough; `pack_journal` what is returned."""
@@ -111,18 +111,20 @@ class Spool:
             or self._journal.written_bytes >= self.rules.journal_bytes_max
             or now_s - self._first_append_s >= self.rules.age_s_max
         )
-        return self._turn() if due and self._journal.records else None
+        return self._turn() if due and self._journal.entries else None
 
     def pack_journal(self, full: FullJournal) -> PackageFile:
         """The package of a journal that was left, and the journal gone. May run in another thread."""
-        data = pack(full.records, self.crawler, full.sequence, self.rules.level)
-        path = self.folder / package_name(full.sequence, digest_of(data))
-        write_durably(path, data)
-        self._journal_path(full.sequence).unlink(missing_ok=True)
+        journal = self._journal_path(full.sequence)
+        with contents_in(journal, full.entries) as contents:
+            parts = packed(contents, self.crawler, full.sequence, self.rules.level)
+        path = self.folder / package_name(full.sequence, digest_of(*parts))
+        write_durably(path, *parts)
+        journal.unlink(missing_ok=True)
         return PackageFile.at(path)
 
     def _turn(self) -> FullJournal:
-        full, self._sequence = FullJournal(self._sequence, self._journal.records), self._sequence + 1
+        full, self._sequence = FullJournal(self._sequence, self._journal.entries), self._sequence + 1
         self._journal.close()
         self._journal = Journal(self._journal_path(self._sequence), None)
         sync_folder(self.folder)
@@ -172,8 +174,8 @@ class Spool:
             is_last = committed is not None and committed.sequence == sequence
             journal = Journal(path, committed.journal_bytes if committed and is_last else None)
             journal.close()
-            if journal.records:
-                self.pack_journal(FullJournal(sequence, journal.records))
+            if journal.entries:
+                self.pack_journal(FullJournal(sequence, journal.entries))
             else:
                 path.unlink()
 

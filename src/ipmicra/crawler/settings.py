@@ -89,13 +89,11 @@ class CrawlerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     ] = 1.0
     package_records_max: Annotated[
         int, described("Records in one package; larger ones compress better.", at_least=1)
-    ] = 2_000
+    ] = 20_000
     package_bytes_max: Annotated[
         int,
-        described(
-            "Bytes of records in one package, before compression; they wait in memory.", at_least=1
-        ),
-    ] = 14 << 20
+        described("Bytes of records in one package, before compression; they wait on disk.", at_least=1),
+    ] = 32 << 20
     package_seconds_max: Annotated[
         float, described("A package is sealed after this time at the latest.", at_least=0)
     ] = 60.0
