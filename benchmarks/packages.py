@@ -1,31 +1,38 @@
 """How many bytes go home for a byte of HTML fetched, and what does packing cost?
 
-Takes the page sets of benchmarks/extraction.py (IPMICRA_DOCS, IPMICRA_DATA, IPMICRA_PAGES). Packages of up
-to 2,000 pages, as the spool seals them; against plain zstd of the HTML, of the records as MessagePack, and
-of the text alone. Everything of a page travels: text, title, headings, every link with its text and rel.
+Takes the page sets of benchmarks/extraction.py (IPMICRA_DOCS, IPMICRA_DATA, IPMICRA_PAGES), a page of each
+site in turn, as a crawl does. Packages as a spool seals them, journal and all; against plain zstd of the
+HTML, of the records as MessagePack, and of the text alone, 2,000 pages at a time. Everything of a page
+travels: text, title, headings, every link with its text and rel.
 """
 
 from __future__ import annotations
 
+import math
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
 import zstandard
 
-from benchmarks.extraction import material
+from benchmarks.extraction import Material, material
 from ipmicra.carrier.changes import change_of, sketch_of
 from ipmicra.carrier.compression import LEVEL_FOR_ALIKE, LEVEL_FOR_VARIED
-from ipmicra.carrier.package import pack
 from ipmicra.carrier.record import PageSeen, Record
+from ipmicra.carrier.spool import SealRules, Spool
 from ipmicra.crawler.extraction import extract
 
 BATCH = 2_000
+COMMITTED_AT_ONCE = 200  # pages
 
 
 def main() -> None:
-    for name, pages in material().items():
+    for name, of_sites in material().items():
+        pages = _in_turn(of_sites)
         records = [
             PageSeen(
                 url=address,
@@ -46,14 +53,27 @@ def main() -> None:
         )
         for which, level in (
             ("as they are sealed", 0),
-            ("for pages alike", LEVEL_FOR_ALIKE),
-            ("for varied pages", LEVEL_FOR_VARIED),
+            *(
+                (f"level {level}", level)
+                for level in sorted({3, LEVEL_FOR_ALIKE, 6, 7, 9, LEVEL_FOR_VARIED})
+            ),
         ):
             _row(f"packages, {which}", html_bytes, len(pages), partial(_packed, records, level))
         for rival, pieces in rivals.items():
             for level in (3, 9):
                 _row(f"{rival}, zstd {level}", html_bytes, len(pages), partial(_plain, pieces, level))
         _changes(records, html_bytes)
+
+
+def _in_turn(pages: Material) -> Material:
+    """The first page of each site, then the second of each."""
+    numbers = Counter[str]()
+    order = []
+    for address, body in pages:
+        site = address.split("/", 3)[2]
+        order.append((numbers[site], site, address, body))
+        numbers[site] += 1
+    return [(address, body) for _, _, address, body in sorted(order)]
 
 
 def _changes(records: Sequence[PageSeen], html_bytes: int) -> None:
@@ -93,8 +113,14 @@ def _row(name: str, html_bytes: int, pages: int, run: Callable[[], int]) -> None
 
 
 def _packed(records: Sequence[Record], level: int) -> int:
-    batches = (records[at : at + BATCH] for at in range(0, len(records), BATCH))
-    return sum(len(pack(batch, "crawler", number, level)) for number, batch in enumerate(batches, 1))
+    with TemporaryDirectory() as folder:
+        spool = Spool(Path(folder), "crawler", rules=SealRules(age_s_max=math.inf, level=level))
+        for at in range(0, len(records), COMMITTED_AT_ONCE):
+            spool.append(records[at : at + COMMITTED_AT_ONCE], 0.0)
+            spool.seal_if_due(0.0)
+        spool.seal()
+        spool.close()
+        return sum(package.path.stat().st_size for package in spool.waiting())
 
 
 def _plain(pieces: Sequence[bytes], level: int) -> int:

@@ -172,19 +172,25 @@ def unpack(data: bytes, caps: UnpackCaps = UnpackCaps()) -> Package:  # noqa: B0
         raise PackageRefused(f"a package of {header.crawler!r} {error}") from error
     except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError) as error:
         raise PackageRefused(f"unpacking a package of {header.crawler!r}: {error}") from error
-    if len(records) != header.records:
-        raise PackageRefused(
-            f"a package of {header.crawler!r} promises {header.records} records, holds {len(records)}"
-        )
     return Package(header, records)
 
 
 def _records(version: int, body: bytes, header: Header) -> list[Record]:
     if version < MAGIC[-1]:
-        return records_of_earlier(_decode_earlier(body))
+        earlier = _decode_earlier(body)
+        _check_count(header, len(earlier.visits) + len(earlier.others))
+        return records_of_earlier(earlier)
     view = memoryview(body)
-    words, columns = view[: header.words_bytes], _decode_columns(view[header.words_bytes :])
-    return records_of(columns, str(words, "utf-8"))
+    columns = _decode_columns(view[header.words_bytes :])
+    _check_count(header, len(columns.visits) + len(columns.others))
+    return records_of(columns, view[: header.words_bytes])
+
+
+def _check_count(header: Header, records: int) -> None:
+    if records != header.records:
+        raise PackageRefused(
+            f"a package of {header.crawler!r} promises {header.records} records, holds {records}"
+        )
 
 
 def read_header(data: bytes, caps: UnpackCaps = UnpackCaps()) -> tuple[Header, int]:  # noqa: B008 - frozen

@@ -6,7 +6,8 @@ size of the columns bounds: addresses have a cap of their own, everything else i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, islice
 from typing import NamedTuple, TypeVar
 
@@ -23,13 +24,13 @@ _TEXT_FROM = 2  # lines: title and description stand before the text
 _Value = TypeVar("_Value")
 
 
-def records_of(columns: Columns, words: str) -> list[Record]:
+def records_of(columns: Columns, words: memoryview) -> list[Record]:
     """The pages by site and address, then all other records."""
     addresses = addresses_of(columns.address_shared, columns.address_rest)
     urls = [addresses[at] for at in positions_within(columns.page_addresses, len(addresses))]
     canonicals = [addresses[within(at - 1, len(addresses))] if at else "" for at in columns.canonicals]
     rows = zip(
-        urls, canonicals, _told(columns, addresses, split(words, len(columns.visits))),
+        urls, canonicals, _told(columns, addresses, _page_by_page(words, len(columns.visits))),
         named(columns.languages, columns.page_languages),
         named(columns.media_types, columns.page_media_types),
         named(columns.charsets, columns.page_charsets),
@@ -53,7 +54,7 @@ class _Told(NamedTuple):
     links: list[Link]
 
 
-def _told(columns: Columns, addresses: Sequence[str], strings: Sequence[str]) -> Iterator[_Told]:
+def _told(columns: Columns, addresses: Sequence[str], strings: Iterable[str]) -> Iterator[_Told]:
     """Page by page. A link's text is told where the link first occurs."""
     targets = [addresses[at] for at in positions_within(columns.link_targets, len(addresses))]
     without_text = list(zip(targets, named(columns.rels, columns.link_rels), strict=True))
@@ -76,6 +77,17 @@ def _told(columns: Columns, addresses: Sequence[str], strings: Sequence[str]) ->
         yield _Told(title, description, text, after[:headings], [known[at] for at in links])
     if next(apart, None) is not None:
         raise ValueError("words that are of no page")
+
+
+def _page_by_page(words: memoryview, count: int) -> Iterator[str]:
+    """Text by text: as one string, a single wide character would widen all."""
+    ends = [found.start() for found in islice(re.finditer(rb"\0", words), count)] + [len(words)]
+    if len(ends) != count and (count or len(words)):
+        raise ValueError(f"not as many texts as there should be, {count}")
+    start = 0
+    for end in ends[:count]:
+        yield str(words[start:end], "utf-8")
+        start = end + 1
 
 
 def _lines(words: str, after: int) -> tuple[str, str, str, list[str]]:

@@ -44,8 +44,8 @@ class Position(NamedTuple):
 class SealRules(msgspec.Struct, frozen=True, kw_only=True):
     """When a journal is worth a package: larger ones compress better, smaller ones are home sooner."""
 
-    records_max: int = 2_000
-    journal_bytes_max: int = 16 * 1024 * 1024
+    records_max: int = 20_000
+    journal_bytes_max: int = 32 * 1024 * 1024
     age_s_max: float = 60.0
     level: int = 0  # of compression; 0: by what there is to compress, see `level_for`
 
