@@ -142,7 +142,7 @@ def test_what_goes_wrong_while_packing_is_heard_of(tmp_path: Path) -> None:
         ([f"http://a.example/{number}" for number in range(20)], LEVEL_FOR_ALIKE),
         ([f"http://s{number % 2}.example/{number}" for number in range(20)], LEVEL_FOR_ALIKE),
         ([f"http://s{number}.example/" for number in range(20)], LEVEL_FOR_VARIED),
-        (["no address"], LEVEL_FOR_ALIKE),
+        (["no address"] * 10, LEVEL_FOR_ALIKE),
         ([], LEVEL_FOR_VARIED),
     ],
 )

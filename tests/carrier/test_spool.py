@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from ipmicra.carrier.package import digest_of, unpack
-from ipmicra.carrier.record import PageGone, Record
+from ipmicra.carrier.record import PageGone, PageSeen, Record
 from ipmicra.carrier.spool import Position, SealRules, Spool
+from ipmicra.crawler.extraction.page import Page
 from ipmicra.errors import HostFault
 
 
@@ -121,6 +122,15 @@ def test_a_journal_is_sealed_when_large_or_old(
     assert spool.seal_if_due(0.0) is None
     spool.append([gone(1), gone(2)], now_s=100.0)
     assert (spool.seal_if_due(100.0 + seconds_later) is not None) == sealed
+    spool.close()
+
+
+@pytest.mark.parametrize(("sites", "sealed"), [(1, False), (20, True)])
+def test_a_journal_of_many_sites_is_sealed_sooner(tmp_path: Path, sites: int, sealed: bool) -> None:
+    spool = Spool(tmp_path, "crawler-1", rules=SealRules(varied_bytes_max=20))
+    urls = [f"http://s{number % sites}.example/{number}" for number in range(20)]
+    spool.append([PageSeen(url=u, visit=1, fetched_at_ms=0, page=Page(url=u)) for u in urls], now_s=0.0)
+    assert (spool.seal_if_due(0.0) is not None) == sealed
     spool.close()
 
 

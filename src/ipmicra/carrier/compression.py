@@ -42,12 +42,17 @@ def level_for(urls: Collection[str]) -> int:
     Many pages of a site are crawled fast, by a grant, and repeat each other; pages of many sites come slowly,
     as politeness has it, and differ: there a harder level saves a quarter of the bytes.
     """
-    sites = {url.split("/", 3)[2] for url in urls if url.count("/") > 1}
-    return (
-        LEVEL_FOR_ALIKE
-        if urls and len(urls) >= _PAGES_OF_A_SITE_ALIKE * len(sites)
-        else LEVEL_FOR_VARIED
-    )
+    alike = urls and are_alike(len(urls), len(set(map(site_part, urls))))
+    return LEVEL_FOR_ALIKE if alike else LEVEL_FOR_VARIED
+
+
+def are_alike(pages: int, sites: int) -> bool:
+    return pages >= _PAGES_OF_A_SITE_ALIKE * sites
+
+
+def site_part(url: str) -> str:
+    """Whatever stands between the second slash and the third."""
+    return url.partition("//")[2].partition("/")[0]
 
 
 def compressed(pieces: Iterable[bytes], level: int, about_bytes: int) -> Frame:

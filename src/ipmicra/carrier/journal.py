@@ -18,6 +18,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 from isal import isal_zlib
 
+from ipmicra.carrier.compression import are_alike, site_part
 from ipmicra.carrier.layout import by_site
 from ipmicra.carrier.package import Contents
 from ipmicra.carrier.record import Measurement, PageSeen, Record
@@ -49,6 +50,7 @@ class Journal:
         """Open or create; keep the first `keep_bytes`, or every whole frame where that is None."""
         self.path = path
         self.entries: list[Entry] = []
+        self._pages, self._sites = 0, set[str]()
         self.written_bytes = 0
         self._frame = bytearray(_FRAME.size)  # used again: new memory costs half as much as encoding
         self._file = path.open("ab")
@@ -57,6 +59,11 @@ class Journal:
         except BaseException:
             self._file.close()
             raise
+
+    @property
+    def is_varied(self) -> bool:
+        """Whether its pages are of many sites."""
+        return not are_alike(self._pages, len(self._sites))
 
     def append(self, records: Sequence[Record]) -> None:
         frame = self._frame
@@ -86,7 +93,11 @@ class Journal:
         """One more frame is written, which ends with records of these lengths."""
         self.written_bytes += frame_bytes
         first = self.written_bytes - sum(lengths)
-        self.entries += map(_entry, accumulate(lengths, initial=first), lengths, records)
+        entries = list(map(_entry, accumulate(lengths, initial=first), lengths, records))
+        urls = [entry.url for entry in entries if entry.is_page]
+        self.entries += entries
+        self._pages += len(urls)
+        self._sites.update(map(site_part, urls))
 
 
 def _lengths(payload: bytes | memoryview) -> list[int]:

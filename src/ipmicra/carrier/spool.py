@@ -46,6 +46,7 @@ class SealRules(msgspec.Struct, frozen=True, kw_only=True):
 
     records_max: int = 20_000
     journal_bytes_max: int = 32 * 1024 * 1024
+    varied_bytes_max: int = 14 * 1024 * 1024  # where pages are of many sites: sealing holds every link
     age_s_max: float = 60.0
     level: int = 0  # of compression; 0: by what there is to compress, see `level_for`
 
@@ -109,6 +110,7 @@ class Spool:
         due = (
             self.unsealed >= self.rules.records_max
             or self._journal.written_bytes >= self.rules.journal_bytes_max
+            or (self._journal.is_varied and self._journal.written_bytes >= self.rules.varied_bytes_max)
             or now_s - self._first_append_s >= self.rules.age_s_max
         )
         return self._turn() if due and self._journal.entries else None
