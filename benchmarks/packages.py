@@ -8,6 +8,7 @@ travels: text, title, headings, every link with its text and rel.
 
 from __future__ import annotations
 
+import lzma
 import math
 import time
 from collections import Counter
@@ -21,7 +22,7 @@ import zstandard
 
 from benchmarks.extraction import Material, material
 from ipmicra.carrier.changes import change_of, sketch_of
-from ipmicra.carrier.compression import LEVEL_FOR_ALIKE, LEVEL_FOR_VARIED
+from ipmicra.carrier.compression import LEVEL_FOR_ALIKE, LEVEL_FOR_VARIED, site_part
 from ipmicra.carrier.record import PageSeen, Record
 from ipmicra.carrier.spool import SealRules, Spool
 from ipmicra.crawler.extraction import extract
@@ -62,6 +63,7 @@ def main() -> None:
         for rival, pieces in rivals.items():
             for level in (3, 9):
                 _row(f"{rival}, zstd {level}", html_bytes, len(pages), partial(_plain, pieces, level))
+        _row("text alone, all at once, xz", html_bytes, len(pages), partial(_bound, records))
         _changes(records, html_bytes)
 
 
@@ -70,7 +72,7 @@ def _in_turn(pages: Material) -> Material:
     numbers = Counter[str]()
     order = []
     for address, body in pages:
-        site = address.split("/", 3)[2]
+        site = site_part(address)
         order.append((numbers[site], site, address, body))
         numbers[site] += 1
     return [(address, body) for _, _, address, body in sorted(order)]
@@ -121,6 +123,12 @@ def _packed(records: Sequence[Record], level: int) -> int:
         spool.seal()
         spool.close()
         return sum(package.path.stat().st_size for package in spool.waiting())
+
+
+def _bound(records: Sequence[PageSeen]) -> int:
+    """About the least that looking for repetitions can reach, at many times the cost."""
+    texts = [record.page.text for record in sorted(records, key=lambda record: record.url)]
+    return len(lzma.compress("\0".join(texts).encode(), preset=9))
 
 
 def _plain(pieces: Sequence[bytes], level: int) -> int:
