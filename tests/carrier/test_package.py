@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import base64
 import itertools
-import random
-from contextlib import suppress
+import zlib
 from pathlib import Path
 
 import msgspec
@@ -67,6 +66,7 @@ def test_what_is_packed_is_unpacked() -> None:
         records=len(RECORDS),
         inflated_bytes=header.inflated_bytes,
         words_bytes=header.words_bytes,
+        frame_crc=header.frame_crc,
     )
     assert 0 < header.words_bytes < header.inflated_bytes
     assert by_address(records) == by_address(RECORDS)
@@ -188,19 +188,24 @@ def framed(
     words_bytes: int = 0,
     magic: bytes = MAGIC,
 ) -> bytes:
+    promised_bytes = len(body) if inflated_bytes is None else inflated_bytes
+    return headed(zstandard.ZstdCompressor().compress(body), records, promised_bytes, words_bytes, magic)
+
+
+def headed(
+    frame: bytes, records: int, inflated_bytes: int, words_bytes: int = 0, magic: bytes = MAGIC
+) -> bytes:
     header = Header(
         crawler="c", sequence=1, records=records, words_bytes=words_bytes,
-        inflated_bytes=len(body) if inflated_bytes is None else inflated_bytes,
+        inflated_bytes=inflated_bytes, frame_crc=zlib.crc32(frame),
     )  # fmt: skip
     head = msgspec.msgpack.encode(header)
-    return magic + len(head).to_bytes(4, "little") + head + zstandard.ZstdCompressor().compress(body)
+    return magic + len(head).to_bytes(4, "little") + head + frame
 
 
 def without_its_size(body: bytes, promised_bytes: int) -> bytes:
     """A package whose frame does not say to how much it inflates."""
-    whole = framed(body, inflated_bytes=promised_bytes)
-    frame = zstandard.ZstdCompressor(write_content_size=False).compress(body)
-    return whole[: -len(zstandard.ZstdCompressor().compress(body))] + frame
+    return headed(zstandard.ZstdCompressor(write_content_size=False).compress(body), 1, promised_bytes)
 
 
 @pytest.mark.parametrize(
@@ -271,18 +276,13 @@ def test_addresses_that_grow_from_each_other_without_end_are_refused() -> None:
         unpack(framed(msgspec.msgpack.encode(bomb), records=0))
 
 
-def test_no_flipped_bit_changes_what_a_package_says() -> None:
-    """A few bits of a zstd frame mean nothing, such as the padding of a block."""
+def test_no_flipped_bit_is_taken_for_a_package() -> None:
     data = pack(RECORDS, "c", 1)
-    unharmed = unpack(data)
-    taken = 0
     for at, bit in itertools.product(range(len(data) - 300, len(data)), range(8)):
         damaged = bytearray(data)
         damaged[at] ^= 1 << bit
-        with suppress(PackageRefused):
-            assert unpack(bytes(damaged)) == unharmed
-            taken += 1
-    assert taken < 20
+        with pytest.raises(PackageRefused):
+            unpack(bytes(damaged))
 
 
 @settings(max_examples=300, deadline=None)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+from isal import isal_zlib
 
 from ipmicra.carrier.compression import Damaged, compressed, inflated, level_for
 from ipmicra.carrier.earlier import EarlierColumns, records_of_earlier
@@ -46,6 +47,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     records: int
     inflated_bytes: int
     words_bytes: int = 0  # at the beginning of the body; then come the columns
+    frame_crc: int = 0  # CRC-32 of the compressed body, of which zstd itself leaves some bits unchecked
 
 
 class UnpackCaps(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,6 +133,7 @@ def packed(
         records=len(contents.others) + len(contents.urls),
         inflated_bytes=frame.inflated_bytes,
         words_bytes=body.words_bytes,
+        frame_crc=isal_zlib.crc32(frame.data),
     )
     head = _encode(header)
     return MAGIC + _HEADER_LENGTH.pack(len(head)) + head, frame.data
@@ -166,8 +169,13 @@ class _Body:
 def unpack(data: bytes, caps: UnpackCaps = UnpackCaps()) -> Package:  # noqa: B008 - frozen
     """All records of a package, or PackageRefused."""
     header, body_at = read_header(data, caps)
+    version, frame = data[len(MAGIC) - 1], data[body_at:]
+    if version == MAGIC[-1] and isal_zlib.crc32(frame) != header.frame_crc:
+        raise PackageRefused(
+            f"a package of {header.crawler!r} is damaged: its bytes are not those it was made of"
+        )
     try:
-        records = _records(data[len(MAGIC) - 1], inflated(data[body_at:], header.inflated_bytes), header)
+        records = _records(version, inflated(frame, header.inflated_bytes), header)
     except Damaged as error:
         raise PackageRefused(f"a package of {header.crawler!r} {error}") from error
     except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError) as error:
