@@ -1,7 +1,7 @@
 //! Anchors as they are written -> links, each address once.
 //!
 //! Law: the first link to an address speaks for it; a later one lends its text and rel where the first has no
-//! text. Only hrefs that no rule of URLs would change are joined here, by writing them side by side; all others
+//! text, and its rel where only the first says nofollow. Only hrefs that no rule of URLs would change are joined here, by writing them side by side; all others
 //! are left as written, for a full URL parser to join.
 
 #![forbid(unsafe_code)]
@@ -23,62 +23,85 @@ pub struct Link {
     pub is_joined: bool,
 }
 
+impl Link {
+    /// Another link to the same address.
+    fn join(&mut self, text: String, rel: String) {
+        if self.text.is_empty() {
+            self.text = text;
+        }
+        if forbids(&self.rel) && !forbids(&rel) {
+            self.rel = rel;
+        }
+    }
+}
+
+/// Whether a rel asks not to follow the link.
+fn forbids(rel: &str) -> bool {
+    rel.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case("nofollow"))
+}
+
 struct Written<'a> {
     href: Cow<'a, str>,
     text: String,
     rel: String,
 }
 
+/// What leads on without being an anchor: an area of a picture, a frame.
+struct Other<'a> {
+    href: Cow<'a, str>,
+    text: Phrase,
+    rel: Cow<'a, str>,
+}
+
 #[derive(Default)]
 pub struct Links<'a> {
     written: Vec<Written<'a>>,
     positions: HashMap<Cow<'a, str>, usize>,
-    areas: Vec<(Cow<'a, str>, String)>,
+    others: Vec<Other<'a>>,
 }
 
 impl<'a> Links<'a> {
-    pub fn len(&self) -> usize {
-        self.written.len()
-    }
-
     /// The place of an href, and whether its text is still wanted. None: it leads nowhere else.
-    pub fn place(&mut self, href: Cow<'a, str>) -> Option<(usize, bool)> {
+    pub fn place(&mut self, href: Cow<'a, str>, rel: &str) -> Option<(usize, bool)> {
         let href = without_fragment(href);
         if href.is_empty() {
             return None;
         }
         if let Some(&position) = self.positions.get(&href) {
-            return Some((position, self.written[position].text.is_empty()));
+            let place = &mut self.written[position];
+            if forbids(&place.rel) && !forbids(rel) {
+                place.rel = rel.to_lowercase();
+            }
+            return Some((position, place.text.is_empty()));
         }
         let position = self.written.len();
         self.positions.insert(href.clone(), position);
-        self.written.push(Written { href, text: String::new(), rel: String::new() });
+        self.written.push(Written { href, text: String::new(), rel: rel.to_lowercase() });
         Some((position, true))
     }
 
     /// What an anchor said, if nothing was said at that place before.
-    pub fn say(&mut self, position: usize, text: Phrase, alternative: Phrase, rel: &str, is_first: bool) {
+    pub fn say(&mut self, position: usize, text: Phrase, alternative: Phrase) {
         let place = &mut self.written[position];
-        let phrase = if text.is_empty() { alternative } else { text };
-        if place.text.is_empty() && (is_first || !phrase.is_empty()) {
+        if place.text.is_empty() {
+            let phrase = if text.is_empty() { alternative } else { text };
             place.text = phrase.into_text(TEXT_CHARACTERS_MAX);
-            place.rel = rel.to_lowercase();
         }
     }
 
-    pub fn add_area(&mut self, href: Cow<'a, str>, rel: &str) {
-        self.areas.push((href, rel.to_lowercase()));
+    /// Told after all anchors.
+    pub fn add_other(&mut self, href: Cow<'a, str>, text: &str, rel: Cow<'a, str>) {
+        let mut phrase = Phrase::default();
+        phrase.add(text);
+        self.others.push(Other { href, text: phrase, rel });
     }
 
     /// `folder` is what relative hrefs are joined to; empty where that is not known yet. What is no address of a
     /// web page is left out.
     pub fn joined(mut self, folder: &str) -> Vec<Link> {
-        for (href, rel) in std::mem::take(&mut self.areas) {
-            let known = self.written.len();
-            if let Some((position, _)) = self.place(href) {
-                if position == known {
-                    self.written[position].rel = rel;
-                }
+        for Other { href, text, rel } in std::mem::take(&mut self.others) {
+            if let Some((position, _)) = self.place(href, &rel) {
+                self.say(position, text, Phrase::default());
             }
         }
         let folder = Folder::of(folder);
@@ -92,10 +115,7 @@ impl<'a> Links<'a> {
             let is_joined = joined.is_some();
             let url = joined.unwrap_or_else(|| href.into_owned());
             match positions.get(&url) {
-                Some(&position) if links[position].text.is_empty() => {
-                    links[position] = Link { url, text, rel, is_joined };
-                }
-                Some(_) => {}
+                Some(&position) => links[position].join(text, rel),
                 None => {
                     positions.insert(url.clone(), links.len());
                     links.push(Link { url, text, rel, is_joined });

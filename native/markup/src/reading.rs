@@ -11,8 +11,6 @@
 
 #![forbid(unsafe_code)]
 
-use std::borrow::Cow;
-
 use crate::elements::{Element, Elements};
 use crate::head::Head;
 use crate::lines::{Lines, Phrase};
@@ -39,16 +37,14 @@ pub fn read(html: &str, folder: &str) -> Reading {
 }
 
 /// An anchor that is being read.
-struct Anchor<'a> {
+struct Anchor {
     position: usize,
-    rel: Cow<'a, str>,
-    is_first: bool,
     depth: usize,
     text: Phrase,
     alternative: Phrase, // of the first picture in it
 }
 
-impl Anchor<'_> {
+impl Anchor {
     fn is_silent(&self) -> bool {
         self.text.is_empty() && self.alternative.is_empty()
     }
@@ -66,7 +62,7 @@ struct Reader<'a> {
     head: Head,
     lines: Lines,
     links: Links<'a>,
-    anchor: Option<Anchor<'a>>,
+    anchor: Option<Anchor>,
     heading: Option<Heading>,
     headings: [Vec<String>; LEVELS],
 }
@@ -170,12 +166,8 @@ impl<'a> Reader<'a> {
 
     fn take_empty(&mut self, tag: Tag) {
         match tag {
-            Tag::Area => {
-                if let Some(href) = self.tokens.value("href") {
-                    let rel = self.tokens.value("rel").unwrap_or_default();
-                    self.links.add_area(href, &rel);
-                }
-            }
+            Tag::Area => self.add_other("href", "alt"),
+            Tag::Frame => self.add_other("src", "title"),
             Tag::Img => {
                 if let (Some(anchor), Some(alternative)) = (&mut self.anchor, self.tokens.value("alt")) {
                     if anchor.alternative.is_empty() {
@@ -184,6 +176,13 @@ impl<'a> Reader<'a> {
                 }
             }
             _ => {}
+        }
+    }
+
+    fn add_other(&mut self, href: &str, text: &str) {
+        if let Some(href) = self.tokens.value(href) {
+            let [text, rel] = [text, "rel"].map(|name| self.tokens.value(name).unwrap_or_default());
+            self.links.add_other(href, &text, rel);
         }
     }
 
@@ -269,13 +268,11 @@ impl<'a> Reader<'a> {
 
     fn begin_anchor(&mut self) {
         let Some(href) = self.tokens.value("href") else { return };
-        let known = self.links.len();
-        let Some((position, is_silent)) = self.links.place(href) else { return };
+        let rel = self.tokens.value("rel").unwrap_or_default();
+        let Some((position, is_silent)) = self.links.place(href, &rel) else { return };
         if is_silent {
             self.anchor = Some(Anchor {
                 position,
-                rel: self.tokens.value("rel").unwrap_or_default(),
-                is_first: position == known,
                 depth: self.elements.depth(),
                 text: Phrase::default(),
                 alternative: Phrase::default(),
@@ -284,8 +281,8 @@ impl<'a> Reader<'a> {
     }
 
     fn end_anchor(&mut self) {
-        if let Some(Anchor { position, rel, is_first, text, alternative, .. }) = self.anchor.take() {
-            self.links.say(position, text, alternative, &rel, is_first);
+        if let Some(Anchor { position, text, alternative, .. }) = self.anchor.take() {
+            self.links.say(position, text, alternative);
         }
     }
 

@@ -77,6 +77,7 @@ class Harvester:
         self._plan, self._sketch_kept = plan, sketch_kept
         self._recent = RecentTexts(plan.settings.recent_urls_max)
         self._languages = UsualLanguages()
+        self._agent = plan.settings.product.lower()
         self.price = 0.0  # of a byte of revisits; 0: no budget
 
     def forget_links(self) -> None:
@@ -153,6 +154,7 @@ class Harvester:
             robots_header=_robots_header(fetched),
             last_modified=headers.get("last-modified") or "",
             languages=self._languages,
+            agent=self._agent,
         )
         remembered = _remembered(page)
         if leased.content_hash == remembered:
@@ -217,7 +219,7 @@ class Harvester:
 
     def _unchanged(self, leased: Leased, fetched: Fetched, now_ms: int) -> Harvest:
         harvest = self._done(leased, fetched, now_ms, "unchanged", [], leased.content_hash)
-        if harvest.visited is not None and _asks_more(leased, fetched):
+        if harvest.visited is not None and _asks_more(leased, fetched, self._agent):
             # Its content is as it was, what it asks of an index is not: it is looked at whole, now.
             harvest.visited = msgspec.structs.replace(
                 harvest.visited, etag=None, last_modified=None, content_hash=b"", revisit_ms=now_ms
@@ -270,11 +272,11 @@ def _remembered(page: Page) -> bytes:
     return page.content_hash + bytes([bits]) if bits else page.content_hash
 
 
-def _asks_more(leased: Leased, fetched: Fetched) -> bool:
+def _asks_more(leased: Leased, fetched: Fetched, agent: str) -> bool:
     """Whether an answer's header asks for something that the page did not ask for when it was last seen."""
     header = _robots_header(fetched)
     before = sum(leased.content_hash[CONTENT_HASH_BYTES:])
-    return bool(header and _bits(directives((), header)) & ~before)
+    return bool(header and _bits(directives((), header, agent)) & ~before)
 
 
 class _Names(TypedDict):

@@ -105,7 +105,20 @@ def test_headings_are_listed_by_level(markup: str, headings: list[str]) -> None:
         ('<nav><a href="/n">n</a></nav>', [Link("https://site.example/n", "n", "")]),
         ('<template><a href="/t">t</a></template>', [Link("https://site.example/t", "t", "")]),
         ('<noscript><a href="/s">s</a></noscript>', [Link("https://site.example/s", "s", "")]),
-        ('<map><area href="/area" alt=no></map>', [Link("https://site.example/area", "", "")]),
+        (
+            '<map><area href="/area" alt="a part"></map>',
+            [Link("https://site.example/area", "a part", "")],
+        ),
+        ("<svg><a href=/in-a-drawing>d</a></svg>", [Link("https://site.example/in-a-drawing", "d", "")]),
+        (
+            '<a rel="nofollow ugc" href=z></a><a href=z rel=tag></a>',
+            [Link("https://site.example/folder/z", "", "tag")],
+        ),
+        (
+            '<a rel=nofollow href=z>a</a><a href="./z" rel=nofollow></a>',
+            [Link("https://site.example/folder/z", "a", "nofollow")],
+        ),
+        ('<a href="http://me:secret@o.example/x">o</a>', [Link("http://o.example/x", "o", "")]),
         (
             "<p><a href=z><div>text in a block</div></a>",
             [Link("https://site.example/folder/z", "text in a block", "")],
@@ -156,8 +169,43 @@ def test_plain_names_are_joined_as_all_others_are(folder: str, steps: str, name:
     assert [link.url for link in found.links] == expected
 
 
+def test_frames_lead_on() -> None:
+    page = extract(
+        b"<frameset><frame src=menu title=Menu><frame src=/main></frameset>", "text/html", URL
+    )
+    assert page.links == [
+        Link("https://site.example/folder/menu", "Menu", ""),
+        Link("https://site.example/main", "", ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("refresh", "targets"),
+    [
+        ("0;url=/next", ["https://site.example/next"]),
+        ("5; URL='next?a=b' ", ["https://site.example/folder/next?a=b"]),
+        ("5", []),
+        ("0; url=javascript:x()", []),
+    ],
+)
+def test_a_page_that_sends_its_readers_on_links_to_there(refresh: str, targets: list[str]) -> None:
+    page = html("", f'<meta http-equiv=Refresh content="{refresh}">')
+    assert [link.url for link in page.links] == targets
+
+
+def test_the_title_is_not_that_of_a_drawing() -> None:
+    page = extract(b"<svg><title>drawing</title></svg><title>page</title>", "text/html", URL)
+    assert page.title == "page"
+
+
+def test_directives_may_be_addressed_to_the_name_that_the_crawl_goes_by() -> None:
+    head = b"<meta name=MyBot content=noindex><meta name=ipmicra content=nofollow>"
+    page = extract(head, "text/html", URL, robots_header="mybot: nosnippet", agent="mybot")
+    assert page.robots == RobotsDirectives(noindex=True, nosnippet=True)
+
+
 def test_a_base_element_moves_relative_links() -> None:
-    page = html('<a href="x">x</a>', '<base href="/other/">')
+    page = html('<a href="x">x</a>', '<base target=_blank><base href="/other/"><base href="/late/">')
     assert page.links == [Link("https://site.example/other/x", "x", "")]
 
 

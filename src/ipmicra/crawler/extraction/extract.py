@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from ipmicra.crawler.extraction.charset import as_utf8
 from ipmicra.crawler.extraction.dates import seconds_of
-from ipmicra.crawler.extraction.directives import directives
+from ipmicra.crawler.extraction.directives import AGENT, directives
 from ipmicra.crawler.extraction.fingerprints import content_hash
 from ipmicra.crawler.extraction.language import UsualLanguages, language_of
 from ipmicra.crawler.extraction.lines import lines_of
-from ipmicra.crawler.extraction.links import folder_of, joined, links_of
+from ipmicra.crawler.extraction.links import folder_of, joined, links_of, with_refresh
 from ipmicra.crawler.extraction.metadata import Metadata, metadata_of
 from ipmicra.crawler.extraction.page import Link, Page
 from ipmicra.crawler.extraction.pdf import pdf_text
@@ -40,6 +40,7 @@ class _Response(NamedTuple):
     robots_header: str
     last_modified: str
     languages: UsualLanguages | None
+    agent: str
 
 
 def extract(
@@ -50,15 +51,19 @@ def extract(
     robots_header: str = "",
     last_modified: str = "",
     languages: UsualLanguages | None = None,
+    agent: str = AGENT,
 ) -> Page:
     """What a search engine needs of one response.
 
-    `content_type`, `robots_header` (X-Robots-Tag, several joined by commas) and `last_modified` are the
-    response's headers as received; `url` is where redirects ended. `languages` are those of the crawl's
-    earlier pages, where the caller keeps them; without, every page that declares none is judged.
+    `content_type`, `robots_header` (X-Robots-Tag, a line a field) and `last_modified` are the response's
+    headers as received; `url` is where redirects ended. `languages` are those of the crawl's earlier pages,
+    where the caller keeps them; without, every page that declares none is judged. `agent`, in lower case, is
+    the name that a site may address us by.
     """
     media_type = content_type.partition(";")[0].strip().lower()
-    response = _Response(body, content_type, url, media_type, robots_header, last_modified, languages)
+    response = _Response(
+        body, content_type, url, media_type, robots_header, last_modified, languages, agent
+    )
     if media_type in _HTML:
         return _from_html(response)
     if media_type == "application/pdf":
@@ -76,7 +81,9 @@ def _from_html(response: _Response) -> Page:
     base = (joined(response.url, reading.base) if reading.base else "") or response.url
     links, too_many = links_of(reading, base)
     canonical = joined(base, reading.canonical) if reading.canonical else ""
-    head = metadata_of(reading)
+    head = metadata_of(reading, response.agent)
+    if head.refresh:
+        links = with_refresh(links, head.refresh, base)
     return _page(response, head, charset, reading.text, reading.headings, links, canonical, too_many)
 
 
@@ -118,7 +125,7 @@ def _page(
         published_at_s=seconds_of(head.published),
         modified_at_s=seconds_of(head.modified) or seconds_of(response.last_modified),
         content_hash=content_hash([head.title, head.description, shown, *[link.url for link in links]]),
-        robots=directives(head.robots, response.robots_header),
+        robots=directives(head.robots, response.robots_header, response.agent),
         media_type=response.media_type,
         charset=charset,
         body_bytes=len(response.body),

@@ -1,21 +1,24 @@
 """Links as they were read -> outlinks: absolute, each address once.
 
-Law: the first link to an address speaks for it; a later one lends its text where the first has none.
-Links that neighbouring pages share are joined once, as long as they are remembered.
+Law: the first link to an address speaks for it; a later one lends its text where the first has none, and
+its rel where only the first says nofollow. No user's name or password travels. Links that neighbouring pages
+share are joined once, as long as they are remembered.
 """
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 import can_ada
 
-from ipmicra.crawler.extraction.page import Link
+from ipmicra.crawler.extraction.page import Link, rel_of_both
 from ipmicra.crawler.extraction.reading import Reading
 
 LINKS_MAX = 50_000  # of a page: no index page of ours has more
 URL_CHARACTERS_MAX = 4_096
 JOINED_REMEMBERED_MAX = 2_048  # some half a megabyte
+_REFRESH = re.compile(r"\s*[\d.]*\s*[;,]?\s*url\s*=\s*[\"']?([^\"'\s]+)[\"']?\s*", re.IGNORECASE)
 
 
 def links_of(reading: Reading, address: str) -> tuple[list[Link], bool]:
@@ -32,11 +35,22 @@ def _joined_links(reading: Reading, address: str) -> tuple[list[Link], bool]:
     for position, (url, text, rel) in enumerate(reading.links):
         if position in unjoined:
             url = _joined_once(address if url[0] == "?" else folder, url)
-        if url and (url not in links or not links[url].text):
-            links[url] = Link(url, text, rel)
-            if len(links) >= LINKS_MAX:
-                return list(links.values()), True
+        if not url:
+            continue
+        before = links.get(url)
+        if before is not None:
+            text, rel = before.text or text, rel_of_both(before.rel, rel)
+        elif len(links) >= LINKS_MAX:
+            return list(links.values()), True
+        links[url] = Link(url, text, rel)
     return list(links.values()), False
+
+
+def with_refresh(links: list[Link], refresh: str, address: str) -> list[Link]:
+    """And where the page sends its readers after a while (`5; url=/next`)."""
+    target = _REFRESH.fullmatch(refresh)
+    url = joined(address, target[1]) if target else ""
+    return [*links, Link(url, "", "")] if url and all(link.url != url for link in links) else links
 
 
 def folder_of(address: str) -> str:
@@ -57,7 +71,15 @@ def joined(address: str, href: str) -> str:
         url = (can_ada.parse(address) + href if address else can_ada.parse(href)).href
     except ValueError:
         return ""
-    return url if url.startswith(("http://", "https://")) and len(url) <= URL_CHARACTERS_MAX else ""
+    if not url.startswith(("http://", "https://")) or len(url) > URL_CHARACTERS_MAX:
+        return ""
+    return _without_user(url) if "@" in url else url
+
+
+def _without_user(url: str) -> str:
+    scheme, _, rest = url.partition("://")
+    authority, slash, path = rest.partition("/")
+    return f"{scheme}://{authority.rpartition('@')[2]}{slash}{path}"
 
 
 _joined_once = lru_cache(JOINED_REMEMBERED_MAX)(joined)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ipmicra.crawler.extraction.dates import linked_data_dates
-from ipmicra.crawler.extraction.directives import AGENT
 from ipmicra.crawler.extraction.lines import folded
 from ipmicra.crawler.extraction.reading import Reading
 
@@ -34,10 +33,12 @@ class Metadata(NamedTuple):
     robots: tuple[str, ...] = ()
     published: str = ""
     modified: str = ""
+    refresh: str = ""
 
 
-def metadata_of(reading: Reading) -> Metadata:
-    named, robots = _metas(reading.metas)
+def metadata_of(reading: Reading, agent: str) -> Metadata:
+    """`agent` is the name that a site may address us by."""
+    named, robots = _metas(reading.metas, agent)
     published, modified = linked_data_dates(reading.dated_scripts)
     description = named.get("description") or named.get("og:description") or ""
     return Metadata(
@@ -47,16 +48,17 @@ def metadata_of(reading: Reading) -> Metadata:
         robots=tuple(robots),
         published=published or _first(named, _PUBLISHED) or reading.first_time,
         modified=modified or _first(named, _MODIFIED),
+        refresh=named.get("refresh", ""),
     )
 
 
-def _metas(metas: list[tuple[str, str]]) -> tuple[dict[str, str], list[str]]:
+def _metas(metas: list[tuple[str, str]], agent: str) -> tuple[dict[str, str], list[str]]:
     """By lower-case name (the first wins), and all that is said to robots."""
     named: dict[str, str] = {}
     robots: list[str] = []
     for written, content in metas:
         name = written.strip().lower()
-        if name in ("robots", AGENT):
+        if name in ("robots", agent):
             robots.append(content)
         named.setdefault(name, content)
     return named, robots

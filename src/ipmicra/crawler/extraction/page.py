@@ -11,11 +11,17 @@ import msgspec
 
 
 class Link(NamedTuple):
-    """One outlink: absolute, without fragment. The first of several links with the same address wins."""
+    """One outlink: absolute, without fragment. Of several to an address the first that has a text wins."""
 
     url: str
     text: str  # the anchor text, white space folded; an image's alt where there is no text
     rel: str  # "nofollow ugc", lower case, as written; "" for most
+
+
+def rel_of_both(first: str, second: str) -> str:
+    """The rel of two links to one address: who says nofollow forbids it only if the other does too."""
+    forbids, allows = "nofollow" in first.split(), "nofollow" not in second.split()
+    return second if forbids and allows else first
 
 
 class RobotsDirectives(NamedTuple):

@@ -10,12 +10,11 @@ any other question; the index lasts until the first change.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import turbohtml
 from turbohtml import Document, Element, PlainText, Text
 
 from ipmicra.crawler.extraction.lines import folded, lines_of
+from ipmicra.crawler.extraction.page import rel_of_both
 
 TITLE_CHARACTERS_MAX = 1_024
 HEADINGS_MAX = 1_000
@@ -37,13 +36,12 @@ _PLAIN = PlainText(width=0, layout="strict", bullet="", table_cell_separator=" "
 def read(html: bytes, _folder: str) -> tuple[object, ...]:
     """The fields of a Reading, in order; no link is joined."""
     document = turbohtml.parse(html.decode("utf-8", "replace"), positions=False)
-    root, base, time = document.root, document.find("base"), document.find("time")
-    title = document.find("title")
-    links = _links([*document.select("a"), *document.select("area")])
+    root, time = document.root, document.find("time")
+    links = _links(document)
     head = (
-        folded(title.text, TITLE_CHARACTERS_MAX) if title is not None else "",
+        _title(document),
         (root.attr("lang") or root.attr("xml:lang") or "") if root is not None else "",
-        (base.attr("href") or "") if base is not None else "",
+        next((href for base in document.select("base") if (href := base.attr("href"))), ""),
         _canonical(document),
         (time.attr("datetime") or "") if time is not None else "",
         _metas(document),
@@ -54,6 +52,12 @@ def read(html: bytes, _folder: str) -> tuple[object, ...]:
 
 
 # --- the head -------------------------------------------------------------------------------------------
+
+
+def _title(document: Document) -> str:
+    """The page's, not that of a drawing."""
+    titles = (title for title in document.select("title") if title.closest("svg") is None)
+    return next((folded(title.text, TITLE_CHARACTERS_MAX) for title in titles), "")
 
 
 def _metas(document: Document) -> list[tuple[str, str]]:
@@ -75,36 +79,27 @@ def _canonical(document: Document) -> str:
 # --- links ----------------------------------------------------------------------------------------------
 
 
-def _links(anchors: list[Element]) -> list[tuple[str, str, str]]:
-    """Each href once, without fragment. Deduped before anything else is asked of the elements."""
-    first: dict[str, Element] = {}
-    for anchor in anchors:
-        href = (anchor.attr("href") or "").partition("#")[0]
-        if href and href not in first:
-            first[href] = anchor
-    said = {href: (_text(anchor), _rel(anchor)) for href, anchor in first.items()}
-    if any(not text for text, _ in said.values()):
-        _lend_texts(said, anchors)
+def _links(document: Document) -> list[tuple[str, str, str]]:
+    """Each href once, without fragment."""
+    said: dict[str, tuple[str, str]] = {}
+    for tag, attribute in (("a", "href"), ("area", "href"), ("frame", "src")):
+        for element in document.select(tag):
+            href = (element.attr(attribute) or "").partition("#")[0]
+            if href:
+                rel = (element.attr("rel") or "").lower()
+                text, before = said.get(href, ("", rel))
+                said[href] = (text or _text(element), rel_of_both(before, rel))
     return [(href, text, rel) for href, (text, rel) in said.items()]
 
 
-def _lend_texts(said: dict[str, tuple[str, str]], anchors: Iterable[Element]) -> None:
-    """Links without a text get that, and the rel, of the first of their fellows that has one."""
-    for anchor in anchors:
-        href = (anchor.attr("href") or "").partition("#")[0]
-        if href and not said[href][0] and (text := _text(anchor)):
-            said[href] = (text, _rel(anchor))
-
-
-def _text(anchor: Element) -> str:
-    text = folded(anchor.text, LINK_CHARACTERS_MAX)
-    if text or (image := anchor.find("img")) is None:
+def _text(element: Element) -> str:
+    """Its text, or that of the first picture in it."""
+    if element.tag != "a":
+        return folded(element.attr("alt") or element.attr("title") or "", LINK_CHARACTERS_MAX)
+    text = folded(element.text, LINK_CHARACTERS_MAX)
+    if text or (image := element.find("img")) is None:
         return text
     return folded(image.attr("alt") or "", LINK_CHARACTERS_MAX)
-
-
-def _rel(anchor: Element) -> str:
-    return (anchor.attr("rel") or "").lower()
 
 
 # --- text -----------------------------------------------------------------------------------------------
