@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from itertools import islice
 
 from ipmicra.crawler.decisions.traps import TrapRules, too_many_queries
 from ipmicra.crawler.decisions.urls import Url, UrlKey, key_of, path_of, site_of
@@ -15,6 +16,7 @@ from ipmicra.crawler.frontier.ledger import Ledger
 from ipmicra.crawler.frontier.sites import Sites
 
 KEYS_ASKED_MAX = 500  # in one question: SQLite's older releases take 999 values
+ADDED_AT_ONCE = 8 * KEYS_ASKED_MAX  # a page may hold fifty thousand, and each is some objects on its way
 
 
 class Discovering:
@@ -25,7 +27,15 @@ class Discovering:
         self._database = ledger.database
 
     def add(self, discoveries: Iterable[Discovery]) -> Counter[int]:
-        """Queue what is new; how many per site. In the order of keys, as the tree of keys likes it."""
+        """Queue what is new; how many per site."""
+        per_site: Counter[int] = Counter()
+        rest = iter(discoveries)
+        while some := list(islice(rest, ADDED_AT_ONCE)):
+            per_site.update(self._add(some))
+        return per_site
+
+    def _add(self, discoveries: list[Discovery]) -> Counter[int]:
+        """In the order of keys, as the tree of keys likes it."""
         pairs = sorted((key_of(found.url), found) for found in discoveries)
         known = self._known_among([key for key, _ in pairs])
         new: list[tuple[UrlKey, Discovery]] = []
