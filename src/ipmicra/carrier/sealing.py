@@ -1,7 +1,8 @@
 """A spool's full journals -> packages, in a thread beside whoever appends to it.
 
 Law: one journal at a time, in their order. What is sealed is committed (the spool's law), and stays in its
-journal until its package is durable; so a death in between costs nothing but doing it again.
+journal until its package is durable; so a death in between costs nothing but doing it again. Packing takes as
+much memory as the records themselves, so what others have freed is given back before.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from ipmicra.carrier.package import PackageFile
 from ipmicra.carrier.spool import Spool
+from ipmicra.crawler.allocator import give_back_memory
 
 
 class Sealer:
@@ -26,10 +28,14 @@ class Sealer:
         finished = self._finished(wait=False)
         if self._under_way is None:
             full = self._spool.turn_if_due(now_s)
-            self._under_way = (
-                None if full is None else self._thread.submit(self._spool.pack_journal, full)
-            )
+            if full is not None:
+                give_back_memory()
+                self._under_way = self._thread.submit(self._spool.pack_journal, full)
         return finished
+
+    def wait(self) -> int:
+        """Until nothing is under way. How many packages have been finished since last asked."""
+        return self._finished(wait=True)
 
     async def seal(self) -> int:
         """Seal everything now, after what is under way. How many packages that made."""

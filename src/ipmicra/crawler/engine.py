@@ -14,13 +14,14 @@ import time
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from ipmicra.carrier.record import Record
+from ipmicra.carrier.record import PageSeen, Record
 from ipmicra.carrier.sealing import Sealer
 from ipmicra.carrier.spool import Spool
+from ipmicra.crawler.allocator import give_back_memory
 from ipmicra.crawler.courtesy import Courtesy
 from ipmicra.crawler.decisions.revisit import price_for_budget
 from ipmicra.crawler.decisions.urls import Site
-from ipmicra.crawler.fetching.exchange import Fetcher, Outcome
+from ipmicra.crawler.fetching.exchange import Fetched, Fetcher, Outcome
 from ipmicra.crawler.frontier import Batch, Discovery, Frontier, Leased, SiteState
 from ipmicra.crawler.harvest import Harvest, Harvester
 from ipmicra.crawler.lane import Lane
@@ -36,6 +37,9 @@ REVISITS_AT_ONCE = 1_000
 REVISITS_UNDER_BUDGET = 50  # by so many pages a day's bytes may be exceeded
 MEASURE_SECONDS = 60.0
 REPRICE_SECONDS = 60.0
+LARGE_PAGE_BYTES = 4 << 20  # one page in ten thousand; reading it takes several times its bytes
+HELD_BYTES_MAX = 8 << 20  # of text and links that wait for their transaction; usually it is half
+LINK_BYTES = 200  # of memory, about: a link, or a URL that was found
 
 
 class Engine:
@@ -61,6 +65,7 @@ class Engine:
         self._closing: dict[int, Lane] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._batch, self._records = Batch(), list[Record]()
+        self._held_bytes = 0
         self._touched: dict[int, SiteState] = {}
         self._committed_at = time.monotonic()
         self._measured: dict[tuple[str, str], Measured] = {}
@@ -90,7 +95,7 @@ class Engine:
                     if self._commit_is_due():
                         self._commit()
                     else:
-                        self._seal_if_due()
+                        self._seal_if_due(time.time())
         finally:
             if not self._torn:
                 self._commit(last=True)
@@ -155,6 +160,13 @@ class Engine:
         """Whether the site is another process's; if so, it goes there when its lane is closed."""
         return self._neighbours is not None and self._neighbours.claim(site, address)
 
+    def make_room_for(self, fetched: Fetched) -> None:
+        """Before a large page is read, let go of all that can be had again, and of what was freed."""
+        if len(fetched.body) >= LARGE_PAGE_BYTES:
+            self.progress.packages += self._sealer.wait()
+            self._frontier.release_memory()
+            give_back_memory()
+
     def take(self, site: SiteState, harvest: Harvest) -> None:
         """What came of one visit goes into the next transaction."""
         batch = self._batch
@@ -169,7 +181,8 @@ class Engine:
         self.progress.count(harvest.outcome, harvest.failure)
         if harvest.failure:
             self.progress.last_failure = f"{site.site}: {harvest.why()}"
-        if len(batch.visited) >= self.plan.settings.commit_pages:
+        self._held_bytes += _held_bytes(harvest)
+        if self._batch_is_full():
             self._event.set()
 
     def learned_robots(self, site: SiteState) -> None:
@@ -250,11 +263,17 @@ class Engine:
         batch = self._batch
         return bool(batch.visited or batch.put_off or batch.discoveries or batch.robots or self._closing)
 
+    def _batch_is_full(self) -> bool:
+        return (
+            len(self._batch.visited) >= self.plan.settings.commit_pages
+            or self._held_bytes >= HELD_BYTES_MAX
+        )
+
     def _commit_is_due(self) -> bool:
         if not self._has_uncommitted():
             return False
         return (
-            len(self._batch.visited) >= self.plan.settings.commit_pages
+            self._batch_is_full()
             or time.monotonic() - self._committed_at >= self.plan.settings.commit_seconds
             or len(self._closing) == len(self._lanes)
         )
@@ -264,7 +283,7 @@ class Engine:
             raise HostFault("crawling cannot go on: a transaction failed before; start again")
         now, self._torn = time.time(), True
         batch, records = self._batch, self._records
-        self._batch, self._records = Batch(), []
+        self._batch, self._records, self._held_bytes = Batch(), [], 0
         batch.measured = self._take_measured(records, now, last)
         batch.position = self._spool.append(records, now)
         batch.sites = list(self._touched.values())
@@ -280,7 +299,8 @@ class Engine:
         self._closing.clear()
         for lane in self._lanes.values():
             lane.top_up()
-        self.progress.packages += self._sealer.finish() if last else self._sealer.seal_if_due(now)
+        del batch, records
+        self._seal_if_due(now, last)
         self.progress.sites_open = len(self._lanes)
         ready_ms = None if self._lanes else self._frontier.next_ready_ms()
         self.progress.waits_until = (ready_ms or 0) / 1000
@@ -300,9 +320,9 @@ class Engine:
                 continue
             self._neighbours.parcels.accepted(path)
 
-    def _seal_if_due(self) -> None:
+    def _seal_if_due(self, now: float, last: bool = False) -> None:
         """The last pages go home too, though nothing further happens."""
-        self.progress.packages += self._sealer.seal_if_due(time.time())
+        self.progress.packages += self._sealer.finish() if last else self._sealer.seal_if_due(now)
 
     def _take_measured(self, records: list[Record], now: float, last: bool) -> list[Measured]:
         """What was measured since the last commit; and, once a minute, records of it."""
@@ -338,3 +358,10 @@ class Engine:
             watched = self._frontier.watched(self.plan.revisit.interval_seconds_first)
             self.harvester.price = price_for_budget(watched, bytes_per_day, self.plan.revisit)
             self._reprice_at = time.monotonic() + REPRICE_SECONDS
+
+
+def _held_bytes(harvest: Harvest) -> int:
+    """About what a harvest takes in memory, as far as that differs from page to page."""
+    pages = [record.page for record in harvest.records if isinstance(record, PageSeen)]
+    links = len(harvest.discoveries) + sum(len(page.links) for page in pages)
+    return LINK_BYTES * links + sum(len(page.text) for page in pages)

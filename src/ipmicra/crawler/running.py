@@ -6,7 +6,6 @@ where it was. Law: without a contact nothing outside of the opened address range
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import re
 import sqlite3
@@ -25,6 +24,7 @@ from ipmicra.carrier.spool import FOLDER as SPOOL_FOLDER
 from ipmicra.carrier.spool import Position, SealRules, Spool
 from ipmicra.carrier.warc import WarcWriter
 from ipmicra.carrier.wishes import forget_wishes, wishes_in
+from ipmicra.crawler.allocator import tune_allocator
 from ipmicra.crawler.archiving import ArchivingFetcher
 from ipmicra.crawler.decisions.ownership import owner_of
 from ipmicra.crawler.decisions.scope import ScopeKind, scope_around
@@ -308,15 +308,9 @@ def crawl_names(data_folder: Path) -> list[str]:
 def tune_process() -> None:
     """Ask the allocator not to give memory back after every page, and the collector to look less often.
 
-    glibc's trimming costs half of the speed of tree parsing; a crawl's garbage has no cycles worth the
-    default thresholds. A full journal's records are fewer objects than the threshold, and so are not walked
-    through while they wait to be sealed.
+    A crawl's garbage has no cycles worth the default thresholds. A full journal's records are fewer objects
+    than the threshold, and so are not walked through while they wait to be sealed.
     """
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
-    try:
-        libc = ctypes.CDLL("libc.so.6")
-        libc.mallopt(-1, 16 << 20)  # M_TRIM_THRESHOLD
-        libc.mallopt(-3, 1 << 20)  # M_MMAP_THRESHOLD: the buffers of packages go back at once
-    except (OSError, AttributeError):
-        return
+    tune_allocator()

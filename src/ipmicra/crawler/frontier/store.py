@@ -79,6 +79,10 @@ class Frontier:
         with self._transaction():
             self._sites.mend_times(now_ms, self._epoch)
 
+    def release_memory(self) -> None:
+        """Let go of SQLite's cache; what is asked for comes into it again."""
+        self._database.execute("PRAGMA shrink_memory")
+
     # --- what to fetch ----------------------------------------------------------------------------
 
     def sites_to_open(self, now_ms: int, limit: int) -> list[SiteState]:
