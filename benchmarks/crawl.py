@@ -3,7 +3,8 @@
 Real documentation trees from Debian packages, one site each, behind nginx on loopback with gzip on; the
 server on one core, the contestant on the other. Everybody crawls the same sites from the same start
 pages, and the server's log must show that everybody fetched every page. Starting a program costs about a
-second: each contestant also crawls a site of one page, and "net" leaves that out for all alike. Two
+second: each contestant also crawls a site of one page, and "net" leaves that out for all alike. All take
+turns in several rounds, and the best of each counts. Two
 processes get both cores, the server's too; of theirs "resident" is the larger one's. Sites are divided among
 them by their addresses, so --copies makes more sites of the same trees, as crawls have them. With --close the
 server hangs up after every answer: a new connection, and with --tls a handshake, for each page, as if
@@ -51,6 +52,12 @@ class Result(NamedTuple):
     repeated: int
     html_per_home: float  # 0 without packages
 
+    def better_of(self, other: Result) -> Result:
+        """The one that fetched more, or as much in less time; of the starts the cheaper one."""
+        better = min(self, other, key=lambda result: (result.missing, result.cost.cpu_seconds))
+        start_up = min(self.start_up, other.start_up, key=lambda cost: cost.cpu_seconds)
+        return better._replace(start_up=start_up)
+
     @property
     def net_pages_per_cpu_second(self) -> float:
         return (self.pages - 1) / max(1e-9, self.cost.cpu_seconds - self.start_up.cpu_seconds)
@@ -65,7 +72,7 @@ def main() -> None:
         sites = documentation_sites(wishes.cache, wishes.pages) * wishes.copies
         tiny = _tiny_site(work / "tiny")
         with serving([*sites, tiny], work, SERVER_CORE, wishes.close) as served:
-            results = [_contest(name, served, work, wishes.tls, console) for name in wishes.only]
+            results = _best_of(wishes.rounds, wishes.only, served, work, wishes.tls, console)
     how = f"{'HTTPS' if wishes.tls else 'HTTP'}{', a connection a page' if wishes.close else ''}"
     console.print(_table(results, sum(len(site.pages) for site in sites), how))
 
@@ -75,6 +82,7 @@ def _wishes() -> argparse.Namespace:
     parser = argparse.ArgumentParser("crawl", description=__doc__, formatter_class=layout)
     data = Path(os.environ.get("IPMICRA_DATA", "~/.cache/ipmicra")).expanduser()
     parser.add_argument("--pages", type=int, default=5000, help="pages in all sites together")
+    parser.add_argument("--rounds", type=int, default=3, help="in which all take turns; the best counts")
     parser.add_argument("--copies", type=int, default=1, help="addresses at which each tree is served")
     parser.add_argument("--only", nargs="+", default=list(CONTESTANTS), choices=list(CONTESTANTS))
     parser.add_argument("--tls", action="store_true", help="over HTTPS")
@@ -87,6 +95,18 @@ def _tiny_site(folder: Path) -> DocumentationSite:
     folder.mkdir()
     (folder / START_PAGE).write_text("<title>tiny</title><p>one page")
     return DocumentationSite("tiny", folder, (START_PAGE,))
+
+
+def _best_of(
+    rounds: int, names: list[str], served: Served, work: Path, tls: bool, console: Console
+) -> list[Result]:
+    """Each contestant's crawl, and its start, at the machine's best: its speed changes all the time."""
+    best: dict[str, Result] = {}
+    for _ in range(rounds):
+        for name in names:
+            result = _contest(name, served, work, tls, console)
+            best[name] = result.better_of(best[name]) if name in best else result
+    return list(best.values())
 
 
 def _contest(name: str, served: Served, work: Path, tls: bool, console: Console) -> Result:

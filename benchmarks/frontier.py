@@ -42,7 +42,7 @@ KNOWN_URLS = int(os.environ.get("BENCH_KNOWN_URLS", "10000000"))
 KNOWN_OF = os.environ.get("BENCH_KNOWN_OF", "others")
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))
 LINKS_PER_PAGE, PARAGRAPHS = 100, 60
-FAR_FUTURE_MS = 1 << 50
+LATER_MS = int(time.time() * 1000) + 20 * 3_600_000  # further off than a crawl waits, nearer than a day
 
 
 class Crawled(NamedTuple):
@@ -176,7 +176,7 @@ def fill(path: Path, count: int, url: Url) -> None:
         part = keys[start : start + 500_000].tolist()
         database.executemany("INSERT INTO known VALUES (?)", ((key,) for key in part))
         database.executemany(
-            f"INSERT INTO queue VALUES (?, {FAR_FUTURE_MS}, ?, 0, 0, 0, 0, 3, 0, ?)",
+            f"INSERT INTO queue VALUES (?, {LATER_MS}, ?, 0, 0, 0, 0, 3, 0, ?)",
             (
                 ((key >> 56) + 129, key, f"/some/path/to/a/page/{key & 0xFFFFFFFF:x}.html")
                 for key in part

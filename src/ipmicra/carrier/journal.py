@@ -18,8 +18,8 @@ from typing import NamedTuple, TypeVar
 import msgspec
 from isal import isal_zlib
 
+from ipmicra.carrier.arranging import Place, arranged
 from ipmicra.carrier.compression import are_alike, site_part
-from ipmicra.carrier.layout import by_site
 from ipmicra.carrier.package import Contents
 from ipmicra.carrier.record import Measurement, PageSeen, Record
 from ipmicra.errors import HostFault
@@ -39,8 +39,9 @@ class Entry(NamedTuple):
     start: int
     length: int
     is_page: bool
-    url: str
-    visit: int
+    url: str = ""
+    visit: int = 0
+    language: str = ""  # of a page
 
 
 class Journal:
@@ -107,16 +108,18 @@ def _lengths(payload: bytes | memoryview) -> list[int]:
 
 def _entry(start: int, length: int, record: Record) -> Entry:
     if isinstance(record, Measurement):
-        return Entry(start, length, False, "", 0)
-    return Entry(start, length, isinstance(record, PageSeen), record.url, record.visit)
+        return Entry(start, length, is_page=False)
+    if isinstance(record, PageSeen):
+        return Entry(start, length, True, record.url, record.visit, record.page.language)
+    return Entry(start, length, False, record.url, record.visit)
 
 
 @contextmanager
 def contents_in(path: Path, entries: Sequence[Entry]) -> Iterator[Contents]:
     """What the journal holds, to be packed; its pages are read one by one, while the file is open here."""
-    pages = sorted(
+    pages = arranged(
         (entry for entry in entries if entry.is_page),
-        key=lambda entry: (by_site(entry.url), entry.visit),
+        lambda entry: Place(entry.language, entry.url, entry.visit),
     )
     with path.open("rb", buffering=0) as file:
         others = [entry for entry in entries if not entry.is_page]

@@ -89,7 +89,7 @@ class Layout:
         self._media_types, self._charsets = _Numbers[str](), _Numbers[str]()
 
     def add(self, record: PageSeen) -> str:
-        """The words of the next page; pages compress best in the order of `by_site`."""
+        """The words of the next page; pages compress best as `arranging` has them."""
         page, addresses = record.page, self._addresses
         address = addresses[page.url]
         canonical = addresses[page.canonical] + 1 if page.canonical else 0
@@ -164,12 +164,6 @@ class Layout:
             self._address_rests.append(address[length:])
             before = address
         self._address_before = before
-
-
-def by_site(url: str) -> tuple[list[str], str]:
-    """What to sort by. Names from their right end: a country's and a domain's sites stand together."""
-    name, _, path = url.partition("//")[2].partition("/")
-    return name.split(".")[::-1], path
 
 
 _Key = TypeVar("_Key")

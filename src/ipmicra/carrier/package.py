@@ -16,9 +16,10 @@ from typing import NamedTuple
 import msgspec
 from isal import isal_zlib
 
+from ipmicra.carrier.arranging import Place, arranged
 from ipmicra.carrier.compression import Damaged, compressed, inflated, level_for
 from ipmicra.carrier.earlier import EarlierColumns, records_of_earlier
-from ipmicra.carrier.layout import Columns, Layout, by_site
+from ipmicra.carrier.layout import Columns, Layout
 from ipmicra.carrier.reading import records_of
 from ipmicra.carrier.record import PageSeen, Record
 from ipmicra.errors import HostFault
@@ -103,13 +104,15 @@ class Contents(NamedTuple):
 
     others: Sequence[Record]
     urls: list[str]  # of the pages
-    pages: Iterable[PageSeen]  # asked for once, one after the other, in the order of `by_site`
+    pages: Iterable[PageSeen]  # asked for once, one after the other, as `arranged`
     about_bytes: int  # of the pages: what the compressor is to expect
 
 
 def contents_of(records: Sequence[Record]) -> Contents:
-    pages = [record for record in records if isinstance(record, PageSeen)]
-    pages.sort(key=lambda record: (by_site(record.url), record.visit))
+    pages = arranged(
+        (record for record in records if isinstance(record, PageSeen)),
+        lambda record: Place(record.page.language, record.url, record.visit),
+    )
     others = [record for record in records if not isinstance(record, PageSeen)]
     about_bytes = sum(len(record.page.text) for record in pages)
     return Contents(others, [record.url for record in pages], pages, about_bytes)

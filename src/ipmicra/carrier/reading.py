@@ -25,7 +25,7 @@ _Value = TypeVar("_Value")
 
 
 def records_of(columns: Columns, words: memoryview) -> list[Record]:
-    """The pages by site and address, then all other records."""
+    """The pages by language, site and address, then all other records."""
     addresses = addresses_of(columns.address_shared, columns.address_rest)
     urls = [addresses[at] for at in positions_within(columns.page_addresses, len(addresses))]
     canonicals = [addresses[within(at - 1, len(addresses))] if at else "" for at in columns.canonicals]
