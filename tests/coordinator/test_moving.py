@@ -29,6 +29,7 @@ SETTINGS = {
     "crawler.revisit_seconds_first": "8",
     "crawler.revisit_seconds_max": "60",
     "coordinator.leader_seconds": "3",
+    "coordinator.claim_seconds": "5",  # what a killed coordinator was integrating is picked up so soon
     "coordinator.lease_seconds": "20",
     "probing.ways": '["connect"]',
 }
