@@ -164,8 +164,8 @@ class Stage:
         owned = [site for name in self.said for site in self.crawls[name]]
         assert len(owned) == len(set(owned)), f"somebody crawls what is another's: {self.crawls}"
 
-    def fetches(self, name: str, site: str, round_trip_ms: float, body_bytes: int = 1000) -> None:
-        """The host reports a round trip of its ordinary work."""
+    def fetches(self, name: str, site: str, round_trip_ms: float | None, body_bytes: int = 1000) -> None:
+        """The host reports a round trip of its ordinary work, or that it had none."""
         address = self.row(site).address
         seen = Passive(
             site=site, address=address, round_trip_ms=round_trip_ms, first_byte_ms=round_trip_ms,

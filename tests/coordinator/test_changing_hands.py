@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from ipmicra.coordinator import handovers
+from ipmicra.coordinator import handovers, traffic
 from ipmicra.coordinator.hosts import Refused
 from ipmicra.coordinator.sites import SiteState
 from tests.coordinator.stage import SETTINGS, Stage
@@ -44,6 +44,23 @@ def test_a_few_slow_fetches_move_nothing(stage: Stage) -> None:
         stage.play(rounds=2)
     assert stage.owner(bread) == "lima"
     assert len(stage.probed) == probes
+
+
+@pytest.mark.parametrize("unmeasured", [None, 0.0])  # 0.0: as hosts of version 0.1.0 write it
+def test_fetches_that_did_not_connect_are_no_round_trips(stage: Stage, unmeasured: float | None) -> None:
+    stage.join("lima")
+    stage.join("oslo", "198.18.0.2")
+    bread = stage.site("https://bread.example", "198.51.100.7", lima=20, oslo=60)
+    stage.submit(f"{bread}/")
+    stage.play()
+    probes = len(stage.probed)
+    for round_trip_ms in (unmeasured, unmeasured, 20, 25, 20, 25, 20):
+        stage.fetches("lima", bread, round_trip_ms)
+        stage.play(rounds=2)
+    assert len(stage.probed) == probes, "25 ms is ordinary, and no reason to probe again"
+    with stage.database.read() as connection:
+        (carried,) = traffic.carried(connection)
+    assert carried.byte_ms / carried.body_bytes == 22.0, "the mean of what was measured"
 
 
 def test_a_site_whose_crawler_does_not_let_go_moves_without_its_state(stage: Stage) -> None:

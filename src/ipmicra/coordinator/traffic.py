@@ -1,6 +1,7 @@
 """What ordinary fetches report -> sums by site and crawler: fetches, bytes, bytes times round trip.
 
-Law: a sum only grows, in the transaction that takes the report, so a report counts once.
+Law: a sum only grows, in the transaction that takes the report, so a report counts once. Bytes whose round
+trip is not known are left out of both sums of bytes, so that their quotient stays a mean round trip.
 """
 
 from __future__ import annotations
@@ -55,10 +56,11 @@ def _nothing(site: str, crawler: str) -> dict[str, object]:
 
 
 def _add(row: dict[str, object], seen: Passive) -> None:
+    body_bytes = 0 if seen.round_trip_ms is None else max(0, seen.body_bytes)
     values = {
         "fetches": max(0, seen.fetches),
-        "body_bytes": max(0, seen.body_bytes),
-        "byte_ms": max(0, seen.body_bytes) * max(0.0, seen.round_trip_ms),
+        "body_bytes": body_bytes,
+        "byte_ms": body_bytes * (seen.round_trip_ms or 0.0),
     }
     for name, value in values.items():
         before = row[name]

@@ -17,7 +17,7 @@ class Measured(msgspec.Struct):
     site: Site
     address: str
     fetches: int = 0
-    round_trip_us: int | None = None
+    round_trip_us: int | None = None  # as frontiers and states of sites have it written
     first_byte_ms: float = 0.0
     download_ms: float = 0.0
     bytes_on_wire: int = 0
@@ -47,16 +47,24 @@ class Measured(msgspec.Struct):
         if other.round_trip_us is not None:
             self._saw_round_trip(other.round_trip_us / 1000)
 
+    @property
+    def first_byte_ms_mean(self) -> float | None:
+        return self.first_byte_ms / self.answers if self.answers else None
+
+    @property
+    def download_ms_mean(self) -> float | None:
+        return self.download_ms / self.answers if self.answers else None
+
     def record(self, now_ms: int) -> Measurement:
-        answers = max(self.answers, 1)
+        """As packages carry it: their format has no None, and writes 0."""
         return Measurement(
             site=self.site,
             address=self.address,
             measured_at_ms=now_ms,
             fetches=self.fetches,
             round_trip_us=self.round_trip_us or 0,
-            first_byte_ms=self.first_byte_ms / answers,
-            download_ms=self.download_ms / answers,
+            first_byte_ms=self.first_byte_ms_mean or 0.0,
+            download_ms=self.download_ms_mean or 0.0,
             body_bytes=self.bytes_on_wire,
             unchanged=self.unchanged,
         )

@@ -29,7 +29,7 @@ from ipmicra.dock.doing import OrderBook
 from ipmicra.dock.identity import read_key
 from ipmicra.dock.ledger import Ledger
 from ipmicra.dock.line import Backoff, Dismissed, Line, LineDown, Refused
-from ipmicra.dock.protocol import CodeReport, Heartbeat, OrderDone, Orders
+from ipmicra.dock.protocol import CodeReport, Heartbeat, OrderDone, Orders, passives_for
 from ipmicra.dock.resting import DRAIN_SECONDS
 from ipmicra.dock.rules import Rules
 from ipmicra.dock.sandbox.code import Code
@@ -235,7 +235,7 @@ class Life:
         rest = self._rules.reason_to_rest()
         return Heartbeat(
             done=tuple(done),
-            passive=tuple(self._meter.round_trips.take(AT_ONCE)),
+            passive=passives_for(self._line.coordinator_protocol, self._meter.round_trips.take(AT_ONCE)),
             awake=rest is None,
             resting=rest or "",
             awake_until_ms=None if changes is None else int(changes.timestamp() * 1000),

@@ -24,7 +24,14 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from ipmicra import __version__
 from ipmicra.dock.ledger import Ledger
 from ipmicra.dock.meter import Meter
-from ipmicra.dock.protocol import Enrolled, Enrolment, Heartbeat, Orders, Refusal
+from ipmicra.dock.protocol import (
+    PROTOCOL_WITHOUT_NONE,
+    Enrolled,
+    Enrolment,
+    Heartbeat,
+    Orders,
+    Refusal,
+)
 from ipmicra.dock.signature import Claim, signed_headers
 from ipmicra.errors import OperatorFault, SiteFault
 
@@ -97,6 +104,7 @@ class Line:
         self._ahead_ms = 0  # the coordinator's clock, seen from ours
         self._channels: dict[str, asyncio.Lock] = {}
         self._client = _client(source_address)
+        self.coordinator_protocol = PROTOCOL_WITHOUT_NONE  # until it says more
 
     async def __aenter__(self) -> Self:
         return self
@@ -110,7 +118,9 @@ class Line:
         """Wait for orders; an empty answer means that there are none."""
         path = f"/v1/host/orders?wait={wait_seconds:g}"
         answer = await self._ask("orders", "POST", path, b"", wait_seconds + POLL_SLACK_SECONDS)
-        return _decoded(answer, Orders)
+        orders = _decoded(answer, Orders)
+        self.coordinator_protocol = orders.protocol
+        return orders
 
     async def report(self, heartbeat: Heartbeat) -> None:
         await self._ask("reports", "POST", "/v1/host/report", _encode(heartbeat))

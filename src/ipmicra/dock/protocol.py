@@ -2,14 +2,23 @@
 
 Every request is begun by the host. A record may gain fields with defaults; none ever changes its
 meaning.
+
+| protocol | what is new in it                                                                   |
+|---------:|-------------------------------------------------------------------------------------|
+|        1 | version 0.1.0; who says nothing of a protocol speaks this one                       |
+|        2 | `None` for a time that was not measured; 0.0 before, which is still read as `None`  |
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from typing import TypeAlias
 
 import msgspec
 
+PROTOCOL = 2
+PROTOCOL_WITHOUT_NONE = 1  # its readers refuse a report with `None` for a time
 ORDERS_AT_ONCE = 50
 
 
@@ -113,6 +122,7 @@ class Orders(_Record, frozen=True, kw_only=True):
     server_time_ms: int
     epoch: int  # of the host's lease; a higher one than the host knows: it had been given up
     lease_s: float
+    protocol: int = PROTOCOL_WITHOUT_NONE  # that the coordinator speaks
 
 
 class ProbeResult(_Record, frozen=True, kw_only=True):
@@ -143,15 +153,42 @@ class OrderDone(_Record, frozen=True, kw_only=True):
 
 
 class Passive(_Record, frozen=True, kw_only=True):
-    """Round trips that ordinary fetches had, by site and address."""
+    """Times that ordinary fetches had, by site and address. None: not measured, for instance where no
+    connection was made. No round trip and no first byte takes 0.0 ms: that is how protocol 1 writes None.
+    """
 
     site: str
     address: str
-    round_trip_ms: float
-    first_byte_ms: float
-    download_ms: float
+    round_trip_ms: float | None  # the least
+    first_byte_ms: float | None  # the mean
+    download_ms: float | None  # the mean
     fetches: int
     body_bytes: int
+
+    def __post_init__(self) -> None:
+        if not _is_time(self.round_trip_ms):
+            msgspec.structs.force_setattr(self, "round_trip_ms", None)
+        if not _is_time(self.first_byte_ms):
+            msgspec.structs.force_setattr(self, "first_byte_ms", None)
+            msgspec.structs.force_setattr(self, "download_ms", None)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all times were measured."""
+        return None not in (self.round_trip_ms, self.first_byte_ms, self.download_ms)
+
+
+def _is_time(value_ms: float | None) -> bool:
+    return value_ms is not None and 0.0 < value_ms < math.inf
+
+
+def passives_for(protocol: int, passives: Iterable[Passive]) -> tuple[Passive, ...]:
+    """As a reader of that protocol understands them: one of protocol 1 is told of whole ones only, since
+    it refuses None and takes 0.0 ms for a site that is very near.
+    """
+    if protocol > PROTOCOL_WITHOUT_NONE:
+        return tuple(passives)
+    return tuple(passive for passive in passives if passive.is_whole)
 
 
 class CodeReport(_Record, frozen=True, kw_only=True):

@@ -1,6 +1,6 @@
 """Fetches as they end -> round trips by site and address, for the coordinator's calibration.
 
-Law: bounded. What is not taken in time is forgotten, oldest first.
+Law: bounded. What is not taken in time is forgotten, oldest first. A time that no fetch showed is None.
 """
 
 from __future__ import annotations
@@ -40,18 +40,17 @@ class RoundTrips:
     def take(self, most: int) -> list[Passive]:
         told, self._told = self._told[:most], self._told[most:]
         taken = list(self._measured)[: most - len(told)]
-        measured = (_passive(self._measured.pop(key), self._least_ms.pop(key, 0.0)) for key in taken)
+        measured = (_passive(self._measured.pop(key), self._least_ms.pop(key, None)) for key in taken)
         return [*told, *measured]
 
 
-def _passive(seen: Measured, round_trip_ms: float) -> Passive:
-    record = seen.record(0)
+def _passive(seen: Measured, round_trip_ms: float | None) -> Passive:
     return Passive(
         site=seen.site,
         address=seen.address,
         round_trip_ms=round_trip_ms,
-        first_byte_ms=record.first_byte_ms,
-        download_ms=record.download_ms,
+        first_byte_ms=seen.first_byte_ms_mean,
+        download_ms=seen.download_ms_mean,
         fetches=seen.fetches,
         body_bytes=seen.bytes_on_wire,
     )

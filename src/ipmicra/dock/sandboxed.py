@@ -212,6 +212,8 @@ class SandboxedCrawler:
     def _learn(self, measured: Iterable[Passive]) -> None:
         """As the code says; otherwise it is the kernel that says it, to the broker."""
         for passive in measured:
+            if passive.round_trip_ms is None:
+                continue
             with suppress(ValueError):
                 self.passive.learn(ipaddress.ip_address(passive.address), passive.round_trip_ms)
 

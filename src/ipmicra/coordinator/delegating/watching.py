@@ -116,20 +116,27 @@ class Watching:
     # --- reports --------------------------------------------------------------
 
     def hear(self, heard: Heard, now_s: float) -> Look | None:
-        """Learn from one report; a look where it asks for one."""
+        """Learn from one report; a look where it asks for one.
+
+        A report without a round trip says nothing of distance: it adds to the load only.
+        """
         strategy, crawler, seen = self._strategy, CrawlerId(heard.crawler), heard.passive
         address = _address(seen.address)
         if address is None or crawler not in strategy.crawlers:
             return None
-        strategy.learn(Measurement(crawler, address, seen.round_trip_ms, heard.at_s, Source.PASSIVE))
+        time_ms = seen.round_trip_ms
+        if time_ms is not None:
+            strategy.learn(Measurement(crawler, address, time_ms, heard.at_s, Source.PASSIVE))
         target = Target.of(seen.site, address)
         if strategy.delegated(target) != crawler:
             return None
         ground = strategy.ground_of(target)
         self._weigh(ground, target, seen.body_bytes, now_s)
-        verdict = self._calibration.observe(ground, crawler, seen.round_trip_ms, now_s)
+        if time_ms is None:
+            return None
+        verdict = self._calibration.observe(ground, crawler, time_ms, now_s)
         wanted = verdict is Verdict.LOOK_AGAIN and ground not in self._looking
-        return Look(ground, target, seen.round_trip_ms) if wanted else None
+        return Look(ground, target, time_ms) if wanted else None
 
     def look(self, connection: Connection, look: Look, talks: Conversations, now_s: float) -> None:
         """Begin a second look; what it moves is moved when it ends."""

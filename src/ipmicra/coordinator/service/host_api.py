@@ -18,7 +18,7 @@ from ipmicra.coordinator.hosts import HostState, Refused
 from ipmicra.coordinator.packages import Arrival
 from ipmicra.coordinator.service.hearing import HttpRequest, admitted, answer, caller, read
 from ipmicra.coordinator.service.rooms import Rooms
-from ipmicra.dock.protocol import Enrolled, Enrolment, Heartbeat, Order, Orders
+from ipmicra.dock.protocol import PROTOCOL, Enrolled, Enrolment, Heartbeat, Order, Orders
 
 PUBLIC_KEY_BYTES = 32
 SMALL_BODY_BYTES_MAX = 4 << 20
@@ -189,4 +189,5 @@ def _told(rooms: Rooms, found: list[Order], epoch: int, now_s: float) -> Orders:
         server_time_ms=int(now_s * 1000),
         epoch=epoch,
         lease_s=rooms.settings.lease_seconds,
+        protocol=PROTOCOL,
     )

@@ -26,6 +26,7 @@ from ipmicra.dock.inside import messages
 from ipmicra.dock.inside.messages import Done, News, Order
 from ipmicra.dock.inside.pacing import InnerMeter
 from ipmicra.dock.ledger import HeldSite
+from ipmicra.dock.protocol import PROTOCOL_WITHOUT_NONE, passives_for
 from ipmicra.dock.tenant import HeldSites
 from ipmicra.errors import Fault
 from ipmicra.settings import Settings
@@ -106,7 +107,8 @@ class Program:
         except Exception as error:
             ended = f"{type(error).__name__}: {error}"
         counts = self._crawler.counts()
-        measured = tuple(self._meter.round_trips.take(MEASURED_AT_ONCE))
+        taken = self._meter.round_trips.take(MEASURED_AT_ONCE)
+        measured = passives_for(PROTOCOL_WITHOUT_NONE, taken)  # the dock may be older
         return News(self._crawler.is_working, ended, counts.pages, counts.pending, measured)
 
     def _say(self, told: Done | News) -> None:
