@@ -14,6 +14,8 @@ import msgspec
 from ipmicra.carrier.package import digest_of, unpack
 from ipmicra.carrier.record import Measurement, PageSeen
 from ipmicra.dock.protocol import (
+    PROTOCOL,
+    Ack,
     Enrolled,
     Enrolment,
     Heartbeat,
@@ -49,6 +51,9 @@ class ScriptedCoordinator:
     def __init__(self) -> None:
         self.token, self.host, self.public_key = TOKEN, "lima", b""
         self.orders: dict[int, Order] = {}
+        self.raw_orders: dict[
+            int, dict[str, object]
+        ] = {}  # bodies as a newer coordinator would write them
         self.done: dict[int, OrderDone] = {}
         self.heartbeats: list[Heartbeat] = []
         self.packages: dict[int, tuple[int, bytes]] = {}  # by number: epoch and bytes
@@ -64,8 +69,14 @@ class ScriptedCoordinator:
         return f"http://127.0.0.1:{self.port}"
 
     def give(self, body: OrderBody) -> int:
-        number = len(self.orders) + 1
+        number = len(self.orders) + len(self.raw_orders) + 1
         self.orders[number] = Order(number=number, body=body)
+        return number
+
+    def give_raw(self, **body: object) -> int:
+        """An order of a version that is not this one."""
+        number = len(self.orders) + len(self.raw_orders) + 1
+        self.raw_orders[number] = body
         return number
 
     async def until(self, happened: Callable[[], object], seconds: float = 40.0) -> None:
@@ -161,6 +172,7 @@ class ScriptedCoordinator:
                 return self._enrol(msgspec.msgpack.decode(asked.body, type=Enrolment))
             case ("POST", "/v1/host/orders"):
                 await self._wait_for_orders(float(asked.query["wait"]))
+                return self._offered()
             case ("POST", "/v1/host/report"):
                 self._hear(msgspec.msgpack.decode(asked.body, type=Heartbeat))
             case ("PUT", "/v1/host/states"):
@@ -173,7 +185,21 @@ class ScriptedCoordinator:
                 self.left = True
             case ("PUT", path):
                 self._keep_package(int(path.rpartition("/")[2]), asked)
-        return _encode(self._orders())
+        return _encode(self._ack())
+
+    def _ack(self) -> Ack:
+        return Ack(
+            server_time_ms=self._now_ms(), epoch=self.epoch, lease_s=self.lease_s, protocol=PROTOCOL
+        )
+
+    def _offered(self) -> bytes:
+        raw = [
+            {"number": number, "body": body}
+            for number, body in self.raw_orders.items()
+            if number not in self.done
+        ]
+        told = msgspec.to_builtins(self._orders())
+        return _encode({**told, "orders": [*raw, *told["orders"]]})
 
     def _orders(self) -> Orders:
         open_ones = [order for number, order in self.orders.items() if number not in self.done]
@@ -182,6 +208,7 @@ class ScriptedCoordinator:
             server_time_ms=self._now_ms(),
             epoch=self.epoch,
             lease_s=self.lease_s,
+            protocol=PROTOCOL,
         )
 
     async def _wait_for_orders(self, seconds: float) -> None:

@@ -15,11 +15,10 @@ from ipmicra.coordinator.crawler_life import CrawlerState, Facts, Wish, state_of
 from ipmicra.coordinator.delegating.present import is_awake, is_present, said_by
 from ipmicra.coordinator.hosts import Host
 from ipmicra.coordinator.moves import Move
-from ipmicra.coordinator.orders import kind_of
 from ipmicra.coordinator.state.schema import life as lives
 from ipmicra.coordinator.state.schema import order as orders
 from ipmicra.coordinator.state.upserts import put
-from ipmicra.dock.protocol import Pause, Resume, Retire, Upgrade
+from ipmicra.dock.protocol import Pause, Resume, Retire, Upgrade, kind_of
 from ipmicra.errors import OperatorFault
 
 

@@ -17,7 +17,7 @@ from ipmicra.coordinator import events, hosts, moves, orders
 from ipmicra.coordinator.crawler_life import CrawlerState, Wish, is_fulfilled, may_be_told
 from ipmicra.coordinator.crawlers import CrawlerStanding, crawler_named
 from ipmicra.coordinator.hosts import HostState
-from ipmicra.dock.protocol import OrderBody, Pause, Resume, Retire, Upgrade
+from ipmicra.dock.protocol import OrderBody, Pause, Resume, Retire, Upgrade, kind_of
 from ipmicra.errors import OperatorFault
 
 NAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,62}")
@@ -109,5 +109,5 @@ def _check(connection: Connection, name: str, wish: Wish, now_s: float) -> Crawl
 
 
 def _order(connection: Connection, name: str, body: OrderBody, detail: str, now_s: float) -> int:
-    events.note(connection, f"host-{orders.kind_of(type(body))}", name, detail, now_s)
+    events.note(connection, f"host-{kind_of(type(body))}", name, detail, now_s)
     return orders.give(connection, name, body, _BY_OPERATOR, now_s)

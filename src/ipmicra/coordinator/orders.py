@@ -2,7 +2,8 @@
 
 Law: an order is durable from the moment it is given until it is done, and done once in effect: it may
 be fetched many times, it is closed once, and an open order of the same kind and key is not given a
-second time.
+second time. A host is not sent what it does not understand: such an order is closed as refused at once, so
+whoever gave it has its answer.
 """
 
 from __future__ import annotations
@@ -10,10 +11,22 @@ from __future__ import annotations
 import msgspec
 from sqlalchemy import Connection, func, select, update
 
+from ipmicra.coordinator import hosts
 from ipmicra.coordinator.state.schema import order as orders
-from ipmicra.dock.protocol import ORDERS_AT_ONCE, Order, OrderBody, OrderDone
+from ipmicra.dock.protocol import (
+    FIRST_ORDER_KINDS,
+    ORDER_KINDS,
+    ORDERS_AT_ONCE,
+    Order,
+    OrderBody,
+    OrderDone,
+    UnknownOrder,
+    kind_of,
+)
 
-_UNFETCHED = (orders.c.done_s.is_(None), orders.c.fetched_s.is_(None))
+# Rows of kinds that this version does not know were given by a newer one: they wait for it.
+_OPEN = (orders.c.done_s.is_(None), orders.c.kind.in_(ORDER_KINDS))
+_UNFETCHED = (*_OPEN, orders.c.fetched_s.is_(None))
 _body_decoder = msgspec.msgpack.Decoder(OrderBody)
 
 
@@ -34,14 +47,27 @@ def give(connection: Connection, host: str, body: OrderBody, key: str, now_s: fl
         "body": msgspec.msgpack.encode(body),
         "given_s": now_s,
     }
+    if kind not in understood(connection, host):
+        row |= {"done_s": now_s, "outcome": msgspec.msgpack.encode(_not_sent(kind))}
     return int(connection.execute(orders.insert().values(row).returning(orders.c.number)).scalar_one())
+
+
+def understood(connection: Connection, host: str) -> frozenset[str]:
+    """The kinds of order that the host stated in its last report; those of protocol 1 where none."""
+    known = hosts.host_named(connection, host)
+    stated = None if known is None else known.report.get("order_kinds")
+    return frozenset(map(str, stated)) if isinstance(stated, list) and stated else FIRST_ORDER_KINDS
+
+
+def _not_sent(kind: str) -> OrderDone:
+    return UnknownOrder(0, kind, "it is not among the kinds that it stated, and was not sent").refusal()
 
 
 def open_orders(connection: Connection, host: str, now_s: float) -> list[Order]:
     """The host's open orders, oldest first; noted as fetched. Of too many, those it has not seen yet."""
     rows = connection.execute(
         select(orders.c.number, orders.c.body)
-        .where(orders.c.host == host, orders.c.done_s.is_(None))
+        .where(orders.c.host == host, *_OPEN)
         .order_by(orders.c.fetched_s.is_not(None), orders.c.number)
         .limit(ORDERS_AT_ONCE)
     ).all()
@@ -81,7 +107,10 @@ def close(connection: Connection, host: str, done: OrderDone, now_s: float) -> O
         .values(done_s=now_s, outcome=msgspec.msgpack.encode(done))
         .returning(orders.c.body)
     ).scalar()
-    return None if body is None else _body_decoder.decode(body)
+    try:
+        return None if body is None else _body_decoder.decode(body)
+    except msgspec.ValidationError:  # given by a newer coordinator
+        return None
 
 
 def cancel(connection: Connection, number: int, now_s: float) -> None:
@@ -122,8 +151,3 @@ def counts(connection: Connection, host: str | None = None) -> dict[str, int]:
     query = select(orders.c.kind, func.count()).where(orders.c.done_s.is_(None)).group_by(orders.c.kind)
     rows = connection.execute(query if host is None else query.where(orders.c.host == host)).all()
     return {kind: int(count) for kind, count in sorted(tuple(row) for row in rows)}
-
-
-def kind_of(body: type[OrderBody]) -> str:
-    """What orders of this kind are called."""
-    return str(body.__struct_config__.tag)

@@ -67,6 +67,11 @@ def take(connection: Connection, host: str, report: Heartbeat, now_s: float) -> 
 def _follow_up(
     connection: Connection, host: str, body: OrderBody, done: OrderDone, now_s: float
 ) -> list[str]:
+    if done.unknown_kind:
+        kind = done.unknown_kind
+        events.note(connection, "order-refused", host, f"{kind}: {done.detail}", now_s)
+        if not isinstance(body, LookAt):  # another host is asked to look in time
+            return []
     if isinstance(body, ReleaseThese):
         for site, epoch in body.sites:
             releasing.released(connection, host, site, epoch)

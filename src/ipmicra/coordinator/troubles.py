@@ -193,10 +193,22 @@ def _orders_not_done(connection: Connection, now_s: float) -> Iterator[Trouble]:
         rows.done_s > now_s - DAY_S, rows.outcome.is_not(None)
     )
     said: dict[tuple[str, str], list[str]] = {}
+    unknown: dict[str, list[str]] = {}
     for row in connection.execute(query.order_by(rows.number.desc()).limit(ORDERS_LOOKED_AT)):
         done = msgspec.msgpack.decode(row.outcome, type=OrderDone)
-        if not done.done:
+        if done.unknown_kind:
+            unknown.setdefault(row.kind, []).append(row.host)
+        elif not done.done:
             said.setdefault((row.kind, done.detail), []).append(row.host)
+    for kind, who in list(unknown.items())[:KINDS_MAX]:
+        yield Trouble(
+            kind="order-unknown",
+            whose="a host's",
+            what=f"{kind}: the host's version does not know this kind of order",
+            advice="Have its owner install the coordinator's version. Its other orders are done.",
+            count=len(who),
+            examples=sorted(set(who))[:EXAMPLES_MAX],
+        )
     for (kind, detail), who in list(said.items())[:KINDS_MAX]:
         yield Trouble(
             kind="order-not-done",

@@ -9,6 +9,7 @@
 | release   | stopped at once, state exported and sent, then forgotten                         |
 | pause     | remembered until resume                                                          |
 | retire    | all sites released, all packages sent, then the host ends                        |
+| (unknown) | refused by itself, with its kind; the orders beside it are done                   |
 | upgrade   | fetched, verified and tried; refused where the owner runs his own code only      |
 
 Law: whatever is half done when the process dies is done again when the order is offered again, with the
@@ -18,7 +19,8 @@ same end. An order is reported only when its effect is durable.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
+from typing import assert_never
 
 from ipmicra.crawler.decisions.urls import Site
 from ipmicra.dock.ledger import HeldSite, Ledger
@@ -36,6 +38,7 @@ from ipmicra.dock.protocol import (
     Resume,
     Retire,
     TakeThese,
+    UnknownOrder,
     Upgrade,
 )
 from ipmicra.dock.soundings import Soundings
@@ -69,6 +72,14 @@ class OrderBook:
 
     def is_new(self, order: Order) -> bool:
         return order.number not in self._under_way and not self._ledger.is_done(order.number)
+
+    def refuse(self, unknown: Iterable[UnknownOrder]) -> None:
+        """Report orders that this version cannot read, each once."""
+        for order in unknown:
+            if not self._ledger.is_done(order.number):
+                self._ledger.note(f"order {order.number} ({order.kind or '?'}) refused: {order.why}")
+                self._ledger.order_done(order.refusal())
+                self.reportable.set()
 
     async def do(self, order: Order) -> None:
         """Do an order and note it as done; what the line keeps from being done stays to be done."""
@@ -108,6 +119,8 @@ class OrderBook:
             case Upgrade(version=version):
                 refusal = await self._upgraded(version)
                 return OrderDone(number=order.number, done=not refusal, detail=refusal)
+            case never:
+                assert_never(never)
         return OrderDone(number=order.number)
 
     async def _upgraded(self, version: str) -> str:

@@ -29,7 +29,15 @@ from ipmicra.dock.doing import OrderBook
 from ipmicra.dock.identity import read_key
 from ipmicra.dock.ledger import Ledger
 from ipmicra.dock.line import Backoff, Dismissed, Line, LineDown, Refused
-from ipmicra.dock.protocol import CodeReport, Heartbeat, OrderDone, Orders, passives_for
+from ipmicra.dock.protocol import (
+    ORDER_KINDS,
+    PROTOCOL,
+    CodeReport,
+    Heartbeat,
+    OrderDone,
+    Orders,
+    passives_for,
+)
 from ipmicra.dock.resting import DRAIN_SECONDS
 from ipmicra.dock.rules import Rules
 from ipmicra.dock.sandbox.code import Code
@@ -158,16 +166,18 @@ class Life:
         backoff, wait_seconds = Backoff(self._dice), 0.0
         async with asyncio.TaskGroup() as doing:
             while True:
-                told = await self._patiently(backoff, partial(self._line.orders, wait_seconds))
-                wait_seconds = 0.0 if told is None else POLL_SECONDS
-                if told is None:
+                offered = await self._patiently(backoff, partial(self._line.orders, wait_seconds))
+                wait_seconds = 0.0 if offered is None else POLL_SECONDS
+                if offered is None:
                     continue
+                told = offered.told
                 await self._heard(told)
+                self._orders.refuse(offered.unknown)
                 fresh = [order for order in told.orders if self._orders.is_new(order)]
                 for order in fresh:
                     doing.create_task(self._orders.do(order))
                     await asyncio.sleep(0)
-                if told.orders and not fresh:
+                if (told.orders or offered.unknown) and not fresh:
                     await asyncio.sleep(1)  # known to us, and not yet to the coordinator as done
 
     async def _heard(self, told: Orders) -> None:
@@ -249,6 +259,8 @@ class Life:
             rules=in_words(host),
             version=__version__,
             code=CodeReport() if self._dispatched is None else self._dispatched.report(),
+            protocol=PROTOCOL,
+            order_kinds=ORDER_KINDS,
         )
 
     # --- deliver ------------------------------------------------------------------------------------

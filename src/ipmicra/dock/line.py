@@ -29,8 +29,9 @@ from ipmicra.dock.protocol import (
     Enrolled,
     Enrolment,
     Heartbeat,
-    Orders,
+    OfferedOrders,
     Refusal,
+    read_orders,
 )
 from ipmicra.dock.signature import Claim, signed_headers
 from ipmicra.errors import OperatorFault, SiteFault
@@ -114,13 +115,16 @@ class Line:
     ) -> None:
         await self._client.aclose()
 
-    async def orders(self, wait_seconds: float) -> Orders:
+    async def orders(self, wait_seconds: float) -> OfferedOrders:
         """Wait for orders; an empty answer means that there are none."""
         path = f"/v1/host/orders?wait={wait_seconds:g}"
         answer = await self._ask("orders", "POST", path, b"", wait_seconds + POLL_SLACK_SECONDS)
-        orders = _decoded(answer, Orders)
-        self.coordinator_protocol = orders.protocol
-        return orders
+        try:
+            offered = read_orders(answer)
+        except msgspec.MsgspecError as error:
+            raise LineDown(f"an answer that is no Orders: {error}") from error
+        self.coordinator_protocol = offered.told.protocol
+        return offered
 
     async def report(self, heartbeat: Heartbeat) -> None:
         await self._ask("reports", "POST", "/v1/host/report", _encode(heartbeat))

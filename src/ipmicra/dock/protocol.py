@@ -6,14 +6,15 @@ meaning.
 | protocol | what is new in it                                                                   |
 |---------:|-------------------------------------------------------------------------------------|
 |        1 | version 0.1.0; who says nothing of a protocol speaks this one                       |
-|        2 | `None` for a time that was not measured; 0.0 before, which is still read as `None`  |
+|        2 | `None` for a time that was not measured; 0.0 before, which is still read as `None`. |
+|          | A host states the kinds of order that it understands, and refuses others one by one |
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias, get_args
 
 import msgspec
 
@@ -108,6 +109,17 @@ OrderBody: TypeAlias = (
 )
 
 
+def kind_of(body: type[OrderBody]) -> str:
+    """What orders of this kind are called."""
+    return str(body.__struct_config__.tag)
+
+
+ORDER_KINDS = tuple(kind_of(body) for body in get_args(OrderBody))
+FIRST_ORDER_KINDS = frozenset(  # those of protocol 1, which every host understands that states none
+    {"probe", "take", "release", "own-sites", "upgrade", "pause", "resume", "retire", "look"}
+)
+
+
 class Order(_Record, frozen=True, kw_only=True):
     """One order. It is offered until it is reported done; doing it twice must change nothing."""
 
@@ -123,6 +135,83 @@ class Orders(_Record, frozen=True, kw_only=True):
     epoch: int  # of the host's lease; a higher one than the host knows: it had been given up
     lease_s: float
     protocol: int = PROTOCOL_WITHOUT_NONE  # that the coordinator speaks
+
+
+class UnknownOrder(NamedTuple):
+    """An order that this version cannot read: its kind is newer, or it lacks something."""
+
+    number: int
+    kind: str  # empty where not even that can be read
+    why: str
+
+    def refusal(self) -> OrderDone:
+        detail = f"this host does not understand the order: {self.why}"
+        return OrderDone(number=self.number, done=False, detail=detail, unknown_kind=self.kind or "?")
+
+
+class OfferedOrders(NamedTuple):
+    """An answer to a long poll, as this version can read it."""
+
+    told: Orders
+    unknown: tuple[UnknownOrder, ...] = ()
+
+
+class _RawOrder(_Record, frozen=True, kw_only=True):
+    number: int
+    body: msgspec.Raw = msgspec.Raw()
+
+
+class _RawOrders(_Record, frozen=True, kw_only=True):
+    orders: tuple[_RawOrder, ...] = ()
+
+
+class _AnyBody(_Record, frozen=True, kw_only=True):
+    type: str = ""
+
+
+def read_orders(data: bytes) -> OfferedOrders:
+    """Read each order by itself, so that one of another version does not hide the others.
+
+    Raises msgspec.MsgspecError where the answer as a whole is no `Orders`.
+    """
+    try:
+        return OfferedOrders(_decode_orders(data))
+    except msgspec.ValidationError:
+        known: list[Order] = []
+        unknown: list[UnknownOrder] = []
+        for raw in _decode_raw_orders(data).orders:
+            try:
+                known.append(Order(number=raw.number, body=_decode_body(raw.body)))
+            except msgspec.MsgspecError as error:
+                unknown.append(UnknownOrder(raw.number, _kind_in(raw.body), str(error)))
+        if not unknown:
+            raise
+        rest = msgspec.msgpack.decode(data)
+        told = msgspec.convert({**rest, "orders": []}, Orders)
+        return OfferedOrders(msgspec.structs.replace(told, orders=tuple(known)), tuple(unknown))
+
+
+def _kind_in(body: msgspec.Raw) -> str:
+    try:
+        return msgspec.msgpack.decode(body, type=_AnyBody).type
+    except msgspec.MsgspecError:
+        return ""
+
+
+_decode_orders = msgspec.msgpack.Decoder(Orders).decode
+_decode_raw_orders = msgspec.msgpack.Decoder(_RawOrders).decode
+_decode_body = msgspec.msgpack.Decoder(OrderBody).decode
+
+
+class Ack(_Record, frozen=True, kw_only=True):
+    """The answer to whatever is no request for orders: it is kept. It reads as `Orders` without any, which
+    is how protocol 1 acknowledged.
+    """
+
+    server_time_ms: int
+    epoch: int
+    lease_s: float
+    protocol: int = PROTOCOL_WITHOUT_NONE
 
 
 class ProbeResult(_Record, frozen=True, kw_only=True):
@@ -150,6 +239,7 @@ class OrderDone(_Record, frozen=True, kw_only=True):
     detail: str = ""
     probes: tuple[ProbeResult, ...] = ()
     looks: tuple[Look, ...] = ()
+    unknown_kind: str = ""  # the order was refused because the host does not know this kind
 
 
 class Passive(_Record, frozen=True, kw_only=True):
@@ -219,6 +309,8 @@ class Heartbeat(_Record, frozen=True, kw_only=True):
     rules: dict[str, str] = {}  # in the owner's words, for people
     version: str = ""  # of the dock
     code: CodeReport = CodeReport()
+    protocol: int = PROTOCOL_WITHOUT_NONE
+    order_kinds: tuple[str, ...] = ()  # that the host understands; none stated: those of protocol 1
 
 
 class Refusal(_Record, frozen=True, kw_only=True):

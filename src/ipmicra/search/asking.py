@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 import tantivy
 from tantivy import Occur, Query
@@ -136,7 +136,10 @@ class Asking:
                     return None
                 joined = frozenset.intersection if isinstance(part, All) else frozenset.union
                 return joined(*known)
-        return None
+            case Restriction():
+                return None
+            case never:
+                assert_never(never)
 
     def _of(self, part: Part, body: str) -> Query:
         match part:
@@ -157,6 +160,8 @@ class Asking:
                         for inner in part.parts
                     ]
                 )
+            case never:
+                assert_never(never)
 
     def _words(self, part: Words, body: str) -> Query:
         looked = self._looked(part.text)

@@ -8,10 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import assert_never
 
 from ipmicra.carrier.changes import BaseMissing, restored
 from ipmicra.carrier.package import Package
-from ipmicra.carrier.record import PageChanged, PageGone, PageMoved, PageSeen, Record
+from ipmicra.carrier.record import (
+    Measurement,
+    PageChanged,
+    PageGone,
+    PageMoved,
+    PageSeen,
+    Record,
+    VisitFailed,
+)
 from ipmicra.search.ledger import Ledger
 
 
@@ -51,8 +60,10 @@ def _take(ledger: Ledger, record: Record, crawler: str) -> bool:
             page = None if record.page.robots.noindex else record.page
         case PageGone() | PageMoved():
             page = None
-        case _:
+        case VisitFailed() | Measurement():
             return False
+        case never:
+            assert_never(never)
     return ledger.put(record.url, crawler, record.visit, record.fetched_at_ms, page)
 
 

@@ -25,6 +25,7 @@ _TITLES = {
     "package-refused": "Packages, or parts of them, that were refused",
     "package-waits": "Packages that wait",
     "order-not-done": "Orders that a host did not do",
+    "order-unknown": "Orders of a kind that a host does not know",
 }
 _MEANINGS = {"ours": "bad", "the operator's": "warn", "a host's": "warn"}
 _NOBODYS = "nobody's"

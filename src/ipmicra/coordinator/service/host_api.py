@@ -18,7 +18,7 @@ from ipmicra.coordinator.hosts import HostState, Refused
 from ipmicra.coordinator.packages import Arrival
 from ipmicra.coordinator.service.hearing import HttpRequest, admitted, answer, caller, read
 from ipmicra.coordinator.service.rooms import Rooms
-from ipmicra.dock.protocol import PROTOCOL, Enrolled, Enrolment, Heartbeat, Order, Orders
+from ipmicra.dock.protocol import PROTOCOL, Ack, Enrolled, Enrolment, Heartbeat, Order, Orders
 
 PUBLIC_KEY_BYTES = 32
 SMALL_BODY_BYTES_MAX = 4 << 20
@@ -135,7 +135,7 @@ def _orders(rooms: Rooms, name: str) -> Orders:
     return _told(rooms, found, host.epoch, now_s)
 
 
-def _report(rooms: Rooms, request: HttpRequest, body: bytes) -> Orders:
+def _report(rooms: Rooms, request: HttpRequest, body: bytes) -> Ack:
     heartbeat = read(body, Heartbeat)
     now_s = rooms.clock()
     with rooms.database.begin() as connection:
@@ -145,26 +145,26 @@ def _report(rooms: Rooms, request: HttpRequest, body: bytes) -> Orders:
         unneeded = reports.take(connection, host, heartbeat, now_s)
     for digest in unneeded:
         rooms.store.discard(digest)
-    return _told(rooms, [], epoch, now_s)
+    return _acknowledged(rooms, epoch, now_s)
 
 
 def _keep_package(
     rooms: Rooms, request: HttpRequest, sequence: FromPath[int], digest: str, epoch: int, body: bytes
-) -> Orders:
+) -> Ack:
     now_s = rooms.clock()
     with rooms.database.begin() as connection:
         host = admitted(connection, request, "packages", body, now_s)
     arrival = Arrival(host.name, sequence, digest, epoch, body)
     packages.receive(rooms.database, rooms.store, arrival, now_s)
-    return _told(rooms, [], host.epoch, now_s)
+    return _acknowledged(rooms, host.epoch, now_s)
 
 
-def _leave_state(rooms: Rooms, request: HttpRequest, site: str, epoch: int, body: bytes) -> Orders:
+def _leave_state(rooms: Rooms, request: HttpRequest, site: str, epoch: int, body: bytes) -> Ack:
     now_s = rooms.clock()
     with rooms.database.begin() as connection:
         host = admitted(connection, request, "packages", body, now_s)
     handovers.leave(rooms.database, rooms.store, host.name, site, epoch, body, now_s)
-    return _told(rooms, [], host.epoch, now_s)
+    return _acknowledged(rooms, host.epoch, now_s)
 
 
 def _fetch_state(rooms: Rooms, request: HttpRequest, site: str) -> bytes | None:
@@ -174,13 +174,22 @@ def _fetch_state(rooms: Rooms, request: HttpRequest, site: str) -> bytes | None:
     return handovers.fetch(rooms.database, rooms.store, host.name, site)
 
 
-def _leave(rooms: Rooms, request: HttpRequest, body: bytes) -> Orders:
+def _leave(rooms: Rooms, request: HttpRequest, body: bytes) -> Ack:
     now_s = rooms.clock()
     with rooms.database.begin() as connection:
         host = admitted(connection, request, "reports", body, now_s)
         hosts.end(connection, host.name, HostState.LEFT)
         events.note(connection, "host-left", host.name, "by its owner's wish", now_s)
-    return _told(rooms, [], host.epoch, now_s)
+    return _acknowledged(rooms, host.epoch, now_s)
+
+
+def _acknowledged(rooms: Rooms, epoch: int, now_s: float) -> Ack:
+    return Ack(
+        server_time_ms=int(now_s * 1000),
+        epoch=epoch,
+        lease_s=rooms.settings.lease_seconds,
+        protocol=PROTOCOL,
+    )
 
 
 def _told(rooms: Rooms, found: list[Order], epoch: int, now_s: float) -> Orders:

@@ -9,6 +9,8 @@ Law: no clock and no socket. `now_s` comes in; what is to be sent goes out.
 
 from __future__ import annotations
 
+from typing import assert_never
+
 import msgspec
 
 from ipmicra.overlay.can.admission import Admission
@@ -218,6 +220,8 @@ class Peer:
             case Gone() | Homed() | Crawl() | Confirm() | Release() | Measure():
                 self._told(message, now_s)
                 return []
+            case never:
+                assert_never(never)
 
     # --- what comes of a message --------------------------------------------------------------
 
@@ -238,6 +242,8 @@ class Peer:
                 self.book.lay_down(message.site, message.epoch)
             case Measure():
                 self._assignment.probes_wanted.append(message)
+            case never:
+                assert_never(never)
 
     def _updated(self, update: Update, now_s: float) -> list[Outgoing]:
         if self.table.is_outdated(update.card):
@@ -272,3 +278,5 @@ class Peer:
                 return []
             case Locate():
                 return [Outgoing(letter.asker, Located(letter.question, self.card, routed.hops))]
+            case never:
+                assert_never(never)

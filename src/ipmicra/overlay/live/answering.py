@@ -7,7 +7,7 @@ import contextlib
 import itertools
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 import msgspec
 
@@ -85,6 +85,8 @@ class Answering:
                 return await self._searched(question.request)
             case Attach():
                 raise HostFault("to be attached is no question to be asked through others")
+            case never:
+                assert_never(never)
 
     def _household(self) -> Household:
         if self._node.household is None:
