@@ -1,0 +1,82 @@
+"""Every conversation across a process border, and every record that is kept in a file or a row -> its type.
+
+The names at the left are the tests' own and stay; the types at the right follow the code. A new kind of
+message is added here in the same commit.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from ipmicra.carrier.earlier import EarlierColumns
+from ipmicra.carrier.layout import Columns
+from ipmicra.carrier.package import Header as PackageHeader
+from ipmicra.carrier.record import Record
+from ipmicra.coordinator.comparing import Brought
+from ipmicra.coordinator.delegating.keepsakes import LearntState
+from ipmicra.coordinator.delegating.memory import Reasons
+from ipmicra.coordinator.delegating.watching import DayLoads
+from ipmicra.crawler.frontier.transfer import Chunk
+from ipmicra.crawler.sharing.parcels import Parcel
+from ipmicra.dock import protocol
+from ipmicra.dock.broker import messages as broker
+from ipmicra.dock.code.bundle import Manifest
+from ipmicra.dock.code.slots import SlotState
+from ipmicra.dock.inside import messages as inside
+from ipmicra.overlay.can.messages import Letter
+from ipmicra.overlay.live.network_file import NetworkFile
+from ipmicra.overlay.live.spoken import Spoken
+from ipmicra.registry.treefile import Header as TreeHeader
+
+Encoding = Literal["msgpack", "json"]
+
+
+class Conversation(NamedTuple):
+    """What is read, and how it is written."""
+
+    kind: Any
+    encoding: Encoding = "msgpack"
+
+    def encoded(self, value: Any) -> bytes:
+        return msgspec.json.encode(value) if self.encoding == "json" else msgspec.msgpack.encode(value)
+
+    def decoded(self, data: bytes, kind: Any = None) -> Any:
+        read = msgspec.json.decode if self.encoding == "json" else msgspec.msgpack.decode
+        return read(data, type=self.kind if kind is None else kind)
+
+
+CONVERSATIONS: dict[str, Conversation] = {
+    "host to coordinator: enrol": Conversation(protocol.Enrolment),
+    "coordinator to host: enrolled": Conversation(protocol.Enrolled),
+    "coordinator to host: order": Conversation(protocol.OrderBody),
+    "coordinator to host: orders": Conversation(protocol.Orders),
+    "coordinator to host: acknowledged": Conversation(protocol.Ack),
+    "coordinator to host: refusal": Conversation(protocol.Refusal),
+    "host to coordinator: report": Conversation(protocol.Heartbeat),
+    "host ledger: done order": Conversation(protocol.OrderDone),
+    "coordinator row: passive round trip": Conversation(protocol.Passive),
+    "coordinator row: reasons of a delegation": Conversation(Reasons),
+    "coordinator row: what the strategy has learnt": Conversation(LearntState),
+    "coordinator row: loads of the day": Conversation(DayLoads),
+    "coordinator row: page to compare": Conversation(Brought, "json"),
+    "host to sandbox: order": Conversation(inside.Order),
+    "host to sandbox: request": Conversation(inside.Ask),
+    "sandbox to host": Conversation(inside.Told),
+    "sandbox to host: page seen from here": Conversation(protocol.Look, "json"),
+    "sandbox to broker": Conversation(broker.Ask),
+    "broker to sandbox": Conversation(broker.Answer),
+    "host file: slots of code": Conversation(SlotState, "json"),
+    "bundle manifest": Conversation(Manifest, "json"),
+    "peer to peer": Conversation(Spoken),
+    "peer to peer: routed letter": Conversation(Letter),
+    "network file": Conversation(NetworkFile, "json"),
+    "site hand-over": Conversation(Chunk),
+    "process to process: parcel": Conversation(Parcel),
+    "package header": Conversation(PackageHeader),
+    "package record": Conversation(Record),
+    "package columns, format 3": Conversation(Columns),
+    "package columns, formats 1 and 2": Conversation(EarlierColumns),
+    "tree file header": Conversation(TreeHeader, "json"),
+}
