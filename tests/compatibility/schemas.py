@@ -48,7 +48,9 @@ def _schema(info: inspect.Type) -> Any:
         return _schema(info.type)
     if isinstance(info, inspect.UnionType):
         members = [_schema(member) for member in info.types]
-        return {"one of": sorted(members, key=lambda member: str(_tag(member)))}
+        if all(isinstance(member, dict) and "tag" in member for member in members):
+            return {"one of": {member["tag"]: member for member in members}}
+        return {"one of": sorted(members, key=str)}
     if isinstance(info, inspect.StructType):
         return _struct(info)
     if isinstance(info, inspect.NamedTupleType):
@@ -70,10 +72,6 @@ def _schema(info: inspect.Type) -> Any:
         if (value := getattr(info, key, None)) is not None
     }
     return {name: bounds} if bounds else name
-
-
-def _tag(member: Any) -> Any:
-    return member.get("tag", member) if isinstance(member, dict) else member
 
 
 def _struct(info: inspect.StructType) -> dict[str, Any]:
