@@ -22,8 +22,8 @@ from ipmicra.crawler.frontier import Counts
 from ipmicra.dock import states
 from ipmicra.dock.crawling import SPOOL_FOLDER, PinnedResolver
 from ipmicra.dock.inside import messages
+from ipmicra.dock.inside.guest_config import written_config, written_settings
 from ipmicra.dock.inside.messages import News, Order
-from ipmicra.dock.inside.program import Brief
 from ipmicra.dock.ledger import HeldSite
 from ipmicra.dock.meter import Meter
 from ipmicra.dock.protocol import Look, Passive
@@ -135,7 +135,7 @@ class SandboxedCrawler:
         self.news = msgspec.structs.replace(self.news, ended="")
         berth.work()
         try:
-            await berth.ask(messages.Work(msgspec.json.encode(self.settings)), ASK_SECONDS_MAX)
+            await berth.ask(messages.Work(written_settings(self.settings)), ASK_SECONDS_MAX)
         except CodeIsGone:
             return
         self.news = msgspec.structs.replace(self.news, working=True)  # what was said before is older
@@ -175,7 +175,7 @@ class SandboxedCrawler:
 
     def _plan(self) -> Plan:
         brief = self._folder / BRIEF_FILE
-        brief.write_bytes(msgspec.json.encode(Brief(self._name, self.settings)))
+        brief.write_bytes(written_config(self._name, self.settings))
         brief.chmod(0o644)
         authorities = self.settings.fetching.authorities_file
         return Plan(

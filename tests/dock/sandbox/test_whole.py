@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import msgspec
+
+from ipmicra.coordinator.settings import CoordinatorSettings
 from ipmicra.dock.ledger import Ledger
 from ipmicra.dock.protocol import LookAt
 from ipmicra.dock.sandbox.code import own_code
+from ipmicra.dock.sandboxed import BRIEF_FILE
 from tests.crawler.local_site import LocalSite
 from tests.dock.hosting import host_settings, join, living
 from tests.dock.scripted_coordinator import ScriptedCoordinator
@@ -19,7 +23,9 @@ def test_a_host_sends_home_what_its_crawler_in_the_sandbox_has_fetched(tmp_path:
         async with ScriptedCoordinator().serving() as home, LocalSite(WEB).serving() as site:
             await join(home, tmp_path)
             order = home.give(take(site, f"{site.address}/"))
-            async with living(tmp_path, host_settings(tmp_path), code=own_code()):
+            secrets = CoordinatorSettings(database="postgresql://ipmicra:swordfish@db.example/x")
+            settings = msgspec.structs.replace(host_settings(tmp_path), coordinator=secrets)
+            async with living(tmp_path, settings, code=own_code()):
                 await home.until(lambda: len(home.pages()) == 4)
                 await home.until(lambda: any(beat.passive for beat in home.heartbeats))
                 look = home.give(LookAt(urls=(f"{site.address}/a", "http://127.0.0.2/")))
@@ -32,6 +38,7 @@ def test_a_host_sends_home_what_its_crawler_in_the_sandbox_has_fetched(tmp_path:
             assert sorted(home.pages()) == urls(site, "/", "/a", "/b", "/c")
 
     asyncio.run(story())
+    assert b"swordfish" not in (tmp_path / "host" / BRIEF_FILE).read_bytes()
     log = events(tmp_path)
     assert not [line for line in log if "code tried" in line], "honest code"
 

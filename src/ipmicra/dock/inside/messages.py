@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import struct
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
@@ -49,7 +49,7 @@ class Forget(msgspec.Struct, frozen=True, tag="forget"):
 
 
 class Work(msgspec.Struct, frozen=True, tag="work"):
-    """Begin to work, by these settings (JSON)."""
+    """Begin to work, by these settings (JSON, as `guest_config` writes them)."""
 
     settings: bytes
 
@@ -88,6 +88,24 @@ class Ask(msgspec.Struct, frozen=True):
     order: Order
 
 
+class Unknown(NamedTuple):
+    """An order of a newer dock's."""
+
+    why: str
+
+
+class HeardAsk(NamedTuple):
+    """An ask as this version can read it."""
+
+    number: int
+    order: Order | Unknown
+
+
+class _RawAsk(msgspec.Struct, frozen=True):
+    number: int
+    order: msgspec.Raw
+
+
 class Done(msgspec.Struct, frozen=True, tag="done"):
     """An ask's answer; `fault` says why it could not be done."""
 
@@ -109,8 +127,18 @@ class News(msgspec.Struct, frozen=True, tag="news"):
 Told: TypeAlias = Done | News
 
 encode = msgspec.msgpack.Encoder().encode
-decode_ask = msgspec.msgpack.Decoder(Ask).decode
+_decode_ask = msgspec.msgpack.Decoder(_RawAsk).decode
+_decode_order = msgspec.msgpack.Decoder(Order).decode
 decode_told = msgspec.msgpack.Decoder(Told).decode
+
+
+def read_ask(frame: bytes) -> HeardAsk:
+    """Raises msgspec.MsgspecError where it is no ask; an order of another version is `Unknown`."""
+    ask = _decode_ask(frame)
+    try:
+        return HeardAsk(ask.number, _decode_order(ask.order))
+    except msgspec.ValidationError as error:
+        return HeardAsk(ask.number, Unknown(str(error)))
 
 
 def framed(message: Ask | Told) -> bytes:

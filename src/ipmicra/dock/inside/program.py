@@ -13,6 +13,7 @@ import socket
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import assert_never
 
 import msgspec
 import uvloop
@@ -23,12 +24,13 @@ from ipmicra.crawler.running import fetcher_for, tune_process
 from ipmicra.dock.broker.client import BrokerClient
 from ipmicra.dock.crawling import Crawler
 from ipmicra.dock.inside import messages
+from ipmicra.dock.inside.guest_config import GuestConfig, read_config, read_settings, settings_in
 from ipmicra.dock.inside.messages import Done, News, Order
 from ipmicra.dock.inside.pacing import InnerMeter
 from ipmicra.dock.ledger import HeldSite
-from ipmicra.dock.protocol import PROTOCOL_WITHOUT_NONE, passives_for
+from ipmicra.dock.protocol import passives_for
 from ipmicra.dock.tenant import HeldSites
-from ipmicra.errors import Fault
+from ipmicra.errors import Fault, HostFault
 from ipmicra.settings import Settings
 
 NEWS_SECONDS = 0.4
@@ -36,18 +38,15 @@ MEASURED_AT_ONCE = 500
 EVERYWHERE = ("0.0.0.0/0", "::/0")  # asking is free: the broker judges
 
 
-class Brief(msgspec.Struct, frozen=True):
-    """The settings file: who the crawler is, and the settings it begins with."""
-
-    name: str
-    settings: Settings
-
-
 class Program:
     """One crawler behind a control channel."""
 
-    def __init__(self, crawler: Crawler, meter: InnerMeter, writer: asyncio.StreamWriter) -> None:
+    def __init__(
+        self, crawler: Crawler, meter: InnerMeter, writer: asyncio.StreamWriter, protocol: int
+    ) -> None:
+        """`protocol` is that of the messages which the dock understands."""
         self._crawler, self._meter, self._writer = crawler, meter, writer
+        self._protocol = protocol
 
     async def obey(self, reader: asyncio.StreamReader) -> None:
         """Until the dock hangs up. Its first word is what it begins with, before anything is fetched."""
@@ -55,7 +54,7 @@ class Program:
         news = asyncio.create_task(self._tell_news())
         try:
             while (frame := await messages.next_frame(reader)) is not None:
-                ask = messages.decode_ask(frame)
+                ask = messages.read_ask(frame)
                 try:
                     done = Done(ask.number, await self._do(ask.order))
                 except Fault as fault:
@@ -65,7 +64,7 @@ class Program:
             news.cancel()
             await asyncio.wait([news])
 
-    async def _do(self, order: Order) -> str:
+    async def _do(self, order: Order | messages.Unknown) -> str:
         crawler = self._crawler
         match order:
             case messages.Hold(site=site, address=address):
@@ -79,7 +78,7 @@ class Program:
             case messages.Forget(site=site):
                 await crawler.forget(Site(site))
             case messages.Work(settings=settings):
-                crawler.settings = msgspec.json.decode(settings, type=Settings)
+                crawler.settings = read_settings(settings)
                 self._meter.apply(crawler.settings.host)
                 crawler.start()
             case messages.Drain():
@@ -93,6 +92,10 @@ class Program:
                 return msgspec.json.encode(await crawler.look(url)).decode()
             case messages.NextPackage():
                 return str(await crawler.next_package())
+            case messages.Unknown(why=why):
+                raise HostFault(f"the crawler's code does not understand an order: {why}")
+            case never:
+                assert_never(never)
         return ""
 
     async def _tell_news(self) -> None:
@@ -108,7 +111,7 @@ class Program:
             ended = f"{type(error).__name__}: {error}"
         counts = self._crawler.counts()
         taken = self._meter.round_trips.take(MEASURED_AT_ONCE)
-        measured = passives_for(PROTOCOL_WITHOUT_NONE, taken)  # the dock may be older
+        measured = passives_for(self._protocol, taken)
         return News(self._crawler.is_working, ended, counts.pages, counts.pending, measured)
 
     def _say(self, told: Done | News) -> None:
@@ -121,13 +124,14 @@ def brokered_web(broker: BrokerClient, settings: Settings, _: HeldSites) -> Fetc
     return fetcher_for(msgspec.structs.replace(settings, fetching=fetching), broker, broker)
 
 
-async def live(brief: Brief, state: Path, control: socket.socket, broker: socket.socket) -> None:
-    client, meter = BrokerClient(broker), InnerMeter(brief.settings.host)
-    crawler = Crawler(state, brief.name, brief.settings, meter, partial(brokered_web, client))
+async def live(config: GuestConfig, state: Path, control: socket.socket, broker: socket.socket) -> None:
+    settings = settings_in(config.settings)
+    client, meter = BrokerClient(broker), InnerMeter(settings.host)
+    crawler = Crawler(state, config.name, settings, meter, partial(brokered_web, client))
     try:
         reader, writer = await asyncio.open_unix_connection(sock=control)
         try:
-            await Program(crawler, meter, writer).obey(reader)
+            await Program(crawler, meter, writer, config.protocol).obey(reader)
         finally:
             await crawler.stop(0)
             writer.close()
@@ -143,10 +147,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--control", type=int, required=True)
     parser.add_argument("--broker", type=int, required=True)
     given = parser.parse_args(arguments)
-    brief = msgspec.json.decode(given.settings.read_bytes(), type=Brief)
+    config = read_config(given.settings.read_bytes())
     tune_process()
     with socket.socket(fileno=given.control) as control, socket.socket(fileno=given.broker) as broker:
-        uvloop.run(live(brief, given.state, control, broker))
+        uvloop.run(live(config, given.state, control, broker))
 
 
 if __name__ == "__main__":
