@@ -14,7 +14,7 @@ import pytest
 
 from ipmicra.carrier.package import pack, unpack
 from ipmicra.carrier.record import Record
-from ipmicra.dock.inside.program import Brief
+from ipmicra.dock.inside.guest_config import read_config, settings_in
 from ipmicra.overlay.live.frames import Seal
 from tests.compatibility.commands import DATA
 from tests.compatibility.observed import written
@@ -64,9 +64,9 @@ def test_a_frame_of_a_peer_is_opened() -> None:
 
 def test_what_a_crawler_in_a_sandbox_was_started_with_is_read() -> None:
     text = (DATA / "sandbox-settings.json").read_bytes()
-    brief = msgspec.json.decode(text, type=Brief)
-    assert brief.name == "lima"
-    assert brief.settings.crawler.contact == "tester@example.org"
+    config = read_config(text)
+    assert (config.name, config.version) == ("lima", 1)
+    assert settings_in(config.settings).crawler.contact == "tester@example.org"
 
 
 @pytest.mark.parametrize("version", [1, 2, 3])
