@@ -21,10 +21,10 @@ from rich.console import Console
 from rich.table import Table
 
 from ipmicra.addresses import AddressRange
-from ipmicra.delegation.adaptive import Adaptive, AdaptiveSettings
 from ipmicra.delegation.crawlers import CrawlerProfile, Position
-from ipmicra.delegation.probes import Answer, CrawlerId, Target
+from ipmicra.delegation.strategies.adaptive import Adaptive, AdaptiveSettings
 from ipmicra.hierarchy import Allocation, Allocations, SubnetTree, build_tree
+from ipmicra.model.probes import Answer, CrawlerId, Target
 
 COUNTRIES = ("DE", "US", "JP", "BR", "ZA", "AU", "FR", "GB", "IN", "CA")
 SUBNETS = 2048  # /20s, each in one place

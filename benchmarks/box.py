@@ -18,12 +18,12 @@ from rich.console import Console
 from rich.table import Table
 
 from ipmicra.lab.box.box import Box
-from ipmicra.lab.box.control import MEASURER_PRIORITY, Report
-from ipmicra.lab.box.measuring.rate import carried
-from ipmicra.lab.box.measuring.round_trips import RoundTrips, measure, ruler
-from ipmicra.lab.box.priority import measuring
-from ipmicra.lab.box.stage import staged
-from ipmicra.lab.box.verdict import Late
+from ipmicra.lab.box.kernel.priority import measuring
+from ipmicra.lab.box.measurements.rate import carried
+from ipmicra.lab.box.measurements.round_trips import RoundTrips, measure, ruler
+from ipmicra.lab.box.processes.control_channel import MEASURER_PRIORITY, Report
+from ipmicra.lab.box.session import staged
+from ipmicra.lab.box.trial.timing_check import Late
 
 ASKED_MS = [1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0, 250.0, 350.0]
 RATE_ROUND_TRIP_MS = 40.0

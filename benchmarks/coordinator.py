@@ -40,19 +40,22 @@ from sqlalchemy import create_engine, text
 from benchmarks.tree import generated, real_tree
 from ipmicra.addresses import IPAddress
 from ipmicra.carrier.package import digest_of, pack
-from ipmicra.carrier.record import PageSeen
-from ipmicra.coordinator import grants, hosts, orders, packages, reports, sites
-from ipmicra.coordinator.delegating.names import Found
-from ipmicra.coordinator.delegating.office import Delegator
-from ipmicra.coordinator.integrating import Integrator
-from ipmicra.coordinator.package_stores import FilePackageStore
-from ipmicra.coordinator.packages import Arrival
+from ipmicra.coordinator.assignment import heartbeats
+from ipmicra.coordinator.ingest.integrator import Integrator
+from ipmicra.coordinator.leader.loop import Delegator
+from ipmicra.coordinator.leader.site_resolver import Found
 from ipmicra.coordinator.settings import CoordinatorSettings
-from ipmicra.coordinator.state.database import Database
-from ipmicra.crawler.decisions.urls import Url
+from ipmicra.coordinator.store import assignments, hosts, orders, packages, sites
+from ipmicra.coordinator.store.database import Database
+from ipmicra.coordinator.store.package_files import FilePackageStore
+from ipmicra.coordinator.store.packages import Arrival
 from ipmicra.crawler.extraction import extract
 from ipmicra.delegation.subnets import Subnets, known_subnet
-from ipmicra.dock.protocol import (
+from ipmicra.hierarchy import build_tree
+from ipmicra.lab.loopback.pages import made_sites
+from ipmicra.model.records import PageSeen
+from ipmicra.model.urls import Url
+from ipmicra.protocol.host_messages import (
     Heartbeat,
     Order,
     OrderDone,
@@ -61,10 +64,8 @@ from ipmicra.dock.protocol import (
     ProbeTarget,
     ProbeThese,
 )
-from ipmicra.dock.signature import Claim, signed_headers
-from ipmicra.hierarchy import build_tree
-from ipmicra.lab.loopback.pages import made_sites
-from ipmicra.search.tantivy_index import TantivyIndex
+from ipmicra.protocol.signing import Claim, signed_headers
+from ipmicra.search.tantivy.index import TantivyIndex
 
 SITES = 2_000
 RANGES = 1_080_000  # of a generated tree
@@ -184,7 +185,7 @@ def answer_orders(database: Database) -> None:
         with database.begin() as connection:
             found = orders.open_orders(connection, host, time.time())
             report = Heartbeat(done=tuple(done(host, order) for order in found))
-            reports.take(connection, host, report, time.time())
+            heartbeats.take(connection, host, report, time.time())
 
 
 def done(host: str, order: Order) -> OrderDone:
@@ -204,7 +205,7 @@ def integrating(folder: Path, database: Database) -> dict[str, str]:
     store = FilePackageStore(folder / "packages")
     made = made_sites(1, PACKAGES, PAGES_EACH)
     with database.begin() as connection:
-        grants.note(connection, [(f"http://{site.name}", "lima") for site in made], time.time())
+        assignments.note(connection, [(f"http://{site.name}", "lima") for site in made], time.time())
     for number, site in enumerate(made, start=1):
         records = []
         for path, page in site.pages.items():

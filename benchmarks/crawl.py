@@ -37,7 +37,11 @@ from benchmarks.crawl_parts.contests import (
     fresh_folder,
     run,
 )
-from benchmarks.crawl_parts.documentation_sites import START_PAGE, DocumentationSite, documentation_sites
+from benchmarks.crawl_parts.documentation_sites import (
+    START_PAGE,
+    DocumentationSite,
+    documentation_sites,
+)
 from benchmarks.crawl_parts.web_server import PORT, TLS_PORT, Served, address_of, serving
 
 SERVER_CORE, CLIENT_CORE = 0, 1

@@ -22,10 +22,10 @@ from rich.table import Table
 
 from benchmarks.tree import generated, real_tree
 from ipmicra.delegation.crawlers import CrawlerProfile
-from ipmicra.delegation.probes import Answer, CrawlerId, Target
+from ipmicra.delegation.registry import STRATEGIES, strategy_named
 from ipmicra.delegation.strategy import Strategy
-from ipmicra.delegation.table import STRATEGIES, strategy_named
 from ipmicra.hierarchy import SubnetTree, build_tree
+from ipmicra.model.probes import Answer, CrawlerId, Target
 
 CRAWLERS = 12
 SITES = int(os.environ.get("IPMICRA_BENCH_SITES", "20_000"))

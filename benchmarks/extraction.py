@@ -17,7 +17,7 @@ from pathlib import Path
 
 from ipmicra.crawler.extraction import extract
 from ipmicra.crawler.extraction.links import folder_of
-from ipmicra.crawler.extraction.reading import READERS, read
+from ipmicra.crawler.extraction.markup import READERS, read
 
 Material = list[tuple[str, bytes]]  # address, body
 

@@ -1,7 +1,7 @@
 """How often would ordinary targets be taken for anycast, for want of a straight route?
 
 Draws triples (two crawlers, one target) from the latency data under IPMICRA_DATA and counts those whose
-two round trips add up to less than the bound of `ipmicra.delegation.light`: by the crawlers' positions
+two round trips add up to less than the bound of `ipmicra.delegation.light_bounds`: by the crawlers' positions
 where known, else by their mutual round trip. No target in these data is anycast, so all are false alarms.
 """
 
@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.table import Table
 
 from ipmicra.delegation.crawlers import Position
-from ipmicra.delegation.light import FIBRE_KM_PER_ROUND_TRIP_MS, SHORTCUT_SHARE
-from ipmicra.lab.loading import load_world
+from ipmicra.delegation.light_bounds import FIBRE_KM_PER_ROUND_TRIP_MS, SHORTCUT_SHARE
+from ipmicra.lab.formats import load_world
 from ipmicra.lab.world import Milliseconds, World
 
 TRIPLES = 1_000_000

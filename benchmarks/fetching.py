@@ -23,10 +23,10 @@ from rich.table import Table
 
 from benchmarks.crawl_parts.documentation_sites import documentation_sites
 from benchmarks.crawl_parts.web_server import PORT, address_of, serving
-from ipmicra.crawler.fetching.exchange import Fetched, FetchRequest
+from ipmicra.crawler.crawl import tune_process
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.crawler.fetching.web_fetcher import WebFetcher
-from ipmicra.crawler.running import tune_process
+from ipmicra.model.fetches import Fetched, FetchRequest
 
 CONNECTIONS = 10
 WORKERS = 60

@@ -31,10 +31,10 @@ import uvloop
 from rich.console import Console
 from rich.table import Table
 
-from ipmicra.crawler.decisions.urls import Url, key_of
+from ipmicra.crawler.crawl import Crawl, CrawlWish, tune_process
 from ipmicra.crawler.frontier import Batch, Discovery, Frontier, Visited
-from ipmicra.crawler.running import Crawl, CrawlWish, tune_process
 from ipmicra.crawler.settings import CrawlerSettings, GrantSettings
+from ipmicra.model.urls import Url, key_of
 from ipmicra.settings import GeneralSettings, Settings, load_settings
 
 PAGES = int(os.environ.get("BENCH_PAGES", "3000"))

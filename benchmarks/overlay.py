@@ -27,7 +27,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from benchmarks.overlay_parts.looking import Look, looked, pages_found
+from benchmarks.overlay_parts.observation import Look, looked, pages_found
 from benchmarks.overlay_parts.peers import (
     JOINS_APART_SECONDS,
     SECRET,
@@ -43,12 +43,12 @@ from ipmicra.lab.loopback.layout import Layout
 from ipmicra.lab.loopback.pages import made_sites
 from ipmicra.lab.loopback.server import LoopbackWeb
 from ipmicra.lab.overlay.routes import Routes
-from ipmicra.lab.overlay.scene import Scene
-from ipmicra.lab.overlay.tiling import Tiling
+from ipmicra.lab.overlay.setup import Scene
+from ipmicra.lab.overlay.zone_simulation import Tiling
 from ipmicra.overlay.can.rules import PeerRules
 from ipmicra.overlay.can.splitting import Scheme
-from ipmicra.overlay.live.asking import submit, who_owns
-from ipmicra.overlay.live.frames import Seal
+from ipmicra.overlay.live.rpc_client import submit, who_owns
+from ipmicra.protocol.overlay_frames import Seal
 
 PATIENCE_SECONDS = 300.0
 LETTERS = 200

@@ -21,11 +21,11 @@ import msgspec
 import zstandard
 
 from benchmarks.extraction import Material, material
-from ipmicra.carrier.changes import change_of, sketch_of
-from ipmicra.carrier.compression import LEVEL_FOR_ALIKE, LEVEL_FOR_VARIED, site_part
-from ipmicra.carrier.record import PageSeen, Record
+from ipmicra.carrier.format.compression import LEVEL_FOR_ALIKE, LEVEL_FOR_VARIED, site_part
+from ipmicra.carrier.page_delta import change_of, sketch_of
 from ipmicra.carrier.spool import SealRules, Spool
 from ipmicra.crawler.extraction import extract
+from ipmicra.model.records import PageSeen, Record
 
 BATCH = 2_000
 COMMITTED_AT_ONCE = 200  # pages

@@ -20,10 +20,10 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.frontier import PAGES, serving, settings_for
+from ipmicra.crawler.crawl import Crawl, CrawlWish, tune_process
 from ipmicra.crawler.engine import Engine
 from ipmicra.crawler.frontier import Counts
 from ipmicra.crawler.progress import Progress
-from ipmicra.crawler.running import Crawl, CrawlWish, tune_process
 
 AT_ONCE = {"revisit_seconds_first": 0.001, "revisit_seconds_min": 0.001, "revisit_seconds_max": 0.001}
 

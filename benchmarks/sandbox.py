@@ -34,14 +34,14 @@ from rich.table import Table
 
 from benchmarks.crawl_parts.documentation_sites import documentation_sites
 from benchmarks.crawl_parts.web_server import Served, serving
-from ipmicra.crawler.decisions.urls import Url, site_of
-from ipmicra.crawler.running import tune_process
-from ipmicra.dock.crawling import Crawler
-from ipmicra.dock.ledger import HeldSite, Ledger
-from ipmicra.dock.meter import Meter
-from ipmicra.dock.sandbox.code import own_code
-from ipmicra.dock.sandboxed import SandboxedCrawler
-from ipmicra.dock.tenant import STATE_FOLDER, Tenant
+from ipmicra.crawler.crawl import tune_process
+from ipmicra.host.hosted.in_process import Crawler
+from ipmicra.host.hosted.interface import STATE_FOLDER, Tenant
+from ipmicra.host.hosted.sandboxed import SandboxedCrawler
+from ipmicra.host.limits.usage import Meter
+from ipmicra.host.sandbox.code import own_code
+from ipmicra.host.store import HeldSite, Ledger
+from ipmicra.model.urls import Url, site_of
 from ipmicra.settings import Settings
 
 SERVER_CORE, HOST_CORE = 0, 1

@@ -25,14 +25,20 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from benchmarks.search_parts.clients import CLIENTS, cpu_seconds, serving, waits_at_rate_ms, waits_ms
+from benchmarks.search_parts.clients import (
+    CLIENTS,
+    cpu_seconds,
+    serving,
+    waits_at_rate_ms,
+    waits_ms,
+)
 from benchmarks.search_parts.corpus import Corpus
 from benchmarks.search_parts.rivals import Made, bare_tantivy, fts5
 from ipmicra.carrier.package import Header, Package
-from ipmicra.carrier.record import PageSeen
-from ipmicra.crawler.extraction.page import Page
+from ipmicra.model.page import Page
+from ipmicra.model.records import PageSeen
 from ipmicra.search.contract import Index, Request
-from ipmicra.search.tantivy_index import TantivyIndex
+from ipmicra.search.tantivy.index import TantivyIndex
 from tests.search.second_engine.fts5_index import Fts5Index
 
 QUESTIONS = 2_000

@@ -14,8 +14,15 @@ import argparse
 import random
 from collections.abc import Sequence
 
-from benchmarks.search_parts.choosing import chosen, difference, gain, halves, mean_of, reciprocal
 from benchmarks.search_parts.judged import JudgedSet, judged_set
+from benchmarks.search_parts.weight_search import (
+    chosen,
+    difference,
+    gain,
+    halves,
+    mean_of,
+    reciprocal,
+)
 from benchmarks.search_parts.weights import Trial, Weights, present
 
 VARIANTS: dict[str, dict[str, float]] = {

@@ -14,16 +14,16 @@ from random import Random
 import msgspec
 
 from ipmicra.crawler.settings import CrawlerSettings
-from ipmicra.dock.settings import HostSettings
-from ipmicra.overlay.can.box import Box, Point
-from ipmicra.overlay.can.messages import Card, PeerId
+from ipmicra.host.settings import HostSettings
+from ipmicra.model.zones import Box, Point
 from ipmicra.overlay.can.nearness import HandOverRule
 from ipmicra.overlay.can.peer import Peer
 from ipmicra.overlay.can.rules import PeerRules
-from ipmicra.overlay.live.frames import Seal
-from ipmicra.overlay.live.household import Household
+from ipmicra.overlay.live.crawl_service import Household
 from ipmicra.overlay.live.node import Node
 from ipmicra.overlay.settings import OverlaySettings
+from ipmicra.protocol.overlay_frames import Seal
+from ipmicra.protocol.overlay_messages import Card, PeerId
 from ipmicra.settings import Settings, load_settings
 
 SPACE = Box((-100.0, -100.0, -100.0), (100.0, 100.0, 100.0))

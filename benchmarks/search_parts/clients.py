@@ -27,8 +27,8 @@ PORT = 8099
 _SERVER = """
 import sys
 from pathlib import Path
-from ipmicra.search.serving import answering
-from ipmicra.search.tantivy_index import TantivyIndex
+from ipmicra.search.http.application import answering
+from ipmicra.search.tantivy.index import TantivyIndex
 index = TantivyIndex(Path(sys.argv[1]))
 answering(index, "127.0.0.1", int(sys.argv[2]))
 """

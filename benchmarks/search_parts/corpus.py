@@ -17,7 +17,7 @@ import msgspec
 
 from benchmarks.extraction import material
 from ipmicra.crawler.extraction import extract
-from ipmicra.crawler.extraction.page import Link, Page
+from ipmicra.model.page import Link, Page
 
 WORDS_OF_A_PAGE = 250
 SITES = 997

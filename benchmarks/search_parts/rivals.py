@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import tantivy
 
-from ipmicra.crawler.extraction.page import Page
+from ipmicra.model.page import Page
 
 _WRITER_BYTES = 64 * 1024 * 1024
 Batches = Iterator[list[Page]]

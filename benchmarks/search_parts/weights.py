@@ -15,10 +15,11 @@ from typing import NamedTuple
 
 from benchmarks.search_parts.judged import Judged, JudgedSet
 from ipmicra.carrier.package import Header, Package
-from ipmicra.carrier.record import PageSeen
-from ipmicra.search import asking, fields, ranking
+from ipmicra.model.records import PageSeen
+from ipmicra.search import ranking
 from ipmicra.search.contract import Request
-from ipmicra.search.tantivy_index import TantivyIndex
+from ipmicra.search.tantivy import query_builder, schema
+from ipmicra.search.tantivy.index import TantivyIndex
 
 
 class Weights(NamedTuple):
@@ -47,8 +48,8 @@ TRIED: dict[str, tuple[float, ...]] = {
 
 def present() -> Weights:
     return Weights(
-        **fields.WEIGHTS,
-        names=asking.NAMES_BOOST,
+        **schema.WEIGHTS,
+        names=query_builder.NAMES_BOOST,
         links=ranking.LINKS_WEIGHT,
         authority=ranking.AUTHORITY_WEIGHT,
     )
@@ -99,8 +100,8 @@ def _in_force(weights: Weights) -> Iterator[None]:
 
 
 def _put(weights: Weights) -> None:
-    fields.WEIGHTS.update({name: int(getattr(weights, name)) for name in fields.WEIGHTS})
-    asking.NAMES_BOOST = weights.names
+    schema.WEIGHTS.update({name: int(getattr(weights, name)) for name in schema.WEIGHTS})
+    query_builder.NAMES_BOOST = weights.names
     ranking.LINKS_WEIGHT, ranking.AUTHORITY_WEIGHT = weights.links, weights.authority
 
 

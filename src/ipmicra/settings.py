@@ -21,12 +21,12 @@ import msgspec
 from ipmicra.coordinator.settings import CoordinatorSettings
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.crawler.settings import CrawlerSettings
-from ipmicra.dock.settings import HostSettings
 from ipmicra.errors import OperatorFault
-from ipmicra.knobs import described
+from ipmicra.host.settings import HostSettings
 from ipmicra.overlay.settings import OverlaySettings
 from ipmicra.probing.settings import ProbingSettings
 from ipmicra.registry.settings import RegistrySettings
+from ipmicra.setting_fields import described
 
 ENVIRONMENT_PREFIX = "IPMICRA_"
 FILE_VARIABLE = "IPMICRA_SETTINGS"

@@ -13,9 +13,9 @@ from warcio.archiveiterator import ArchiveIterator
 
 from ipmicra.carrier.export import write_json_lines, write_parquet
 from ipmicra.carrier.package import Package, pack, unpack
-from ipmicra.carrier.record import PageGone, PageSeen, Record
 from ipmicra.carrier.warc import WarcWriter
 from ipmicra.crawler.extraction import extract
+from ipmicra.model.records import PageGone, PageSeen, Record
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # fastwarc warns of its own older half

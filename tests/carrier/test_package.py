@@ -13,8 +13,8 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ipmicra.carrier.earlier import EarlierColumns
-from ipmicra.carrier.layout import Columns, Layout
+from ipmicra.carrier.format.column_encoder import Columns, Layout
+from ipmicra.carrier.format.format_v1_v2 import EarlierColumns
 from ipmicra.carrier.package import (
     MAGIC,
     Header,
@@ -26,10 +26,10 @@ from ipmicra.carrier.package import (
     packages_in,
     unpack,
 )
-from ipmicra.carrier.record import Measurement, PageGone, PageMoved, PageSeen, Record, VisitFailed
 from ipmicra.crawler.extraction import extract
-from ipmicra.crawler.extraction.fingerprints import content_hash
-from ipmicra.crawler.extraction.page import Link, Page
+from ipmicra.model.fingerprints import content_hash
+from ipmicra.model.page import Link, Page
+from ipmicra.model.records import Measurement, PageGone, PageMoved, PageSeen, Record, VisitFailed
 
 MENU = '<nav><a href="/">Home</a> <a href="/about" rel="nofollow">About</a></nav>'
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from ipmicra.carrier.package import digest_of, unpack
-from ipmicra.carrier.record import PageGone, PageSeen, Record
 from ipmicra.carrier.spool import Position, SealRules, Spool
-from ipmicra.crawler.extraction.page import Page
 from ipmicra.errors import HostFault
+from ipmicra.model.page import Page
+from ipmicra.model.records import PageGone, PageSeen, Record
 
 
 def gone(number: int) -> PageGone:
@@ -137,7 +137,7 @@ def test_a_journal_of_many_sites_is_sealed_sooner(tmp_path: Path, sites: int, se
 _VICTIM = """
 import sys
 from pathlib import Path
-from ipmicra.carrier.record import PageGone
+from ipmicra.model.records import PageGone
 from ipmicra.carrier.spool import Position, SealRules, Spool
 
 folder, truth = Path(sys.argv[1]), Path(sys.argv[2])

@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ipmicra.cli.main import program
-from ipmicra.dock.code.bundle import read
-from ipmicra.dock.code.trust import Bundles
-from tests.coordinator.running import running_coordinator
+from ipmicra.protocol.bundle_format import read
+from ipmicra.protocol.bundle_trust import Bundles
+from tests.coordinator.coordinator_process import running_coordinator
 
 
 class Operator:

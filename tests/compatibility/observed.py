@@ -23,17 +23,17 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from ipmicra.cli.main import program
+from ipmicra.coordinator.admin.crawler_states import CrawlerState, Wish
 from ipmicra.coordinator.bundles.rollout import RolloutState
-from ipmicra.coordinator.crawler_life import CrawlerState, Wish
-from ipmicra.coordinator.hosts import HostState
-from ipmicra.coordinator.packages import PackageState
-from ipmicra.coordinator.sites import SiteState
-from ipmicra.coordinator.state import schema
-from ipmicra.crawler.fetching.exchange import FailureKind
+from ipmicra.coordinator.store import schema
+from ipmicra.coordinator.store.hosts import HostState
+from ipmicra.coordinator.store.packages import PackageState
+from ipmicra.coordinator.store.sites import SiteState
 from ipmicra.crawler.frontier import Frontier
-from ipmicra.dock.ledger import Ledger
-from ipmicra.dock.signature import Claim, signed_headers
-from ipmicra.overlay.live.shelf import Shelf
+from ipmicra.host.store import Ledger
+from ipmicra.model.fetches import FailureKind
+from ipmicra.overlay.live.package_store import Shelf
+from ipmicra.protocol.signing import Claim, signed_headers
 from ipmicra.settings import ENVIRONMENT_PREFIX, FILE_VARIABLE, Settings
 from tests.compatibility.commands import copied, get, is_ready, running, wait_until
 from tests.compatibility.schemas import plain, samples_of, schema_of

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from ipmicra.dock.ledger import Ledger
+from ipmicra.host.store import Ledger
 from tests.compatibility.commands import (
     DATA,
     copied,

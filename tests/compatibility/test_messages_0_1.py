@@ -13,9 +13,9 @@ import msgspec
 import pytest
 
 from ipmicra.carrier.package import pack, unpack
-from ipmicra.carrier.record import Record
-from ipmicra.dock.inside.guest_config import read_config, settings_in
-from ipmicra.overlay.live.frames import Seal
+from ipmicra.host.hosted.guest.guest_config import read_config, settings_in
+from ipmicra.model.records import Record
+from ipmicra.protocol.overlay_frames import Seal
 from tests.compatibility.commands import DATA
 from tests.compatibility.observed import written
 from tests.compatibility.wire import CONVERSATIONS, Conversation

@@ -10,24 +10,24 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from ipmicra.carrier.earlier import EarlierColumns
-from ipmicra.carrier.layout import Columns
+from ipmicra.carrier.format.column_encoder import Columns
+from ipmicra.carrier.format.format_v1_v2 import EarlierColumns
 from ipmicra.carrier.package import Header as PackageHeader
-from ipmicra.carrier.record import Record
-from ipmicra.coordinator.comparing import Brought
-from ipmicra.coordinator.delegating.keepsakes import LearntState
-from ipmicra.coordinator.delegating.memory import Reasons
-from ipmicra.coordinator.delegating.watching import DayLoads
+from ipmicra.coordinator.ingest.cross_check import Brought
+from ipmicra.coordinator.leader.checkpoint import LearntState
+from ipmicra.coordinator.leader.recalibration import DayLoads
+from ipmicra.coordinator.store.delegations import Reasons
 from ipmicra.crawler.frontier.transfer import Chunk
-from ipmicra.crawler.sharing.parcels import Parcel
-from ipmicra.dock import protocol
-from ipmicra.dock.broker import messages as broker
-from ipmicra.dock.code.bundle import Manifest
-from ipmicra.dock.code.slots import SlotState
-from ipmicra.dock.inside import messages as inside
-from ipmicra.overlay.can.messages import Letter
+from ipmicra.crawler.multiprocess.mailbox import Parcel
+from ipmicra.host.code.slots import SlotState
+from ipmicra.model.records import Record
 from ipmicra.overlay.live.network_file import NetworkFile
-from ipmicra.overlay.live.spoken import Spoken
+from ipmicra.protocol import broker_messages as broker
+from ipmicra.protocol import guest_messages as inside
+from ipmicra.protocol import host_messages
+from ipmicra.protocol.bundle_format import Manifest
+from ipmicra.protocol.overlay_messages import Letter
+from ipmicra.protocol.overlay_rpc import Spoken
 from ipmicra.registry.treefile import Header as TreeHeader
 
 Encoding = Literal["msgpack", "json"]
@@ -48,15 +48,15 @@ class Conversation(NamedTuple):
 
 
 CONVERSATIONS: dict[str, Conversation] = {
-    "host to coordinator: enrol": Conversation(protocol.Enrolment),
-    "coordinator to host: enrolled": Conversation(protocol.Enrolled),
-    "coordinator to host: order": Conversation(protocol.OrderBody),
-    "coordinator to host: orders": Conversation(protocol.Orders),
-    "coordinator to host: acknowledged": Conversation(protocol.Ack),
-    "coordinator to host: refusal": Conversation(protocol.Refusal),
-    "host to coordinator: report": Conversation(protocol.Heartbeat),
-    "host ledger: done order": Conversation(protocol.OrderDone),
-    "coordinator row: passive round trip": Conversation(protocol.Passive),
+    "host to coordinator: enrol": Conversation(host_messages.Enrolment),
+    "coordinator to host: enrolled": Conversation(host_messages.Enrolled),
+    "coordinator to host: order": Conversation(host_messages.OrderBody),
+    "coordinator to host: orders": Conversation(host_messages.Orders),
+    "coordinator to host: acknowledged": Conversation(host_messages.Ack),
+    "coordinator to host: refusal": Conversation(host_messages.Refusal),
+    "host to coordinator: report": Conversation(host_messages.Heartbeat),
+    "host ledger: done order": Conversation(host_messages.OrderDone),
+    "coordinator row: passive round trip": Conversation(host_messages.Passive),
     "coordinator row: reasons of a delegation": Conversation(Reasons),
     "coordinator row: what the strategy has learnt": Conversation(LearntState),
     "coordinator row: loads of the day": Conversation(DayLoads),
@@ -64,7 +64,7 @@ CONVERSATIONS: dict[str, Conversation] = {
     "host to sandbox: order": Conversation(inside.Order),
     "host to sandbox: request": Conversation(inside.Ask),
     "sandbox to host": Conversation(inside.Told),
-    "sandbox to host: page seen from here": Conversation(protocol.Look, "json"),
+    "sandbox to host: page seen from here": Conversation(host_messages.Look, "json"),
     "sandbox to broker": Conversation(broker.Ask),
     "broker to sandbox": Conversation(broker.Answer),
     "host file: slots of code": Conversation(SlotState, "json"),

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from sqlalchemy import update
 
-from ipmicra.coordinator.state.database import Database
-from ipmicra.coordinator.state.schema import package
+from ipmicra.coordinator.store.database import Database
+from ipmicra.coordinator.store.schema import package
 from tests.coordinator.world import World
 from tests.system_parts import needed
 

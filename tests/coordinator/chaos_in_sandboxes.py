@@ -13,7 +13,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from ipmicra.dock.sandbox.code import own_code
+from ipmicra.host.sandbox.code import own_code
 from tests.coordinator.chaos import Chaos
 from tests.coordinator.world import World
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, text
 
-from ipmicra.coordinator.state.database import Database
-from tests.coordinator.stage import TREE, Stage
+from ipmicra.coordinator.store.database import Database
+from tests.coordinator.harness import TREE, Stage
 from tests.postgresql import postgresql_server
 
 

@@ -12,8 +12,16 @@ import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ipmicra.carrier.package import digest_of
-from ipmicra.dock.protocol import Enrolled, Enrolment, Heartbeat, OrderDone, Orders, ProbeResult, Refusal
-from ipmicra.dock.signature import Claim, signed_headers
+from ipmicra.protocol.host_messages import (
+    Enrolled,
+    Enrolment,
+    Heartbeat,
+    OrderDone,
+    Orders,
+    ProbeResult,
+    Refusal,
+)
+from ipmicra.protocol.signing import Claim, signed_headers
 
 Wanted = TypeVar("Wanted")
 

@@ -8,7 +8,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tests.coordinator.running import free_port
+from tests.coordinator.coordinator_process import free_port
 from tests.system_parts import needed
 
 BUCKET = "crates"

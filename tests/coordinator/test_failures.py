@@ -12,14 +12,15 @@ from hypothesis import strategies as st
 from sqlalchemy import func, select, update
 
 from ipmicra.carrier.package import pack, unpack
-from ipmicra.carrier.record import VisitFailed
-from ipmicra.coordinator import failures, grants, hosts, packages, purging
-from ipmicra.coordinator.failure_kinds import OTHER, family_of, in_words, kind_of
-from ipmicra.coordinator.failures import DAY_S, DAYS, SITES_A_DAY_MAX, FailedVisits
-from ipmicra.coordinator.state.database import Database
-from ipmicra.coordinator.state.schema import failure, schema_version
-from ipmicra.crawler.fetching.exchange import FailureKind
-from tests.coordinator.test_integrating import CLAIM_S, NOW, Kitchen
+from ipmicra.coordinator.ingest import purge
+from ipmicra.coordinator.store import assignments, failures, hosts, packages
+from ipmicra.coordinator.store.database import Database
+from ipmicra.coordinator.store.failures import DAY_S, DAYS, SITES_A_DAY_MAX, FailedVisits
+from ipmicra.coordinator.store.schema import failure, schema_version
+from ipmicra.coordinator.views.failure_advice import OTHER, family_of, in_words, kind_of
+from ipmicra.model.fetches import FailureKind
+from ipmicra.model.records import VisitFailed
+from tests.coordinator.ingest.test_integrator import CLAIM_S, NOW, Kitchen
 
 SITE = "https://bread.example"
 
@@ -134,7 +135,7 @@ def test_a_purged_crawlers_failures_are_gone_and_no_others(kitchen: Kitchen) -> 
     send(kitchen, failed("/a"))
     count(kitchen.database, failed("/b", "tls"), crawler="oslo")
     with kitchen.database.begin() as connection:
-        purging.wish(connection, "lima", "it lied", NOW)
+        purge.wish(connection, "lima", "it lied", NOW)
     kitchen.worker().work(NOW)
     assert counts(kitchen.database) == {"tls": 1}
 
@@ -202,7 +203,7 @@ def test_two_crawlers_of_one_site_are_told_apart(database: Database) -> None:
     with database.begin() as connection:
         for name in ("lima", "oslo"):
             hosts.register(connection, name, name, NOW, 60)
-            grants.note(connection, [(SITE, name)], NOW)
+            assignments.note(connection, [(SITE, name)], NOW)
     count(database, failed("/a"), crawler="lima")
     count(database, failed("/b", at_s=NOW - 1), crawler="oslo")
     (found,) = told(database).values()

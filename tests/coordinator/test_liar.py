@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 
 from ipmicra.carrier.package import pack
-from ipmicra.coordinator import events, hosts
-from ipmicra.coordinator.crawler_life import CrawlerState
-from ipmicra.coordinator.delegating.office import FASTER_THAN_LIGHT
-from ipmicra.coordinator.hosts import HostState
+from ipmicra.coordinator.admin.crawler_states import CrawlerState
+from ipmicra.coordinator.leader.loop import FASTER_THAN_LIGHT
 from ipmicra.coordinator.settings import CoordinatorSettings
-from ipmicra.coordinator.state.database import Database
+from ipmicra.coordinator.store import events, hosts
+from ipmicra.coordinator.store.database import Database
+from ipmicra.coordinator.store.hosts import HostState
 from ipmicra.delegation.crawlers import Position
-from ipmicra.delegation.light import FIBRE_KM_PER_ROUND_TRIP_MS
-from ipmicra.dock.protocol import OrderDone, ProbeResult, ProbeThese, TakeThese
+from ipmicra.delegation.light_bounds import FIBRE_KM_PER_ROUND_TRIP_MS
+from ipmicra.protocol.host_messages import OrderDone, ProbeResult, ProbeThese, TakeThese
+from tests.coordinator.harness import Stage
 from tests.coordinator.played_host import PlayedHost
-from tests.coordinator.stage import Stage
 from tests.coordinator.world import made_up_world
 from tests.search.worlds import seen
 

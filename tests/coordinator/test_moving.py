@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from ipmicra.coordinator.crawler_life import CrawlerState
+from ipmicra.coordinator.admin.crawler_states import CrawlerState
 from ipmicra.lab.loopback.server import Asked
 from tests.coordinator.world import World, made_up_world
 

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from examples.scrapy_nearest import NearestProxyMiddleware
-from ipmicra.coordinator.explaining import Nearest
+from ipmicra.coordinator.views.explanation import Nearest
 
 PROXIES = {"lima": "http://lima.example:3128"}
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from ipmicra.coordinator import events, orders
-from ipmicra.coordinator.state.schema import order as order_rows
-from ipmicra.coordinator.troubles import troubles
-from ipmicra.dock.protocol import ORDER_KINDS, LookAt, OrderDone, Pause, ReleaseThese
-from tests.coordinator.stage import Stage
+from ipmicra.coordinator.store import events, orders
+from ipmicra.coordinator.store.schema import order as order_rows
+from ipmicra.coordinator.views.alerts import troubles
+from ipmicra.protocol.host_messages import ORDER_KINDS, LookAt, OrderDone, Pause, ReleaseThese
+from tests.coordinator.harness import Stage
 
 LOOK = LookAt(urls=("http://a.example/",))
 

@@ -21,7 +21,7 @@ from ipmicra.coordinator.client import CoordinatorClient
 from ipmicra.lab.loopback.layout import Layout
 from ipmicra.lab.loopback.pages import made_sites
 from ipmicra.lab.loopback.server import LoopbackWeb
-from tests.coordinator.running import RunningCoordinator, free_port
+from tests.coordinator.coordinator_process import RunningCoordinator, free_port
 
 MANNERS = {
     "crawler.delay_seconds_min": "0.01",

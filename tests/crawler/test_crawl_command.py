@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from ipmicra.cli import main as command_line
-from tests.crawler.crawling import records_in
+from tests.crawler.crawl_harness import records_in
 from tests.crawler.local_site import Answer, Asked, LocalSite, html
 
 ROBOTS = Answer(b"User-agent: *\nDisallow: /private/\n")

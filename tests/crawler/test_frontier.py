@@ -18,11 +18,11 @@ from ipmicra.crawler.decisions.politeness import Clock
 from ipmicra.crawler.decisions.revisit import History
 from ipmicra.crawler.decisions.scope import SiteBudget
 from ipmicra.crawler.decisions.traps import TrapRules
-from ipmicra.crawler.decisions.urls import Site, Url
+from ipmicra.crawler.fetch_statistics import Measured
 from ipmicra.crawler.frontier import Batch, Discovery, Frontier, Leased, PutOff, SiteState, Visited
-from ipmicra.crawler.frontier.recent import RecentTexts
-from ipmicra.crawler.measuring import Measured
+from ipmicra.crawler.frontier.seen_cache import RecentTexts
 from ipmicra.errors import HostFault
+from ipmicra.model.urls import Site, Url
 
 A, B = Site("http://a.org"), Site("http://b.org")
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import msgspec
 
-from ipmicra.carrier.record import PageMoved, PageSeen, VisitFailed
-from ipmicra.crawler.fetching.exchange import FailureKind
-from ipmicra.crawler.running import Crawl, CrawlWish
+from ipmicra.crawler.crawl import Crawl, CrawlWish
+from ipmicra.model.fetches import FailureKind
+from ipmicra.model.records import PageMoved, PageSeen, VisitFailed
 from ipmicra.settings import Settings
-from tests.crawler.crawling import Visit, records_in, settings_for
+from tests.crawler.crawl_harness import Visit, records_in, settings_for
 from tests.hostile.hostile_site import REDIRECTS, HostileSite, hostile_site
 from tests.hostile.peak_memory import rise_of_memory
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from ipmicra.crawler.frontier import Frontier
-from tests.crawler.crawling import records_in
+from tests.crawler.crawl_harness import records_in
 from tests.crawler.local_site import Answer, Asked, LocalSite, html
 
 KILLS = int(os.environ.get("KILLS", "8"))

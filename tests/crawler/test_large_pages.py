@@ -7,11 +7,11 @@ import gzip
 import random
 from pathlib import Path
 
-from ipmicra.carrier.record import PageSeen
-from ipmicra.crawler.allocator import give_back_memory
+from ipmicra.carrier.allocator import give_back_memory
+from ipmicra.crawler.crawl import Crawl, CrawlWish
 from ipmicra.crawler.engine import LARGE_PAGE_BYTES
-from ipmicra.crawler.running import Crawl, CrawlWish
-from tests.crawler.crawling import Visit, records_in, settings_for
+from ipmicra.model.records import PageSeen
+from tests.crawler.crawl_harness import Visit, records_in, settings_for
 from tests.crawler.local_site import Answer, LocalSite, html
 from tests.hostile.peak_memory import rise_of_memory
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import msgspec
 
 from ipmicra.carrier.spool import Position, SealRules, Spool
-from ipmicra.crawler.decisions.urls import Site, Url, site_of
 from ipmicra.crawler.engine import Engine
 from ipmicra.crawler.fetching.web_fetcher import WebFetcher
 from ipmicra.crawler.frontier import Discovery, Frontier
 from ipmicra.crawler.plan import plan_from
-from tests.crawler.crawling import settings_for
+from ipmicra.model.urls import Site, Url, site_of
+from tests.crawler.crawl_harness import settings_for
 from tests.crawler.local_site import Answer, LocalSite, html
 
 

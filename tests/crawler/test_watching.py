@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from ipmicra.carrier.changes import restored
-from ipmicra.carrier.record import PageChanged, PageGone, PageSeen
+from ipmicra.carrier.page_delta import restored
+from ipmicra.carrier.resend_requests import leave_wishes, wishes_in
 from ipmicra.carrier.spool import spools_in
-from ipmicra.carrier.wishes import leave_wishes, wishes_in
+from ipmicra.crawler.crawl import Crawl, CrawlWish
 from ipmicra.crawler.engine import Engine
-from ipmicra.crawler.running import Crawl, CrawlWish
-from tests.crawler.crawling import Visit, records_in, settings_for
+from ipmicra.model.records import PageChanged, PageGone, PageSeen
+from tests.crawler.crawl_harness import Visit, records_in, settings_for
 from tests.crawler.local_site import Answer, Asked, LocalSite, html
 
 SOON = {"revisit_seconds_first": 0.2, "revisit_seconds_min": 0.2, "revisit_seconds_max": 0.2}

@@ -12,10 +12,10 @@ from ipaddress import IPv4Address
 
 from ipmicra.delegation.crawlers import CrawlerProfile, Position
 from ipmicra.delegation.decision import Decision
-from ipmicra.delegation.probes import Answer, CrawlerId, Measurement, Probe, Silence, Source, Target
+from ipmicra.delegation.registry import strategy_named
 from ipmicra.delegation.strategy import Strategy
-from ipmicra.delegation.table import strategy_named
 from ipmicra.hierarchy import SubnetTree
+from ipmicra.model.probes import Answer, CrawlerId, Measurement, Probe, Silence, Source, Target
 from tests.delegation.worlds import tree_of
 
 COUNTRIES = ("DE", "FR", "JP", "US", "BR")
@@ -187,6 +187,6 @@ def course_of(spec: str, seed: int, steps: int = 60) -> list[str]:
 
 
 if __name__ == "__main__":
-    from ipmicra.delegation.table import STRATEGIES
+    from ipmicra.delegation.registry import STRATEGIES
 
     sys.stdout.write("\n".join(line for name in STRATEGIES for line in course_of(name, seed=7)))

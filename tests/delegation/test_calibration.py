@@ -11,7 +11,7 @@ from ipmicra.delegation.calibration import (
     Verdict,
     look_again,
 )
-from ipmicra.delegation.probes import Answer
+from ipmicra.model.probes import Answer
 from tests.delegation.worlds import crawler, driven, strategy_with, target, told
 
 A = crawler("a")

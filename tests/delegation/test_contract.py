@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ipmicra.delegation.decision import Why
-from ipmicra.delegation.probes import Answer, CrawlerId, Probe, Silence
+from ipmicra.delegation.registry import STRATEGIES
 from ipmicra.delegation.strategy import Delegating
-from ipmicra.delegation.table import STRATEGIES
+from ipmicra.model.probes import Answer, CrawlerId, Probe, Silence
 from tests.delegation.screenplay import Referee, course_of
 from tests.delegation.worlds import driven, target, told
 

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ipmicra.delegation.delegations import Delegations, Ground
-from ipmicra.delegation.neighbours import Neighbours
-from ipmicra.delegation.probes import CrawlerId
+from ipmicra.delegation.holder_index import Neighbours
 from ipmicra.hierarchy import Subnet
+from ipmicra.model.probes import CrawlerId
 from tests.delegation.worlds import address, tree_of
 
 CRAWLERS = [CrawlerId(name) for name in "abc"]

@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
-from ipmicra.delegation import decision, inquiry, learning, probes, strategy, subnets
+from ipmicra.delegation import decision, probe_session, strategy, subnets
 from ipmicra.delegation.balancing import POLICIES
-from ipmicra.delegation.by_lot import Nothing
 from ipmicra.delegation.decision import Why
-from ipmicra.delegation.table import STRATEGIES, Entry
+from ipmicra.delegation.registry import STRATEGIES, Entry
+from ipmicra.delegation.strategies import learning_strategy
+from ipmicra.delegation.strategies.random_and_hash import Nothing
+from ipmicra.model import probes
 from tests.delegation.screenplay import course_of
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -44,7 +46,7 @@ def test_the_example_of_how_to_add_a_strategy_keeps_the_contract(
     text = (DOCS / "how-to" / "add-a-strategy.md").read_text()
     code = textwrap.dedent(text.partition("```python\n")[2].partition("```")[0])
     names: dict[str, Any] = {"TwiceSettings": Nothing}
-    for module in (learning, inquiry, strategy, subnets, decision, probes):
+    for module in (learning_strategy, probe_session, strategy, subnets, decision, probes):
         names |= vars(module)
     names["random"] = random
     exec(code, names)

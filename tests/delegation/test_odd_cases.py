@@ -7,7 +7,7 @@ import pytest
 from ipmicra.delegation.calibration import Calibration, CalibrationSettings, look_again
 from ipmicra.delegation.crawlers import CrawlerProfile, Position
 from ipmicra.delegation.decision import Why
-from ipmicra.delegation.learning import LearningStrategy
+from ipmicra.delegation.strategies.learning_strategy import LearningStrategy
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.delegation.trust import CONTRADICTIONS_MIN
 from tests.delegation.worlds import crawler, driven, strategy_with, target, told

@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping
 from ipmicra.addresses import AddressRange, IPAddress
 from ipmicra.delegation.crawlers import CrawlerProfile
 from ipmicra.delegation.decision import Decision
-from ipmicra.delegation.probes import Answer, CrawlerId, Probe, Silence, Target
+from ipmicra.delegation.registry import strategy_named
 from ipmicra.delegation.strategy import Delegating, Strategy
 from ipmicra.delegation.subnets import NoSubnets, Subnets
-from ipmicra.delegation.table import strategy_named
 from ipmicra.hierarchy import Allocation, Allocations, SubnetTree, build_tree
+from ipmicra.model.probes import Answer, CrawlerId, Probe, Silence, Target
 
 Teller = Callable[[Probe], Answer]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ipmicra.coordinator.crawler_life import Wish, as_markdown
+from ipmicra.coordinator.admin.crawler_states import Wish, as_markdown
 from tests.docs.test_docs import REPOSITORY
 
 DOCUMENT: Path = REPOSITORY / "docs" / "reference" / "crawler-life.md"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Mapping, Sequence
 
-from ipmicra.crawler.fetching.resolving import NameAnswer, NamesUnreachable, NoSuchName
+from ipmicra.net.dns_resolver import NameAnswer, NamesUnreachable, NoSuchName
 
 BROKEN = "broken"
 

@@ -16,7 +16,7 @@ from ipmicra.hierarchy import build_tree
 from ipmicra.lab.experiments import experiment, names
 from ipmicra.lab.findings import Column, Findings, Plot, Series, Tabulated
 from ipmicra.lab.generated import generate
-from ipmicra.lab.kit import Kit
+from ipmicra.lab.harness import Kit
 from ipmicra.lab.pages import markdown_table, page
 from ipmicra.lab.plots import drawn
 from ipmicra.registry.treefile import write_tree

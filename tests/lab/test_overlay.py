@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from ipmicra.lab.generated import generate
-from ipmicra.lab.overlay.handing import HandingOver
-from ipmicra.lab.overlay.judging import distances_ms, load_variation, loads, nearest_peers, true_ms
+from ipmicra.lab.overlay.handover_simulation import HandingOver
+from ipmicra.lab.overlay.metrics import distances_ms, load_variation, loads, nearest_peers, true_ms
 from ipmicra.lab.overlay.routes import Routes
-from ipmicra.lab.overlay.scene import Scene, scene_of
-from ipmicra.lab.overlay.succession import inherited
-from ipmicra.lab.overlay.tiling import grown
-from ipmicra.overlay.can.messages import PeerId
+from ipmicra.lab.overlay.setup import Scene, scene_of
+from ipmicra.lab.overlay.zone_inheritance import inherited
+from ipmicra.lab.overlay.zone_simulation import grown
 from ipmicra.overlay.can.nearness import HandOverRule
 from ipmicra.overlay.can.rules import PeerRules
+from ipmicra.protocol.overlay_messages import PeerId
 from tests.overlay.network import Network
 
 PEERS = 40

@@ -11,15 +11,15 @@ import pytest
 from ipmicra.addresses import address_of
 from ipmicra.delegation.crawlers import CrawlerProfile
 from ipmicra.delegation.decision import Decision, Why
-from ipmicra.delegation.probes import Answer, CrawlerId, Measurement, Probe, Source, Target
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.delegation.subnets import NoSubnets
 from ipmicra.errors import OurFault
-from ipmicra.lab.draws import Draw, DrawnSite
-from ipmicra.lab.measures import figures_of, judged, summary
+from ipmicra.lab.metrics import figures_of, judged, summary
 from ipmicra.lab.noise import made_up_jitter
+from ipmicra.lab.sampling import Draw, DrawnSite
 from ipmicra.lab.simulator import crawler_id, introduce_crawlers, play, simulate
 from ipmicra.lab.world import Place
+from ipmicra.model.probes import Answer, CrawlerId, Measurement, Probe, Source, Target
 
 WEST, EAST = crawler_id(0), crawler_id(1)
 ROUND_TRIPS_MS = np.array([[10.0, 50.0, 30.0], [40.0, 20.0, 30.0]])

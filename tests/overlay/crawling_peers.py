@@ -12,22 +12,22 @@ from random import Random
 import msgspec
 
 from ipmicra.crawler.settings import CrawlerSettings
-from ipmicra.dock.settings import HostSettings
+from ipmicra.host.settings import HostSettings
 from ipmicra.lab.loopback.layout import Layout
 from ipmicra.lab.loopback.pages import made_sites
 from ipmicra.lab.loopback.server import LoopbackWeb
-from ipmicra.overlay.can.box import Box, Point
-from ipmicra.overlay.can.messages import Card, PeerId
+from ipmicra.model.zones import Box, Point
 from ipmicra.overlay.can.nearness import HandOverRule
 from ipmicra.overlay.can.peer import Peer
 from ipmicra.overlay.can.rules import PeerRules
-from ipmicra.overlay.live.asking import submit
-from ipmicra.overlay.live.frames import Seal
-from ipmicra.overlay.live.household import Household
+from ipmicra.overlay.live.crawl_service import Household
 from ipmicra.overlay.live.node import Node
+from ipmicra.overlay.live.rpc_client import submit
+from ipmicra.protocol.overlay_frames import Seal
+from ipmicra.protocol.overlay_messages import Card, PeerId
 from ipmicra.search.contract import Request
 from ipmicra.settings import Settings, load_settings
-from tests.coordinator.running import free_port
+from tests.coordinator.coordinator_process import free_port
 from tests.overlay.network import random_point
 
 SPACE = Box((-100.0, -100.0, -100.0), (100.0, 100.0, 100.0))

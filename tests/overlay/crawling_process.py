@@ -10,11 +10,11 @@ import sys
 from pathlib import Path
 from random import Random
 
-from ipmicra.overlay.can.messages import Card, PeerId
 from ipmicra.overlay.can.peer import Peer
-from ipmicra.overlay.live.frames import Seal
-from ipmicra.overlay.live.household import Household
+from ipmicra.overlay.live.crawl_service import Household
 from ipmicra.overlay.live.node import Node
+from ipmicra.protocol.overlay_frames import Seal
+from ipmicra.protocol.overlay_messages import Card, PeerId
 from tests.overlay.crawling_peers import RULES, SECRET, SPACE, settings_with
 from tests.overlay.network import random_point
 

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from random import Random
 from typing import Protocol
 
-from ipmicra.overlay.can.box import Box, Point, key_in
-from ipmicra.overlay.can.messages import (
+from ipmicra.model.zones import Box, Point, key_in
+from ipmicra.overlay.can.peer import Peer
+from ipmicra.overlay.can.rules import PeerRules
+from ipmicra.protocol.overlay_messages import (
     Card,
     Locate,
     Located,
@@ -19,8 +21,6 @@ from ipmicra.overlay.can.messages import (
     SiteRecord,
     Submit,
 )
-from ipmicra.overlay.can.peer import Peer
-from ipmicra.overlay.can.rules import PeerRules
 
 
 class Network:

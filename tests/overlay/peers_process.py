@@ -9,12 +9,12 @@ import asyncio
 import sys
 from random import Random
 
-from ipmicra.overlay.can.box import Box
-from ipmicra.overlay.can.messages import Card, PeerId
+from ipmicra.model.zones import Box
 from ipmicra.overlay.can.peer import Peer
 from ipmicra.overlay.can.rules import PeerRules
-from ipmicra.overlay.live.frames import Seal
 from ipmicra.overlay.live.node import Node
+from ipmicra.protocol.overlay_frames import Seal
+from ipmicra.protocol.overlay_messages import Card, PeerId
 from tests.overlay.network import random_point
 
 SPACE = Box((-100.0, -100.0, -100.0), (100.0, 100.0, 100.0))

@@ -7,7 +7,7 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ipmicra.overlay.can.box import Box
+from ipmicra.model.zones import Box
 from ipmicra.overlay.can.nearness import HandOverRule
 from ipmicra.overlay.can.rules import PeerRules
 from tests.overlay.network import Network, random_point, site_faults, tiling_faults

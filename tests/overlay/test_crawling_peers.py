@@ -6,8 +6,8 @@ import asyncio
 from collections import Counter
 from pathlib import Path
 
-from ipmicra.overlay.live import asking
-from ipmicra.overlay.live.frames import Seal
+from ipmicra.overlay.live import rpc_client
+from ipmicra.protocol.overlay_frames import Seal
 from tests.overlay.crawling_peers import EVERYTHING, SECRET, SPACE, Village, village
 
 CORNERS = {"a": (-60.0, -60.0, 0.0), "b": (60.0, 60.0, 0.0), "c": (60.0, -60.0, 0.0)}
@@ -31,7 +31,7 @@ async def crawled_left_and_dead(folder: Path) -> None:
         assert all(shares), "every peer has sites"
         await living.until(lambda: all_kept_twice(living), 20)
         assert len(living.fetched()) == len(set(living.fetched())), "no page was fetched twice"
-        asked = await asking.search(EVERYTHING, living.address("c"), Seal(SECRET))
+        asked = await rpc_client.search(EVERYTHING, living.address("c"), Seal(SECRET))
         assert {hit.url for hit in asked.answer.hits} == living.urls
         assert (asked.peers_asked, asked.answer.partial) == (3, False)
 
@@ -62,12 +62,12 @@ async def placed_and_followed(folder: Path) -> None:
         living.add("b", CORNERS["b"], "a")
         await living.joined()
         seal = Seal(SECRET)
-        await asking.submit(living.sites[0], None, SPACE, living.address("b"), seal)
+        await rpc_client.submit(living.sites[0], None, SPACE, living.address("b"), seal)
         await living.until(lambda: living.crawled() == living.sites, 40)
         records = [r for node in living.nodes.values() for r in node.peer.book.homed.values()]
         assert all(len(record.measured) == 2 for record in records), "both peers timed every site"
         await living.until(lambda: living.found_anywhere() == living.urls, 40)
         again = (99.0, -99.0, 99.0)
-        await asking.submit(living.sites[0], again, SPACE, living.address("a"), seal)
+        await rpc_client.submit(living.sites[0], again, SPACE, living.address("a"), seal)
         homes = [name for name, node in living.nodes.items() if living.sites[0] in node.peer.book.homed]
         assert len(homes) == 1, "whoever submits it and wherever, a name has one home"

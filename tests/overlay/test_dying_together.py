@@ -7,11 +7,11 @@ from random import Random
 
 import pytest
 
-from ipmicra.overlay.can.box import Box
-from ipmicra.overlay.can.messages import PeerId, SiteRecord
+from ipmicra.model.zones import Box
 from ipmicra.overlay.can.nearness import HandOverRule
 from ipmicra.overlay.can.rules import PeerRules
-from ipmicra.overlay.can.sites import SiteBook
+from ipmicra.overlay.can.site_table import SiteBook
+from ipmicra.protocol.overlay_messages import PeerId, SiteRecord
 from tests.overlay.network import random_point, site_faults, tiling_faults
 from tests.overlay.timed_network import TimedNetwork
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import msgspec
 
-from ipmicra.dock.hours import DAYS
-from ipmicra.overlay.live.asking import status_of
-from ipmicra.overlay.live.frames import Seal
+from ipmicra.host.limits.hours import DAYS
+from ipmicra.overlay.live.rpc_client import status_of
+from ipmicra.protocol.overlay_frames import Seal
 from ipmicra.settings import Settings
 from tests.overlay.crawling_peers import SECRET, settings_with, village
 

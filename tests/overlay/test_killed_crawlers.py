@@ -18,10 +18,10 @@ from ipmicra.errors import HostFault
 from ipmicra.lab.loopback.layout import Layout
 from ipmicra.lab.loopback.pages import made_sites
 from ipmicra.lab.loopback.server import LoopbackWeb
-from ipmicra.overlay.live.asking import search, status_of, submit
-from ipmicra.overlay.live.frames import Seal
-from ipmicra.overlay.live.spoken import Status
-from tests.coordinator.running import free_port
+from ipmicra.overlay.live.rpc_client import search, status_of, submit
+from ipmicra.protocol.overlay_frames import Seal
+from ipmicra.protocol.overlay_rpc import Status
+from tests.coordinator.coordinator_process import free_port
 from tests.overlay.crawling_peers import EVERYTHING, SECRET, SPACE
 from tests.overlay.network import random_point
 

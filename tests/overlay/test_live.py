@@ -13,10 +13,10 @@ from random import Random
 import pytest
 
 from ipmicra.errors import HostFault
-from ipmicra.overlay.can.messages import Card, PeerId, Release
-from ipmicra.overlay.live.asking import status_of, submit
-from ipmicra.overlay.live.frames import CLOCK_SKEW_S, Seal, length_of
-from ipmicra.overlay.live.spoken import Status
+from ipmicra.overlay.live.rpc_client import status_of, submit
+from ipmicra.protocol.overlay_frames import CLOCK_SKEW_S, Seal, length_of
+from ipmicra.protocol.overlay_messages import Card, PeerId, Release
+from ipmicra.protocol.overlay_rpc import Status
 from tests.overlay.network import random_point
 from tests.overlay.peers_process import SECRET, SPACE
 

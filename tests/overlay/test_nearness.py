@@ -7,8 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from ipmicra.overlay.can.box import Box
-from ipmicra.overlay.can.messages import Card, Measurement, PeerId, SiteRecord
+from ipmicra.model.zones import Box
 from ipmicra.overlay.can.nearness import (
     NOBODY,
     Around,
@@ -20,6 +19,7 @@ from ipmicra.overlay.can.nearness import (
     row_to_measure,
 )
 from ipmicra.overlay.can.rules import PeerRules
+from ipmicra.protocol.overlay_messages import Card, Measurement, PeerId, SiteRecord
 from tests.overlay.network import Network, random_point, site_faults
 
 NAN, INF = float("nan"), float("inf")

@@ -7,10 +7,10 @@ from random import Random
 
 import pytest
 
-from ipmicra.overlay.can.box import Box
-from ipmicra.overlay.can.messages import PeerId
+from ipmicra.model.zones import Box
 from ipmicra.overlay.can.nearness import HandOverRule
 from ipmicra.overlay.can.rules import PeerRules
+from ipmicra.protocol.overlay_messages import PeerId
 from tests.overlay.network import Network, random_point, site_faults, tiling_faults
 
 SPACE = Box((-100.0, -100.0, -100.0), (100.0, 100.0, 100.0))

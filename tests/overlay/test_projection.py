@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ipmicra.overlay.can.box import Box
-from ipmicra.overlay.can.messages import Card, PeerId, SiteRecord
+from ipmicra.model.zones import Box
 from ipmicra.overlay.can.projection import projected
+from ipmicra.protocol.overlay_messages import Card, PeerId, SiteRecord
 
 SPACE = Box((-10.0, -10.0, -10.0), (10.0, 10.0, 10.0))
 LOWER, UPPER = SPACE.cut(2, 0.0)

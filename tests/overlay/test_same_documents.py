@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from ipmicra.overlay.live import asking
-from ipmicra.overlay.live.frames import Seal
+from ipmicra.overlay.live import rpc_client
+from ipmicra.protocol.overlay_frames import Seal
 from ipmicra.search.contract import Answer, Request
-from ipmicra.search.tantivy_index import TantivyIndex
+from ipmicra.search.tantivy.index import TantivyIndex
 from tests.coordinator.world import World, made_up_world
 from tests.overlay.crawling_peers import EVERYTHING, SECRET, Village
 
@@ -56,7 +56,9 @@ async def crawled_by_the_overlay(world: World, folder: Path) -> dict[str, Docume
         await living.submit_all("b")
         await living.until(lambda: living.found_anywhere() == living.urls, 120)
         return {
-            text: documents((await asking.search(every(text), living.address("a"), Seal(SECRET))).answer)
+            text: documents(
+                (await rpc_client.search(every(text), living.address("a"), Seal(SECRET))).answer
+            )
             for text in QUESTIONS
         }
     finally:

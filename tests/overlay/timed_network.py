@@ -10,10 +10,10 @@ import heapq
 import itertools
 from random import Random
 
-from ipmicra.overlay.can.box import Box, Point, key_in
-from ipmicra.overlay.can.messages import Card, Outgoing, PeerId, Routed, SiteRecord, Submit
+from ipmicra.model.zones import Box, Point, key_in
 from ipmicra.overlay.can.peer import Peer
 from ipmicra.overlay.can.rules import PeerRules
+from ipmicra.protocol.overlay_messages import Card, Outgoing, PeerId, Routed, SiteRecord, Submit
 from tests.overlay.network import random_point
 
 TICK_SECONDS, JOIN_AGAIN_SECONDS = 0.5, 5.0

@@ -12,20 +12,20 @@ import pytest
 from click.testing import CliRunner
 
 from ipmicra.cli.main import program
-from ipmicra.crawler.fetching.exchange import FailureKind, Fetched, FetchFailed, FetchRequest
-from ipmicra.crawler.fetching.guard import Guard
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.crawler.fetching.web_fetcher import WebFetcher
-from ipmicra.delegation.probes import Silence
 from ipmicra.lab.loopback.layout import Layout, crawler_address
 from ipmicra.lab.loopback.layout import round_trip_ms as between_cities_ms
 from ipmicra.lab.loopback.pages import made_sites
 from ipmicra.lab.loopback.server import LoopbackWeb
+from ipmicra.model.fetches import FailureKind, Fetched, FetchFailed, FetchRequest
+from ipmicra.model.probes import Silence
+from ipmicra.net.address_guard import Guard
 from ipmicra.probing.passive import PassiveRoundTrips
 from ipmicra.probing.prober import Prober
+from ipmicra.probing.result import Sounding, round_trip_in
 from ipmicra.probing.settings import ProbingSettings, Way
-from ipmicra.probing.sounding import Sounding, round_trip_in
-from tests.coordinator.running import free_port
+from tests.coordinator.coordinator_process import free_port
 from tests.crawler.fetching.scripted_fetcher import Answer, ScriptedFetcher
 from tests.crawler.local_site import Answer as Site
 from tests.crawler.local_site import LocalSite

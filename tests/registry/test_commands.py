@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from ipmicra.cli.main import run
-from ipmicra.registry.building import build
 from ipmicra.registry.files import registry_files
 from ipmicra.registry.sample_world import SAMPLE_ADDRESS, sample_folder
+from ipmicra.registry.tree_build import build
 
 GOOD = b"inetnum: 192.0.2.0 - 192.0.2.255\ndescr: %s\ncountry: DE\nsource: RIPE\n\n"
 

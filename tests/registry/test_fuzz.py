@@ -9,18 +9,25 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ipmicra.hierarchy.build import build_tree
-from ipmicra.registry import keyed, reading
+from ipmicra.registry import blocks, keyed_objects
+from ipmicra.registry.accumulator import Gathering, Organisation
+from ipmicra.registry.blocks import Block
+from ipmicra.registry.decompression import DAMAGE, decompressed
 from ipmicra.registry.delegated import DelegatedParser
 from ipmicra.registry.files import read_stream
-from ipmicra.registry.formats import ARIN_XML, DELEGATED, FORMATS, LIBLOC_NETWORKS, Format, format_of
-from ipmicra.registry.gathering import Gathering, Organisation
-from ipmicra.registry.joining import allocations_of
-from ipmicra.registry.keyed import KeyedParser
+from ipmicra.registry.formats import (
+    ARIN_XML,
+    DELEGATED,
+    FORMATS,
+    LIBLOC_NETWORKS,
+    Format,
+    format_of,
+)
+from ipmicra.registry.keyed_objects import KeyedParser
+from ipmicra.registry.organisation_join import allocations_of
 from ipmicra.registry.plain_objects import PlainObjects
-from ipmicra.registry.reading import Block
 from ipmicra.registry.routed import NetworksParser
 from ipmicra.registry.sample_world import sample_folder
-from ipmicra.registry.unpacking import DAMAGE, decompressed
 from tests.registry.conftest import read_texts, rows_of
 
 SAMPLES = [path.read_bytes() for path in sorted(sample_folder().iterdir())] + [
@@ -101,7 +108,7 @@ def test_where_blocks_are_cut_changes_nothing(text: bytes, block_bytes: int) -> 
     form = format_of(text, "f") or DELEGATED
     whole = read_texts(text, form=form)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reading, "BLOCK_BYTES", block_bytes)
+        patch.setattr(blocks, "BLOCK_BYTES", block_bytes)
         pieces = read_texts(text, form=form)
     assert sorted(pieces.allocations) == sorted(whole.allocations)
     assert pieces.tally.malformed == whole.tally.malformed
@@ -225,8 +232,8 @@ OBJECT_LINES = st.sampled_from(
 )
 def test_arrays_say_of_rpsl_objects_what_reading_one_by_one_says(lines: list[bytes]) -> None:
     by_arrays, by_object = Gathering(), Gathering()
-    KeyedParser(keyed.RPSL, by_arrays, "f").parse(Block(b"\n".join(lines) + b"\n\n", 1))
-    slow = KeyedParser(keyed.RPSL, by_object, "f")
+    KeyedParser(keyed_objects.RPSL, by_arrays, "f").parse(Block(b"\n".join(lines) + b"\n\n", 1))
+    slow = KeyedParser(keyed_objects.RPSL, by_object, "f")
     number = 1
     for text in (b"\n".join(lines) + b"\n\n").split(b"\n\n"):
         begin = len(text) - len(text.lstrip(b"\n"))

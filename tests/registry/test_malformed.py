@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 import zstandard
 
-from ipmicra.registry import reading
+from ipmicra.registry import blocks as registry_blocks
+from ipmicra.registry.blocks import blocks
+from ipmicra.registry.decompression import Readable, decompressed
 from ipmicra.registry.formats import (
     ARIN_XML,
     AS_RANGES,
@@ -23,9 +25,7 @@ from ipmicra.registry.formats import (
     RPSL,
     Format,
 )
-from ipmicra.registry.reading import blocks
-from ipmicra.registry.tally import EXAMPLES_MAX, Tally
-from ipmicra.registry.unpacking import Readable, decompressed
+from ipmicra.registry.parse_statistics import EXAMPLES_MAX, Tally
 
 Reader = Callable[..., Any]
 
@@ -83,7 +83,7 @@ def test_lines_are_right_deep_in_a_file_and_good_records_around_are_kept(read: R
 
 
 def test_lines_are_right_across_blocks(read: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(registry_blocks, "BLOCK_BYTES", 64)
     text = b"# header\r\n" + GOOD_LINE * 50 + b"arin|US|ipv4\n" + GOOD_LINE * 7 + b"arin|\n"
     found = read(text, form=DELEGATED)
     assert [example.line for example in found.tally.examples["wrong-field-count"]] == [52, 60]
@@ -103,8 +103,8 @@ def test_only_the_first_few_of_a_kind_are_kept(read: Reader) -> None:
 def test_a_record_longer_than_any_is_counted_and_the_next_is_read(
     read: Reader, form: Format, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "RECORD_BYTES_MAX", 1000)
-    monkeypatch.setattr(reading, "BLOCK_BYTES", 300)
+    monkeypatch.setattr(registry_blocks, "RECORD_BYTES_MAX", 1000)
+    monkeypatch.setattr(registry_blocks, "BLOCK_BYTES", 300)
     separator = form.separators[0]
     tally = read(b"x" * 5000 + separator + b"y" * 10 + separator, form=form).tally
     assert tally.malformed["too-long"] == 1
@@ -116,7 +116,7 @@ class EndlessLine:
 
     def __init__(self) -> None:
         self.left = 1 << 30
-        self.piece = b"x" * reading.BLOCK_BYTES
+        self.piece = b"x" * registry_blocks.BLOCK_BYTES
 
     def read(self, size: int, /) -> bytes:
         take = min(size, self.left, len(self.piece))
@@ -133,7 +133,7 @@ def test_a_line_of_a_gigabyte_does_not_fill_the_memory() -> None:
     finally:
         tracemalloc.stop()
     assert tally.malformed == {"too-long": 1}
-    assert peak_bytes < 8 * reading.BLOCK_BYTES
+    assert peak_bytes < 8 * registry_blocks.BLOCK_BYTES
 
 
 COMPRESSIONS: list[Callable[[bytes], bytes]] = [

@@ -11,9 +11,9 @@ import pytest
 from litestar import Litestar
 from litestar.testing import TestClient
 
-from ipmicra.search.parameters import NAMES
-from ipmicra.search.serving import application
-from ipmicra.search.tantivy_index import TantivyIndex
+from ipmicra.search.http.application import application
+from ipmicra.search.http.parameters import NAMES
+from ipmicra.search.tantivy.index import TantivyIndex
 from tests.search.worlds import package, seen
 
 PATH = "/api/search"

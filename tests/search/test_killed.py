@@ -9,15 +9,15 @@ from pathlib import Path
 
 from ipmicra.carrier.spool import Spool
 from ipmicra.search.contract import Request
-from ipmicra.search.intake import integrate_all, waiting_packages
-from ipmicra.search.tantivy_index import TantivyIndex
+from ipmicra.search.spool_ingest import integrate_all, waiting_packages
+from ipmicra.search.tantivy.index import TantivyIndex
 from tests.search.worlds import seen
 
 _VICTIM = """
 import sys
 from pathlib import Path
-from ipmicra.search.intake import integrate_file, waiting_packages
-from ipmicra.search.tantivy_index import TantivyIndex
+from ipmicra.search.spool_ingest import integrate_file, waiting_packages
+from ipmicra.search.tantivy.index import TantivyIndex
 
 data_folder = Path(sys.argv[1])
 index = TantivyIndex(data_folder / "index", writable=True)

@@ -6,10 +6,10 @@ import random
 from pathlib import Path
 
 from ipmicra.carrier.package import Header, Package, pack, unpack
-from ipmicra.carrier.record import PageSeen, Record
 from ipmicra.crawler.extraction import extract
+from ipmicra.model.records import PageSeen, Record
 from ipmicra.search.contract import Hit, Request
-from ipmicra.search.tantivy_index import TantivyIndex
+from ipmicra.search.tantivy.index import TantivyIndex
 
 WORDS = [
     "river",

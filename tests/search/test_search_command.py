@@ -10,7 +10,7 @@ import pytest
 from ipmicra.carrier.spool import Spool
 from ipmicra.cli.main import run
 from ipmicra.search.contract import Answer
-from ipmicra.search.tantivy_index import TantivyIndex
+from ipmicra.search.tantivy.index import TantivyIndex
 from tests.search.worlds import seen
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ipmicra.search.contract import Request
-from ipmicra.search.tantivy_index import TantivyIndex
+from ipmicra.search.tantivy.index import TantivyIndex
 from tests.search.worlds import package, seen
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ipmicra.carrier.changes import change_of, sketch_of
 from ipmicra.carrier.package import Package, digest_of, pack, unpack
-from ipmicra.carrier.record import PageChanged, PageGone, PageSeen, Record
+from ipmicra.carrier.page_delta import change_of, sketch_of
 from ipmicra.crawler.extraction import extract
+from ipmicra.model.records import PageChanged, PageGone, PageSeen, Record
 
 DAY_MS = 86_400_000
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.web.scene import Scene
+from tests.web.dashboard_harness import Scene
 
 
 @pytest.fixture

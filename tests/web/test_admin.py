@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from ipmicra.coordinator import hosts, orders
-from ipmicra.coordinator.hosts import HostState, Refused
-from tests.web.scene import Scene
+from ipmicra.coordinator.store import hosts, orders
+from ipmicra.coordinator.store.hosts import HostState, Refused
+from tests.web.dashboard_harness import Scene
 
 
 @pytest.fixture

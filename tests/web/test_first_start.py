@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from ipmicra.cli.main import program
-from tests.coordinator.running import RunningCoordinator, free_port
+from tests.coordinator.coordinator_process import RunningCoordinator, free_port
 
 
 def started_and_stopped(coordinator: RunningCoordinator) -> tuple[str, str]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ipmicra.coordinator import events, hosts, operators
+from ipmicra.coordinator.admin import sessions
+from ipmicra.coordinator.store import events, hosts
 from ipmicra.web.hours import hours_of, week
-from tests.web.scene import Scene
+from tests.web.dashboard_harness import Scene
 
 HOSTILE = "<script>alert(1)</script>"
 RULES = {"hours": "mon-fri 22:00-06:00 (Europe/Athens)", "a day": "5,000,000 bytes", "own sites": "none"}
@@ -100,7 +101,7 @@ def test_where_a_host_calls_from_is_told_as_data_to_operators_only(scene: Scene)
         hosts.enrol(connection, "token", b"k" * 32, "192.0.2.77", scene.now_s)
         events.note(connection, "host-enrolled", "lima", "from 192.0.2.77", scene.now_s)
     assert "192.0.2.77" not in scene.get("/v1/status").text
-    scene.cookies.set(operators.SESSION_COOKIE, "made up")
+    scene.cookies.set(sessions.SESSION_COOKIE, "made up")
     assert "192.0.2.77" not in scene.get("/v1/status").text
     scene.strange().sign_in()
     assert scene.get("/v1/status").text.count("192.0.2.77") == 2

@@ -16,10 +16,10 @@ import pytest
 from playwright.sync_api import ViewportSize, expect
 
 from ipmicra.errors import HostFault
-from ipmicra.overlay.live.asking import everybody, submit
-from ipmicra.overlay.live.frames import Seal
 from ipmicra.overlay.live.network_file import NetworkFile
-from tests.coordinator.running import free_port
+from ipmicra.overlay.live.rpc_client import everybody, submit
+from ipmicra.protocol.overlay_frames import Seal
+from tests.coordinator.coordinator_process import free_port
 from tests.overlay.network import random_point
 from tests.overlay.peers_process import SECRET, SPACE
 from tests.web.browser import PATIENCE_MS, Visitor, chromium

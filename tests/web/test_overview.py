@@ -9,13 +9,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ipmicra.coordinator.service.running import SHUTDOWN_SECONDS
-from ipmicra.look.assets import assets
-from ipmicra.look.policy import HEADERS
+from ipmicra.coordinator.api.server import SHUTDOWN_SECONDS
+from ipmicra.theme.assets import assets
+from ipmicra.theme.policy import HEADERS
 from ipmicra.web import live as live_module
 from ipmicra.web.live import told
-from tests.coordinator.running import running_coordinator
-from tests.web.scene import Scene
+from tests.coordinator.coordinator_process import running_coordinator
+from tests.web.dashboard_harness import Scene
 
 
 def crawl(scene: Scene) -> None:

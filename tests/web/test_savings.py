@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ipmicra.coordinator.delegating.memory import Delegated, Reasons
-from ipmicra.coordinator.savings import Savings, savings
-from ipmicra.coordinator.traffic import Carried
+from ipmicra.coordinator.store.delegations import Delegated, Reasons
+from ipmicra.coordinator.store.traffic import Carried
+from ipmicra.coordinator.views.savings import Savings, savings
 
 SITE = "https://a.example"
 

@@ -10,7 +10,7 @@ import pytest
 
 from ipmicra.web.tree import CHILDREN_SHOWN
 from tests.delegation.worlds import tree_of
-from tests.web.scene import Scene
+from tests.web.dashboard_harness import Scene
 
 NEAR, FAR = "https://near.example", "https://far.example"
 TREE = tree_of(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-from ipmicra.look.assets import assets
+from ipmicra.theme.assets import assets
 
-VENDORED = files("ipmicra.look") / "files" / "vendored"
+VENDORED = files("ipmicra.theme") / "files" / "vendored"
 
 
 def test_every_vendored_file_is_in_the_list_and_its_licence_is_there() -> None:

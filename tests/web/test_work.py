@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from ipmicra.carrier.package import digest_of, pack, unpack
-from ipmicra.carrier.record import VisitFailed
-from ipmicra.coordinator import events, failures, packages
-from ipmicra.coordinator.packages import Arrival, Claimed
-from ipmicra.coordinator.troubles import STUCK_SECONDS, Errors, troubles
-from tests.web.scene import Scene
+from ipmicra.coordinator.store import events, failures, packages
+from ipmicra.coordinator.store.packages import Arrival, Claimed
+from ipmicra.coordinator.views.alerts import STUCK_SECONDS, Errors, troubles
+from ipmicra.model.records import VisitFailed
+from tests.web.dashboard_harness import Scene
 
 
 def sent(scene: Scene, crawler: str, sequence: int) -> Claimed:

@@ -6,9 +6,9 @@ import re
 
 import htpy as h
 
-from ipmicra.overlay.can.box import Box
-from ipmicra.overlay.can.messages import Card, PeerId, SiteRecord
+from ipmicra.model.zones import Box
 from ipmicra.overlay.can.projection import Projection, projected
+from ipmicra.protocol.overlay_messages import Card, PeerId, SiteRecord
 from ipmicra.web.zones import NAMES_MAX, zones_drawing, zones_tables
 
 SPACE = Box((0.0, 0.0), (4.0, 2.0))

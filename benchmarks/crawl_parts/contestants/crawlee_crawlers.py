@@ -17,8 +17,8 @@ from crawlee.configuration import Configuration
 from crawlee.crawlers import HttpCrawler, ParselCrawler
 from crawlee.storage_clients import MemoryStorageClient
 
+from ipmicra.crawler.crawl import tune_process
 from ipmicra.crawler.extraction import extract
-from ipmicra.crawler.running import tune_process
 
 
 def options(output):

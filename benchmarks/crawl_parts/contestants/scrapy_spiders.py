@@ -20,8 +20,8 @@ from scrapy.crawler import CrawlerProcess
 from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import CrawlSpider, Rule
 
+from ipmicra.crawler.crawl import tune_process
 from ipmicra.crawler.extraction import extract
-from ipmicra.crawler.running import tune_process
 
 REACTOR = {
     "TWISTED_REACTOR": "twisted.internet.asyncioreactor.AsyncioSelectorReactor",

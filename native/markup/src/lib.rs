@@ -1,7 +1,7 @@
 //! HTML -> what a search engine needs of it, in one pass and without a tree, for Python.
 //!
 //! Law: no I/O, no state between calls, and the interpreter is free for others while a page is read. The rules
-//! are those of `ipmicra.crawler.extraction.reading`, which says what each field means. A fault of ours on a page
+//! are those of `ipmicra.crawler.extraction.markup`, which says what each field means. A fault of ours on a page
 //! is a RuntimeError, which costs the caller this page and not the crawl.
 
 mod elements;

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, BinaryIO
 import msgspec
 
 from ipmicra.carrier.package import Package
-from ipmicra.carrier.record import PageSeen, Record
 from ipmicra.errors import OperatorFault
+from ipmicra.model.records import PageSeen, Record
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -18,11 +18,11 @@ from typing import NamedTuple, TypeVar
 import msgspec
 from isal import isal_zlib
 
-from ipmicra.carrier.arranging import Place, arranged
-from ipmicra.carrier.compression import are_alike, site_part
+from ipmicra.carrier.format.compression import are_alike, site_part
+from ipmicra.carrier.format.record_order import Place, arranged
 from ipmicra.carrier.package import Contents
-from ipmicra.carrier.record import Measurement, PageSeen, Record
 from ipmicra.errors import HostFault
+from ipmicra.model.records import Measurement, PageSeen, Record
 
 _FRAME = struct.Struct("<II")  # bytes of the payload, their CRC-32
 _Read = TypeVar("_Read", bound=Record)

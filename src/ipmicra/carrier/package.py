@@ -16,13 +16,13 @@ from typing import NamedTuple
 import msgspec
 from isal import isal_zlib
 
-from ipmicra.carrier.arranging import Place, arranged
-from ipmicra.carrier.compression import Damaged, compressed, inflated, level_for
-from ipmicra.carrier.earlier import EarlierColumns, records_of_earlier
-from ipmicra.carrier.layout import Columns, Layout
-from ipmicra.carrier.reading import records_of
-from ipmicra.carrier.record import PageSeen, Record
+from ipmicra.carrier.format.column_decoder import records_of
+from ipmicra.carrier.format.column_encoder import Columns, Layout
+from ipmicra.carrier.format.compression import Damaged, compressed, inflated, level_for
+from ipmicra.carrier.format.format_v1_v2 import EarlierColumns, records_of_earlier
+from ipmicra.carrier.format.record_order import Place, arranged
 from ipmicra.errors import HostFault
+from ipmicra.model.records import PageSeen, Record
 
 MAGIC = b"ipmicra\x03"  # the last byte is the version of the format
 _READ = frozenset({1, 2, 3})  # in 2 words were columns; 1 had no changes either

@@ -21,15 +21,9 @@ import msgspec
 
 from ipmicra.carrier.durable import sync_folder, write_durably
 from ipmicra.carrier.journal import Entry, Journal, contents_in
-from ipmicra.carrier.package import (
-    PackageFile,
-    digest_of,
-    package_name,
-    packages_in,
-    packed,
-)
-from ipmicra.carrier.record import Record
+from ipmicra.carrier.package import PackageFile, digest_of, package_name, packages_in, packed
 from ipmicra.errors import HostFault
+from ipmicra.model.records import Record
 
 FOLDER = "spool"  # under the data folder; a folder a crawler in it
 

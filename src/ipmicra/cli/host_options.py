@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ipmicra.dock.folder import FOLDER
+from ipmicra.host.folder import FOLDER
 from ipmicra.settings import Settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])

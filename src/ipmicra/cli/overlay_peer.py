@@ -12,20 +12,20 @@ from typing import NamedTuple
 import click
 
 from ipmicra.cli import terminal
-from ipmicra.crawler.decisions.urls import Normaliser, Site, site_of
-from ipmicra.crawler.running import tune_process
-from ipmicra.dock.folder import locked
+from ipmicra.crawler.crawl import tune_process
 from ipmicra.errors import OperatorFault
-from ipmicra.overlay.can.box import Point
-from ipmicra.overlay.can.messages import Card, PeerId
+from ipmicra.host.folder import locked
+from ipmicra.model.urls import Normaliser, Site, site_of
+from ipmicra.model.zones import Point
 from ipmicra.overlay.can.nearness import HandOverRule
 from ipmicra.overlay.can.peer import Peer
 from ipmicra.overlay.can.rules import PeerRules
-from ipmicra.overlay.live.frames import Seal
-from ipmicra.overlay.live.household import Household
+from ipmicra.overlay.live.crawl_service import Household
 from ipmicra.overlay.live.network_file import NetworkFile
 from ipmicra.overlay.live.node import LEAVING_SECONDS_MAX, Node
-from ipmicra.overlay.live.placing import own_point
+from ipmicra.overlay.live.placement import own_point
+from ipmicra.protocol.overlay_frames import Seal
+from ipmicra.protocol.overlay_messages import Card, PeerId
 from ipmicra.settings import Settings
 
 FOLDER = "peer"  # in the data folder

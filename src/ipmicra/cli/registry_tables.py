@@ -7,9 +7,9 @@ from itertools import islice
 from rich.markup import escape
 from rich.table import Table
 
-from ipmicra.registry.building import Skipped
 from ipmicra.registry.comparison import Changes
 from ipmicra.registry.statistics import TreeStatistics
+from ipmicra.registry.tree_build import Skipped
 
 
 def statistics_table(statistics: TreeStatistics, countries_max: int) -> Table:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ipmicra.cli import terminal
-from ipmicra.lab.ground import Ground, ground
+from ipmicra.lab.data_source import Ground, ground
 from ipmicra.lab.noise import Jitter, load_jitter, made_up_jitter
 
 MADE_UP = "made-up"

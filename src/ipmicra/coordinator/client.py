@@ -17,8 +17,8 @@ from typing import TypeVar
 
 import msgspec
 
-from ipmicra.coordinator.explaining import Explanation, Nearest
-from ipmicra.coordinator.standing import Standing
+from ipmicra.coordinator.views.explanation import Explanation, Nearest
+from ipmicra.coordinator.views.status import Standing
 from ipmicra.errors import OperatorFault, SiteFault
 
 ANSWER_BYTES_MAX = 64 << 20

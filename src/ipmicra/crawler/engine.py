@@ -14,23 +14,23 @@ import time
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from ipmicra.carrier.record import PageSeen, Record
-from ipmicra.carrier.sealing import Sealer
+from ipmicra.carrier.allocator import give_back_memory
+from ipmicra.carrier.sealer import Sealer
 from ipmicra.carrier.spool import Spool
-from ipmicra.crawler.allocator import give_back_memory
-from ipmicra.crawler.courtesy import Courtesy
 from ipmicra.crawler.decisions.revisit import price_for_budget
-from ipmicra.crawler.decisions.urls import Site
-from ipmicra.crawler.fetching.exchange import Fetched, Fetcher, Outcome
+from ipmicra.crawler.fetch_statistics import Measured
 from ipmicra.crawler.frontier import Batch, Discovery, Frontier, Leased, SiteState
-from ipmicra.crawler.harvest import Harvest, Harvester
-from ipmicra.crawler.lane import Lane
-from ipmicra.crawler.limit import NoLimit, OwnLimit, PageLimit
-from ipmicra.crawler.measuring import Measured
+from ipmicra.crawler.multiprocess.partition import Neighbours
+from ipmicra.crawler.page_limit import NoLimit, OwnLimit, PageLimit
 from ipmicra.crawler.plan import CrawlPlan
+from ipmicra.crawler.politeness_gate import Courtesy
 from ipmicra.crawler.progress import Progress
-from ipmicra.crawler.sharing.neighbours import Neighbours
+from ipmicra.crawler.response_handler import Harvest, Harvester
+from ipmicra.crawler.site_worker import Lane
 from ipmicra.errors import HostFault
+from ipmicra.model.fetches import Fetched, Fetcher, Outcome
+from ipmicra.model.records import PageSeen, Record
+from ipmicra.model.urls import Site
 
 LEASE_MIN, LEASE_MAX = 4, 64
 REVISITS_AT_ONCE = 1_000

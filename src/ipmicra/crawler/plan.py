@@ -8,8 +8,8 @@ from ipmicra.crawler.decisions.politeness import Grant, Manners, manners_towards
 from ipmicra.crawler.decisions.revisit import RevisitRules
 from ipmicra.crawler.decisions.scope import Bounds, SiteBudget
 from ipmicra.crawler.decisions.traps import DEFAULT_RULES, TrapRules, trap_in
-from ipmicra.crawler.decisions.urls import Normaliser, Site, Url
 from ipmicra.crawler.settings import CrawlerSettings
+from ipmicra.model.urls import Normaliser, Site, Url
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,13 @@ from pathlib import Path
 import msgspec
 
 from ipmicra.carrier.package import unpack
-from ipmicra.carrier.record import PageMoved, PageSeen, Record, VisitFailed
 from ipmicra.carrier.spool import Spool
-from ipmicra.crawler.decisions.urls import Url, path_of, site_of
+from ipmicra.crawler.crawl import Crawl
 from ipmicra.crawler.engine import Engine
 from ipmicra.crawler.frontier import Discovery, Frontier
 from ipmicra.crawler.robots_file import robots_of
-from ipmicra.crawler.running import Crawl
+from ipmicra.model.records import PageMoved, PageSeen, Record, VisitFailed
+from ipmicra.model.urls import Url, path_of, site_of
 
 
 class PreviewEntry(msgspec.Struct, frozen=True):

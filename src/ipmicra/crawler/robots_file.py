@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable
 
-from ipmicra.carrier.record import VisitFailed
 from ipmicra.crawler.decisions.politeness import after_refusal
 from ipmicra.crawler.decisions.robots import (
     ALLOW_ALL,
@@ -22,10 +21,11 @@ from ipmicra.crawler.decisions.robots import (
     parse_robots,
     verdict_on_status,
 )
-from ipmicra.crawler.decisions.urls import url_at
-from ipmicra.crawler.fetching.exchange import Fetched, FetchRequest, Outcome
 from ipmicra.crawler.fetching.redirects import redirect_target
 from ipmicra.crawler.frontier.entries import SiteState
+from ipmicra.model.fetches import Fetched, FetchRequest, Outcome
+from ipmicra.model.records import VisitFailed
+from ipmicra.model.urls import url_at
 
 DETAIL_CHARACTERS_MAX = 500
 ROBOTS_UNREACHABLE = "robots_unreachable"

@@ -7,8 +7,8 @@ from typing import Annotated
 import can_ada
 import msgspec
 
-from ipmicra.crawler.decisions.urls import TRACKING_PARAMETERS
-from ipmicra.knobs import described, described_text
+from ipmicra.model.urls import TRACKING_PARAMETERS
+from ipmicra.setting_fields import described, described_text
 
 
 class GrantSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

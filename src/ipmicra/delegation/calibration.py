@@ -19,8 +19,8 @@ import msgspec
 from ipmicra.delegation.decision import Decision
 from ipmicra.delegation.delegations import Ground
 from ipmicra.delegation.measurements import SMOOTHING_GAIN
-from ipmicra.delegation.probes import Answer, CrawlerId, Probe, Target
 from ipmicra.delegation.strategy import Strategy
+from ipmicra.model.probes import Answer, CrawlerId, Probe, Target
 
 
 class CalibrationSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -10,8 +10,8 @@ from enum import StrEnum
 
 import msgspec
 
-from ipmicra.delegation.probes import Answer, CrawlerId
 from ipmicra.hierarchy import Subnet
+from ipmicra.model.probes import Answer, CrawlerId
 
 
 class Why(StrEnum):

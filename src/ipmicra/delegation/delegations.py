@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 from typing import Protocol, TypeAlias, TypeGuard, TypeVar
 
 from ipmicra.addresses import IPAddress
-from ipmicra.delegation.probes import CrawlerId, Site
 from ipmicra.delegation.subnets import UNKNOWN_ORGANISATION
 from ipmicra.hierarchy import Subnet
+from ipmicra.model.probes import CrawlerId, Site
 
 # What can be held: a subnet of the tree; an address that lies in no subnet, or that a strategy without
 # a tree remembers; a site, for strategies that go by name.

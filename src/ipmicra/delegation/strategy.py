@@ -22,10 +22,10 @@ from ipmicra.delegation.crawlers import CrawlerProfile, Crawlers
 from ipmicra.delegation.decision import Decision, Why
 from ipmicra.delegation.delegations import Delegations, Ground, is_subnet
 from ipmicra.delegation.measurements import Measurements
-from ipmicra.delegation.probes import Answer, CrawlerId, Measurement, Probe, Target
 from ipmicra.delegation.subnets import UNKNOWN_ORGANISATION, Subnets, known_subnet
 from ipmicra.delegation.trust import Trust
 from ipmicra.hierarchy import Subnet
+from ipmicra.model.probes import Answer, CrawlerId, Measurement, Probe, Target
 
 Delegating: TypeAlias = Generator[Probe, Answer, Decision]
 

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from ipmicra.addresses import Family
 from ipmicra.hierarchy.allocation import FACTS, Allocations
 from ipmicra.hierarchy.columns import TreeColumns, TreeNames
-from ipmicra.hierarchy.merging import first_said
-from ipmicra.hierarchy.nesting import Nesting, nested
+from ipmicra.hierarchy.nested_ranges import Nesting, nested
 from ipmicra.hierarchy.organisation import UNKNOWN
 from ipmicra.hierarchy.ranks import RankedAddresses
+from ipmicra.hierarchy.record_merge import first_said
 from ipmicra.hierarchy.texts import PackedTexts, Texts
 from ipmicra.hierarchy.tree import SubnetTree
 

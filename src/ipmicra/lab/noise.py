@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from ipmicra.errors import OperatorFault
-from ipmicra.lab.loading import hourly
+from ipmicra.lab.formats import hourly
 from ipmicra.lab.world import Milliseconds
 
 QUANTILES = 10_000

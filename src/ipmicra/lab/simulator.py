@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 
 from ipmicra.delegation.crawlers import CrawlerProfile, Position
 from ipmicra.delegation.decision import Decision
-from ipmicra.delegation.probes import Answer, CrawlerId, Measurement, Source, Target
+from ipmicra.delegation.registry import strategy_named
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.delegation.subnets import Subnets
-from ipmicra.delegation.table import strategy_named
 from ipmicra.errors import OurFault
-from ipmicra.lab.draws import Draw
 from ipmicra.lab.noise import Jitter
+from ipmicra.lab.sampling import Draw
 from ipmicra.lab.world import Milliseconds, Place
+from ipmicra.model.probes import Answer, CrawlerId, Measurement, Source, Target
 
 # Between two sites becoming known; only ages of measurements hang on it.
 BETWEEN_SITES_S = 1.0

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import msgspec
 
-from ipmicra.knobs import described
+from ipmicra.setting_fields import described
 
 
 class OverlaySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -11,9 +11,9 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from ipmicra.addresses import IPAddress
-from ipmicra.crawler.fetching.exchange import Outcome
+from ipmicra.model.fetches import Outcome
+from ipmicra.probing.result import Sounding, round_trip_in
 from ipmicra.probing.settings import ProbingSettings
-from ipmicra.probing.sounding import Sounding, round_trip_in
 
 
 class PassiveRoundTrips:

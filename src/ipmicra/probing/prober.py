@@ -12,15 +12,15 @@ from collections.abc import Awaitable, Callable
 from time import monotonic
 
 from ipmicra.addresses import IPAddress
-from ipmicra.crawler.fetching import kernel_times
-from ipmicra.crawler.fetching.connecting import new_socket
-from ipmicra.crawler.fetching.exchange import FailureKind, Fetcher, FetchFailed, FetchRequest
-from ipmicra.crawler.fetching.guard import Guard
-from ipmicra.delegation.probes import Silence
+from ipmicra.model.fetches import FailureKind, Fetcher, FetchFailed, FetchRequest
+from ipmicra.model.probes import Silence
+from ipmicra.net import kernel_round_trip
+from ipmicra.net.address_guard import Guard
+from ipmicra.net.tcp_connector import new_socket
 from ipmicra.probing.icmp import echo_ms
 from ipmicra.probing.passive import PassiveRoundTrips
+from ipmicra.probing.result import Sounding, round_trip_in
 from ipmicra.probing.settings import ProbingSettings, Way
-from ipmicra.probing.sounding import Sounding, round_trip_in
 
 _TIMEOUTS = frozenset(
     {FailureKind.CONNECT_TIMEOUT, FailureKind.SILENT, FailureKind.TOO_SLOW, FailureKind.TOO_LONG}
@@ -121,7 +121,7 @@ class Prober:
             async with asyncio.timeout(self._settings.patience_ms / 1000):
                 await asyncio.get_running_loop().sock_connect(plug, (str(address), port))
             connect_ms = (monotonic() - started_at) * 1000
-            measured = kernel_times.round_trip_ms(plug)
+            measured = kernel_round_trip.round_trip_ms(plug)
         return Sounding(way="connect", round_trip_ms=connect_ms if measured is None else measured)
 
     async def _head(self, way: Way, address: IPAddress, port: int, site: str) -> Sounding:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
-from ipmicra.knobs import described
+from ipmicra.setting_fields import described
 
 Way: TypeAlias = Literal["passive", "connect", "head", "answer", "icmp"]
 

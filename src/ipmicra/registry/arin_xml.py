@@ -12,10 +12,10 @@ from __future__ import annotations
 import re
 from html import unescape
 
-from ipmicra.registry.gathering import Gathering
-from ipmicra.registry.reading import Block
-from ipmicra.registry.tally import Malformed
-from ipmicra.registry.texts import country_code, range_of
+from ipmicra.registry.accumulator import Gathering
+from ipmicra.registry.blocks import Block
+from ipmicra.registry.normalisation import country_code, range_of
+from ipmicra.registry.parse_statistics import Malformed
 
 ELEMENTS = (b"net", b"org", b"poc", b"asn", b"customer")
 SEPARATORS = tuple(b"</%s>" % element for element in ELEMENTS)

@@ -15,12 +15,17 @@ from __future__ import annotations
 import numpy as np
 
 from ipmicra.addresses import AddressRange, Family
+from ipmicra.registry.accumulator import Bounds, Gathering
+from ipmicra.registry.blocks import Block
 from ipmicra.registry.fields import Fields, Labels, Truths
-from ipmicra.registry.gathering import Bounds, Gathering
+from ipmicra.registry.normalisation import (
+    address_number,
+    country_code,
+    prefix_range,
+    registry_called,
+)
+from ipmicra.registry.parse_statistics import Malformed
 from ipmicra.registry.prefixes import ipv4_runs, ipv6_blocks
-from ipmicra.registry.reading import Block
-from ipmicra.registry.tally import Malformed
-from ipmicra.registry.texts import address_number, country_code, prefix_range, registry_called
 
 SEPARATORS = (b"\n",)
 REGISTRY, COUNTRY, TYPE, FIRST, VALUE, _DATE, STATUS, HANDLE = range(8)

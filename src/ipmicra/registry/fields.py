@@ -13,7 +13,7 @@ from socket import AF_INET6, inet_pton
 import numpy as np
 from numpy.typing import NDArray
 
-from ipmicra.registry.texts import country_code
+from ipmicra.registry.normalisation import country_code
 
 Places = NDArray[np.int64]
 Truths = NDArray[np.bool_]

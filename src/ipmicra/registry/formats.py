@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from ipmicra.registry import arin_xml, delegated, keyed, routed
-from ipmicra.registry.gathering import Gathering
-from ipmicra.registry.reading import Block
+from ipmicra.registry import arin_xml, delegated, keyed_objects, routed
+from ipmicra.registry.accumulator import Gathering
+from ipmicra.registry.blocks import Block
 
 
 class Parser(Protocol):
@@ -32,16 +32,16 @@ class Format:
     parser: Callable[[Gathering, str], Parser]
 
 
-def _keyed(name: str, dialect: keyed.Dialect) -> Format:
+def _keyed(name: str, dialect: keyed_objects.Dialect) -> Format:
     def parser(gathering: Gathering, file: str) -> Parser:
-        return keyed.KeyedParser(dialect, gathering, file)
+        return keyed_objects.KeyedParser(dialect, gathering, file)
 
-    return Format(name, 0, keyed.SEPARATORS, parser)
+    return Format(name, 0, keyed_objects.SEPARATORS, parser)
 
 
-RPSL = _keyed("RPSL database", keyed.RPSL)
-ARIN_TEXT = _keyed("ARIN bulk WHOIS (text)", keyed.ARIN)
-LACNIC = _keyed("LACNIC bulk WHOIS", keyed.LACNIC)
+RPSL = _keyed("RPSL database", keyed_objects.RPSL)
+ARIN_TEXT = _keyed("ARIN bulk WHOIS (text)", keyed_objects.ARIN)
+LACNIC = _keyed("LACNIC bulk WHOIS", keyed_objects.LACNIC)
 ARIN_XML = Format("ARIN bulk WHOIS (XML)", 0, arin_xml.SEPARATORS, arin_xml.ArinXmlParser)
 DELEGATED = Format("delegated statistics", 1, delegated.SEPARATORS, delegated.DelegatedParser)
 LIBLOC_NETWORKS = Format("IPFire networks", 2, routed.SEPARATORS, routed.NetworksParser)

@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ipmicra.addresses import Family
+from ipmicra.registry.accumulator import Bounds, Gathering
 from ipmicra.registry.fields import Labels, Places, Truths
-from ipmicra.registry.gathering import Bounds, Gathering
+from ipmicra.registry.normalisation import country_code, registry_called, status_words
 from ipmicra.registry.object_lines import BLANK, ObjectLines
 from ipmicra.registry.prefixes import ipv6_blocks
-from ipmicra.registry.texts import country_code, registry_called, status_words
 
 DASH, SLASH = 45, 47
 V4_RANGE, V6_RANGE, ORGANISATION = b"inetnum:", b"inet6num:", b"organisation:"

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ipmicra.registry.accumulator import Bounds
 from ipmicra.registry.fields import Numbers, Truths
-from ipmicra.registry.gathering import Bounds
 
 ALL_64 = np.uint64((1 << 64) - 1)
 

@@ -17,12 +17,12 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from ipmicra.addresses import Family
+from ipmicra.registry.accumulator import Bounds, Gathering
+from ipmicra.registry.blocks import Block
 from ipmicra.registry.fields import Fields, Labels, Numbers, Truths
-from ipmicra.registry.gathering import Bounds, Gathering
+from ipmicra.registry.normalisation import country_code, range_of
+from ipmicra.registry.parse_statistics import Malformed
 from ipmicra.registry.prefixes import ipv4_blocks, ipv6_blocks
-from ipmicra.registry.reading import Block
-from ipmicra.registry.tally import Malformed
-from ipmicra.registry.texts import country_code, range_of
 
 SEPARATORS = (b"\n",)
 COLON = 58

@@ -15,14 +15,14 @@ from litestar.params import FromPath
 from litestar.response import Redirect
 from sqlalchemy import Connection
 
-from ipmicra.coordinator import operating, operators, submitting
+from ipmicra.coordinator.admin import commands, sessions, submission
+from ipmicra.coordinator.admin.crawler_states import Wish
+from ipmicra.coordinator.api.context import Rooms
 from ipmicra.coordinator.bundles.publishing import published_versions
-from ipmicra.coordinator.crawler_life import Wish
-from ipmicra.coordinator.service.rooms import Rooms
 from ipmicra.errors import OperatorFault
-from ipmicra.web.gate import FORM_BYTES_MAX, Gate, HttpRequest, Visit
+from ipmicra.web.components import notice, panel
 from ipmicra.web.navigation import page
-from ipmicra.web.parts import notice, panel
+from ipmicra.web.session import FORM_BYTES_MAX, Gate, HttpRequest, Visit
 
 URLS_MAX = 1_000
 CONTACT_CHARACTERS_MAX = 200
@@ -30,10 +30,10 @@ _REASON = "the operator wants it so"
 
 Telling = Callable[[Connection, str, float], object]
 WISHES: dict[str, Telling] = {
-    Wish.PAUSE: lambda connection, name, now_s: operating.pause(connection, name, _REASON, now_s),
-    Wish.RESUME: operating.resume,
-    Wish.RETIRE: lambda connection, name, now_s: operating.retire(connection, name, _REASON, now_s),
-    Wish.REVOKE: operating.revoke,
+    Wish.PAUSE: lambda connection, name, now_s: commands.pause(connection, name, _REASON, now_s),
+    Wish.RESUME: commands.resume,
+    Wish.RETIRE: lambda connection, name, now_s: commands.retire(connection, name, _REASON, now_s),
+    Wish.REVOKE: commands.revoke,
 }
 
 
@@ -114,7 +114,7 @@ def admin_handlers(rooms: Rooms, gate: Gate) -> list[HTTPRouteHandler]:
 def _register(rooms: Rooms, name: str, contact: str) -> str:
     with rooms.database.begin() as connection:
         token_s = rooms.settings.token_hours * 3600
-        return operating.register(
+        return commands.register(
             connection, name, rooms.clock(), token_s, contact[:CONTACT_CHARACTERS_MAX]
         )
 
@@ -122,7 +122,7 @@ def _register(rooms: Rooms, name: str, contact: str) -> str:
 def _renew(rooms: Rooms, name: str) -> str:
     with rooms.database.begin() as connection:
         token_s = rooms.settings.token_hours * 3_600
-        return operating.renew_token(connection, name, rooms.clock(), token_s)
+        return commands.renew_token(connection, name, rooms.clock(), token_s)
 
 
 def _with_choice(rooms: Rooms, form: dict[str, str]) -> dict[str, Telling]:
@@ -131,11 +131,11 @@ def _with_choice(rooms: Rooms, form: dict[str, str]) -> dict[str, Telling]:
 
     def upgrade(connection: Connection, name: str, now_s: float) -> int:
         published = [] if rooms.bundles is None else published_versions(rooms.bundles)
-        return operating.upgrade(connection, name, version, published, now_s)
+        return commands.upgrade(connection, name, version, published, now_s)
 
     return {
         Wish.UPGRADE: upgrade,
-        Wish.MOVE: lambda connection, name, now_s: operating.move(connection, name, target, now_s),
+        Wish.MOVE: lambda connection, name, now_s: commands.move(connection, name, target, now_s),
     }
 
 
@@ -148,13 +148,13 @@ def _submit(rooms: Rooms, urls: list[str]) -> tuple[int, int]:
     if not 0 < len(urls) <= URLS_MAX:
         raise OperatorFault(f"give 1 to {URLS_MAX} addresses of pages, one a line")
     with rooms.database.begin() as connection:
-        return submitting.submit(connection, urls, rooms.clock())
+        return submission.submit(connection, urls, rooms.clock())
 
 
 def _set_passphrase(rooms: Rooms, session: str, words: str) -> None:
     with rooms.database.begin() as connection:
-        operators.set_passphrase(connection, words)
-        operators.end_other_sessions(connection, session)
+        sessions.set_passphrase(connection, words)
+        sessions.end_other_sessions(connection, session)
 
 
 # --- pages ----------------------------------------------------------------------------------------
@@ -224,8 +224,8 @@ def _session_forms(visit: Visit) -> h.Element:
                     type="password",
                     name="passphrase",
                     required=True,
-                    minlength=str(operators.PASSPHRASE_CHARACTERS_MIN),
-                    maxlength=str(operators.PASSPHRASE_CHARACTERS_MAX),
+                    minlength=str(sessions.PASSPHRASE_CHARACTERS_MIN),
+                    maxlength=str(sessions.PASSPHRASE_CHARACTERS_MAX),
                     autocomplete="new-password",
                 ),
             ],

@@ -16,20 +16,21 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath
 from sqlalchemy import select
 
-from ipmicra.coordinator import carriage, hosts, orders
+from ipmicra.coordinator.api.context import Rooms
 from ipmicra.coordinator.bundles.publishing import published_versions
-from ipmicra.coordinator.carriage import Parcel
-from ipmicra.coordinator.crawlers import CrawlerStanding, crawlers
-from ipmicra.coordinator.hosts import HostState
-from ipmicra.coordinator.service.rooms import Rooms
-from ipmicra.coordinator.standing import HostStanding, hosts_standing
-from ipmicra.coordinator.state.schema import site as site_rows
-from ipmicra.web import steering, words
-from ipmicra.web.gate import Gate, HttpRequest, Visit
+from ipmicra.coordinator.store import hosts, orders
+from ipmicra.coordinator.store.hosts import HostState
+from ipmicra.coordinator.store.schema import site as site_rows
+from ipmicra.coordinator.views import packages
+from ipmicra.coordinator.views.crawlers import CrawlerStanding, crawlers
+from ipmicra.coordinator.views.packages import Parcel
+from ipmicra.coordinator.views.status import HostStanding, hosts_standing
+from ipmicra.web import formats, operator_forms
+from ipmicra.web.components import Column, behind, facts, panel, table, tag
 from ipmicra.web.hours import hours_of, week
 from ipmicra.web.navigation import page
 from ipmicra.web.packages import parcels_table
-from ipmicra.web.parts import Column, behind, facts, panel, table, tag
+from ipmicra.web.session import Gate, HttpRequest, Visit
 
 SITES_SHOWN = 100
 FRESH_SECONDS = 3
@@ -82,12 +83,12 @@ def _seen(rooms: Rooms, name: str) -> HostSeen | None:
             .limit(SITES_SHOWN)
         )
         sites = [(row.name, row.ground, row.state) for row in rows]
-        parcels = carriage.latest(connection, name)
+        parcels = packages.latest(connection, name)
         everybody = crawlers(connection, rooms.clock())
         counts = orders.counts(connection, name)
     crawler = next(crawler for crawler in everybody if crawler.name == name)
     versions = [] if rooms.bundles is None else published_versions(rooms.bundles)
-    targets = steering.targets_of(crawler, everybody)
+    targets = operator_forms.targets_of(crawler, everybody)
     return HostSeen(standing, crawler, targets, versions, host.contact, sites, parcels, counts)
 
 
@@ -108,11 +109,11 @@ def hosts_page(standing: Sequence[HostStanding], now_s: float) -> Response[str]:
         (
             h.a(href=f"/hosts/{host.name}")[host.name],
             state_tag(host),
-            words.number(host.sites),
-            words.number(_number(host, "pages")),
-            words.short(_number(host, "bytes_today"), "B"),
+            formats.number(host.sites),
+            formats.number(_number(host, "pages")),
+            formats.short(_number(host, "bytes_today"), "B"),
             _rules(host).get("hours", ""),
-            words.ago(host.heard_s, now_s),
+            formats.ago(host.heard_s, now_s),
         )
         for host in standing
     ]
@@ -133,9 +134,11 @@ def host_page(seen: HostSeen, visit: Visit, now_s: float) -> Response[str]:
     body = [
         h.h1[host.name],
         _live_state(host, now_s),
-        steering.panel_of(seen.crawler, seen.targets, seen.versions, visit) if visit.signed_in else None,
+        operator_forms.panel_of(seen.crawler, seen.targets, seen.versions, visit)
+        if visit.signed_in
+        else None,
         h.div(".grid")[_about(seen, visit, now_s), _hours_panel(host), _limits(host)],
-        panel(f"Sites ({words.number(host.sites)})", _sites(seen)),
+        panel(f"Sites ({formats.number(host.sites)})", _sites(seen)),
         panel("Packages", parcels_table(seen.parcels[:UNFOLDED_MAX], now_s)),
     ]
     return page(host.name, body, here="/hosts", scripts=("htmx.min.js",))
@@ -167,7 +170,7 @@ def _in_words(host: HostStanding, now_s: float) -> str:
     if host.state != HostState.ENROLLED:
         return f"This host is {host.state}; nothing from it is heard any more."
     if not host.present:
-        return f"Last heard {words.ago(host.heard_s, now_s)}; its sites have gone to others."
+        return f"Last heard {formats.ago(host.heard_s, now_s)}; its sites have gone to others."
     return "At work." if host.awake else "Resting, by its owner's rules or by order."
 
 
@@ -175,18 +178,21 @@ def _about(seen: HostSeen, visit: Visit, now_s: float) -> h.Element:
     host = seen.standing
     orders_open = ", ".join(f"{count} {kind}" for kind, count in seen.open_orders.items())
     pairs: list[tuple[str, h.Node]] = [
-        ("crawler", steering.in_words(seen.crawler, now_s)),
+        ("crawler", operator_forms.in_words(seen.crawler, now_s)),
         ("code", seen.crawler.code or "installed by its owner"),
-        ("heard", words.ago(host.heard_s, now_s)),
-        ("pages fetched", words.number(_number(host, "pages"))),
-        ("used today", words.short(_number(host, "bytes_today"), "B")),
-        ("packages waiting there", words.number(_number(host, "spooled_packages"))),
+        ("heard", formats.ago(host.heard_s, now_s)),
+        ("pages fetched", formats.number(_number(host, "pages"))),
+        ("used today", formats.short(_number(host, "bytes_today"), "B")),
+        ("packages waiting there", formats.number(_number(host, "spooled_packages"))),
         ("orders open", orders_open or "none"),
-        ("program", str(host.report.get("version", "")) or words.UNKNOWN),
+        ("program", str(host.report.get("version", "")) or formats.UNKNOWN),
         ("lease", f"number {host.epoch}"),
     ]
     if visit.signed_in:
-        pairs += [("address", host.address or words.UNKNOWN), ("contact", seen.contact or words.UNKNOWN)]
+        pairs += [
+            ("address", host.address or formats.UNKNOWN),
+            ("contact", seen.contact or formats.UNKNOWN),
+        ]
     return h.section("#now.panel")[h.h2["Now"], facts(pairs)]
 
 

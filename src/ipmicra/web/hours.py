@@ -6,8 +6,8 @@ import re
 
 import htpy as h
 
-from ipmicra.dock.hours import DAYS, Hours
 from ipmicra.errors import OperatorFault
+from ipmicra.host.limits.hours import DAYS, Hours
 
 _REPORTED = re.compile(r"(?P<hours>.*) \((?P<zone>[^()]+)\)")
 _CELL, _LEFT, _TOP = 14, 30, 12

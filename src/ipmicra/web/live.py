@@ -15,7 +15,7 @@ from litestar.response import Stream
 
 from ipmicra.web.navigation import NO_STORE
 from ipmicra.web.overview import overview_figures
-from ipmicra.web.sampling import Sample, Sampler
+from ipmicra.web.sampler import Sample, Sampler
 
 WATCHERS_MAX = 100
 HEARTBEAT_SECONDS = 15.0

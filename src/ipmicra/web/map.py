@@ -13,17 +13,17 @@ from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
 from sqlalchemy import select
 
-from ipmicra.coordinator.delegating.present import is_awake, is_present, said_by
-from ipmicra.coordinator.hosts import Host, all_hosts
-from ipmicra.coordinator.service.rooms import Rooms
-from ipmicra.coordinator.sites import counts_by_crawler
-from ipmicra.coordinator.state.schema import site as site_rows
-from ipmicra.look.assets import asset_address
-from ipmicra.web import words
+from ipmicra.coordinator.api.context import Rooms
+from ipmicra.coordinator.store.hosts import Host, all_hosts
+from ipmicra.coordinator.store.liveness import is_awake, is_present, said_by
+from ipmicra.coordinator.store.schema import site as site_rows
+from ipmicra.coordinator.store.sites import counts_by_crawler
+from ipmicra.theme.assets import asset_address
+from ipmicra.web import formats
+from ipmicra.web.components import Column, behind, table, tag
+from ipmicra.web.geolocation import Spot, country_name, middle_of, spread, told_position
 from ipmicra.web.navigation import NO_STORE, page
-from ipmicra.web.parts import Column, behind, table, tag
-from ipmicra.web.placing import Spot, country_name, middle_of, spread, told_position
-from ipmicra.web.sampling import Sampler
+from ipmicra.web.sampler import Sampler
 
 SUBNETS_DRAWN = 2_000
 ROWS_SHOWN = 300
@@ -140,8 +140,8 @@ def map_page(atlas: Atlas) -> Response[str]:
     body = [
         h.h1["Who crawls what from where"],
         h.p(".lead")[
-            f"{words.plural(len(atlas.crawlers), 'crawler')} and "
-            f"{words.plural(len(atlas.subnets), 'delegated subnet')}, "
+            f"{formats.plural(len(atlas.crawlers), 'crawler')} and "
+            f"{formats.plural(len(atlas.subnets), 'delegated subnet')}, "
             f"each subnet drawn in its country.{note}"
         ],
         h.section(".panel")[
@@ -168,7 +168,7 @@ def _tables(atlas: Atlas) -> h.Node:
         (
             h.a(href=f"/hosts/{spot.name}")[spot.name],
             tag("awake", "good") if spot.awake else tag("asleep", "warn"),
-            words.number(spot.sites),
+            formats.number(spot.sites),
             _degrees(spot.at),
             spot.by,
         )
@@ -177,10 +177,10 @@ def _tables(atlas: Atlas) -> h.Node:
     subnets: list[tuple[h.Node, ...]] = [
         (
             h.a(".mono", href=f"/tree?at={spot.range}")[spot.range],
-            country_name(spot.country) if spot.country else words.UNKNOWN,
+            country_name(spot.country) if spot.country else formats.UNKNOWN,
             spot.crawler,
-            words.milliseconds(spot.round_trip_ms),
-            words.number(spot.sites),
+            formats.milliseconds(spot.round_trip_ms),
+            formats.number(spot.sites),
         )
         for spot in atlas.subnets[:ROWS_SHOWN]
     ]
@@ -197,7 +197,7 @@ def _tables(atlas: Atlas) -> h.Node:
 
 def _degrees(at: Spot | None) -> str:
     if at is None:
-        return words.UNKNOWN
+        return formats.UNKNOWN
     north = "N" if at.latitude >= 0 else "S"
     east = "E" if at.longitude >= 0 else "W"
     return f"{abs(at.latitude):.1f}° {north}, {abs(at.longitude):.1f}° {east}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import htpy as h
 from litestar import MediaType, Response
 
-from ipmicra.look.layout import Navigation, Place, document
-from ipmicra.look.policy import HEADERS
+from ipmicra.theme.layout import Navigation, Place, document
+from ipmicra.theme.policy import HEADERS
 
 NAVIGATION = Navigation(
     places=(

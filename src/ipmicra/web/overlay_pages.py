@@ -15,18 +15,18 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromQuery, QueryParameter
 
 from ipmicra.errors import HostFault
-from ipmicra.look.assets import serve_asset
-from ipmicra.look.layout import Navigation, Place, document
-from ipmicra.look.policy import HEADERS, RESPONSE_HEADERS
-from ipmicra.overlay.live import asking
-from ipmicra.overlay.live.frames import Seal
-from ipmicra.overlay.live.showing import shown_on_a_plane
-from ipmicra.overlay.live.spoken import Found, Status
-from ipmicra.search import pages as search_pages
+from ipmicra.overlay.live import rpc_client
+from ipmicra.overlay.live.projection import shown_on_a_plane
+from ipmicra.protocol.overlay_frames import Seal
+from ipmicra.protocol.overlay_rpc import Found, Status
 from ipmicra.search.contract import Request
-from ipmicra.web import words
+from ipmicra.search.http import pages as search_pages
+from ipmicra.theme.assets import serve_asset
+from ipmicra.theme.layout import Navigation, Place, document
+from ipmicra.theme.policy import HEADERS, RESPONSE_HEADERS
+from ipmicra.web import formats
+from ipmicra.web.components import Figure, behind, figures, notice
 from ipmicra.web.navigation import NO_STORE
-from ipmicra.web.parts import Figure, behind, figures, notice
 from ipmicra.web.zones import zones_drawing, zones_tables
 
 FRESH_SECONDS = 5
@@ -43,13 +43,13 @@ class Lookout:
         self._known, self._seal = [address], seal
 
     async def peers(self) -> list[Status]:
-        found = await self._by_way_of_any(lambda via: asking.everybody(via, self._seal))
+        found = await self._by_way_of_any(lambda via: rpc_client.everybody(via, self._seal))
         met = [peer.card.address for peer in found]
         self._known = self._known[:1] + [address for address in met if address != self._known[0]]
         return found
 
     async def search(self, request: Request) -> Found:
-        return await self._by_way_of_any(lambda via: asking.search(request, via, self._seal))
+        return await self._by_way_of_any(lambda via: rpc_client.search(request, via, self._seal))
 
     async def _by_way_of_any(self, ask: Callable[[str], Awaitable[T]]) -> T:
         silent: list[str] = []
@@ -134,21 +134,21 @@ def _figures(peers: list[Status]) -> list[Figure]:
     share = sum(zone.volume for peer in peers for zone in peer.card.zones) / space
     neighbours = sum(len(peer.neighbours) for peer in peers) / len(peers)
     resting = sum(bool(peer.resting) for peer in peers)
-    rest = f", {words.number(resting)} at rest" if resting else ""
+    rest = f", {formats.number(resting)} at rest" if resting else ""
     return [
-        Figure("peers", "peers", words.number(len(peers)), f"{neighbours:.1f} neighbours each{rest}"),
-        Figure("space", "of the space", words.percent(share), "belongs to those who answered"),
+        Figure("peers", "peers", formats.number(len(peers)), f"{neighbours:.1f} neighbours each{rest}"),
+        Figure("space", "of the space", formats.percent(share), "belongs to those who answered"),
         Figure(
             "sites",
             "sites",
-            words.number(len({site for peer in peers for site in peer.homed})),
-            f"{words.number(sum(len(peer.crawled) for peer in peers))} being crawled",
+            formats.number(len({site for peer in peers for site in peer.homed})),
+            f"{formats.number(sum(len(peer.crawled) for peer in peers))} being crawled",
         ),
         Figure(
             "pages",
             "page copies",
-            words.short(sum(peer.pages for peer in peers)),
-            f"{words.short(sum(peer.pending for peer in peers))} to fetch; each is kept by two peers",
+            formats.short(sum(peer.pages for peer in peers)),
+            f"{formats.short(sum(peer.pending for peer in peers))} to fetch; each is kept by two peers",
         ),
     ]
 

@@ -8,12 +8,12 @@ import htpy as h
 import msgspec
 from litestar import Response
 
-from ipmicra.coordinator.figures import Figures
-from ipmicra.coordinator.standing import Happened, public_detail
-from ipmicra.web import words
+from ipmicra.coordinator.views.statistics import Figures
+from ipmicra.coordinator.views.status import Happened, public_detail
+from ipmicra.web import formats
+from ipmicra.web.components import Column, Figure, behind, figures, panel, table
 from ipmicra.web.navigation import page
-from ipmicra.web.parts import Column, Figure, behind, figures, panel, table
-from ipmicra.web.sampling import Point, Sample
+from ipmicra.web.sampler import Point, Sample
 
 EVENTS_SHOWN = 8
 ROWS_MAX = 30  # of the table behind the curves
@@ -27,45 +27,45 @@ def overview_figures(sample: Sample) -> list[Figure]:
     saved = (
         "nothing to compare yet"
         if share is None
-        else f"{words.percent(share)} of what hashing would have cost"
+        else f"{formats.percent(share)} of what hashing would have cost"
     )
     return [
-        Figure("pages", "Pages", words.number(point.pages), _home(now)),
-        Figure("sites", "Sites", words.number(now.delegated), f"of {words.number(now.sites)} known"),
+        Figure("pages", "Pages", formats.number(point.pages), _home(now)),
+        Figure("sites", "Sites", formats.number(now.delegated), f"of {formats.number(now.sites)} known"),
         Figure(
             "subnets",
             "Subnets delegated",
-            words.number(near.subnets),
+            formats.number(near.subnets),
             "the smallest known around each site",
         ),
         Figure(
             "crawlers",
             "Crawlers",
-            words.number(now.present),
-            f"{now.awake} awake, {words.plural(now.hosts, 'host')} registered",
+            formats.number(now.present),
+            f"{now.awake} awake, {formats.plural(now.hosts, 'host')} registered",
         ),
         Figure(
             "rate",
             "Pages per second",
-            words.number(point.pages_a_second, 1),
-            f"{words.number(now.fetches)} fetched, {words.short(now.body_bytes, 'B')}",
+            formats.number(point.pages_a_second, 1),
+            f"{formats.number(now.fetches)} fetched, {formats.short(now.body_bytes, 'B')}",
         ),
         Figure(
             "probes",
             "Probes per delegation",
-            words.number(near.probes_per_delegation, 2),
-            f"{words.plural(near.probes, 'probe')} in all",
+            formats.number(near.probes_per_delegation, 2),
+            f"{formats.plural(near.probes, 'probe')} in all",
         ),
         Figure(
             "unprobed",
             "Delegated without a probe",
-            words.percent(near.share_without_probe),
-            f"{words.number(near.sites - near.probed_sites)} of {words.plural(near.sites, 'site')}",
+            formats.percent(near.share_without_probe),
+            f"{formats.number(near.sites - near.probed_sites)} of {formats.plural(near.sites, 'site')}",
         ),
         Figure(
             "saved",
             "Bytes × ms saved",
-            words.short(near.savings.saved_byte_ms),
+            formats.short(near.savings.saved_byte_ms),
             saved,
             proud=True,
         ),
@@ -74,9 +74,7 @@ def overview_figures(sample: Sample) -> list[Figure]:
 
 def _home(now: Figures) -> str:
     under_way = f", {now.packages_waiting} under way" if now.packages_waiting else ""
-    return (
-        f"{words.short(now.home_bytes, 'B')} home in {words.plural(now.packages, 'package')}{under_way}"
-    )
+    return f"{formats.short(now.home_bytes, 'B')} home in {formats.plural(now.packages, 'package')}{under_way}"
 
 
 def overview_page(
@@ -86,7 +84,7 @@ def overview_page(
         h.h1["The crawl at a glance"],
         h.p(".lead")[
             "Every subnet is crawled by the crawler nearest to it. ",
-            h.span("#live.live", role="status")["as of ", words.moment(now_s)],
+            h.span("#live.live", role="status")["as of ", formats.moment(now_s)],
         ],
         figures(overview_figures(sample)),
         h.div(".grid")[
@@ -106,14 +104,14 @@ def _curve(title: str, key: str, place: int, history: Sequence[Point]) -> h.Elem
     )
     digits = 1 if key == "rate" else 0
     step = max(1, len(points) // ROWS_MAX)
-    rows = [(words.moment(p[0]), words.number(p[place], digits)) for p in points[::-step]]
+    rows = [(formats.moment(p[0]), formats.number(p[place], digits)) for p in points[::-step]]
     return panel(title, shown, behind("The same as a table", table(("when", Column(title, True)), rows)))
 
 
 def _events(events: Sequence[Happened], now_s: float) -> h.Element:
     rows = [
         (
-            words.ago(event.at_s, now_s),
+            formats.ago(event.at_s, now_s),
             event.kind.replace("-", " "),
             _subject(event),
             public_detail(event),

@@ -8,11 +8,11 @@ import htpy as h
 from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
 
-from ipmicra.coordinator.carriage import Parcel, Sender, latest, senders
-from ipmicra.coordinator.service.rooms import Rooms
-from ipmicra.web import words
+from ipmicra.coordinator.api.context import Rooms
+from ipmicra.coordinator.views.packages import Parcel, Sender, latest, senders
+from ipmicra.web import formats
+from ipmicra.web.components import Column, Figure, figures, panel, table, tag
 from ipmicra.web.navigation import page
-from ipmicra.web.parts import Column, Figure, figures, panel, table, tag
 
 _MEANINGS = {"kept": "warn", "integrated": "good", "refused": "bad"}
 _IN_WORDS = {"kept": "under way"}
@@ -37,23 +37,23 @@ def packages_page(parcels: Sequence[Parcel], from_whom: Sequence[Sender], now_s:
         Figure(
             "spooled",
             "On hosts",
-            words.number(sum(s.spooled for s in from_whom)),
+            formats.number(sum(s.spooled for s in from_whom)),
             "packed, not sent yet",
         ),
         Figure(
             "waiting",
             "Under way",
-            words.number(sum(s.waiting for s in from_whom)),
+            formats.number(sum(s.waiting for s in from_whom)),
             "safe here, not in the index yet",
         ),
         Figure(
             "integrated",
             "Integrated",
-            words.number(sum(s.integrated for s in from_whom)),
+            formats.number(sum(s.integrated for s in from_whom)),
             "can be searched",
         ),
         Figure(
-            "home", "Bytes home", words.short(sum(s.home_bytes for s in from_whom), "B"), "compressed"
+            "home", "Bytes home", formats.short(sum(s.home_bytes for s in from_whom), "B"), "compressed"
         ),
     ]
     heads = ("crawler", Column("on the host", True), Column("under way", True), Column("integrated", True),
@@ -61,8 +61,8 @@ def packages_page(parcels: Sequence[Parcel], from_whom: Sequence[Sender], now_s:
     rows: list[tuple[h.Node, ...]] = [
         (
             h.a(href=f"/hosts/{s.crawler}")[s.crawler],
-            *map(words.number, (s.spooled, s.waiting, s.integrated, s.refused)),
-            words.short(s.home_bytes, "B"),
+            *map(formats.number, (s.spooled, s.waiting, s.integrated, s.refused)),
+            formats.short(s.home_bytes, "B"),
         )
         for s in from_whom
     ]
@@ -82,11 +82,11 @@ def parcels_table(parcels: Sequence[Parcel], now_s: float) -> h.Renderable:
         (
             f"{parcel.crawler} {parcel.sequence}",
             _state(parcel),
-            words.short(parcel.package_bytes, "B"),
-            words.ago(parcel.received_s, now_s),
-            words.UNKNOWN
+            formats.short(parcel.package_bytes, "B"),
+            formats.ago(parcel.received_s, now_s),
+            formats.UNKNOWN
             if parcel.integrated_s is None
-            else words.span(parcel.integrated_s - parcel.received_s),
+            else formats.span(parcel.integrated_s - parcel.received_s),
             parcel.reason,
         )
         for parcel in parcels

@@ -13,12 +13,12 @@ from urllib.parse import quote
 import htpy as h
 import numpy as np
 
-from ipmicra.coordinator.delegating.memory import Delegated
-from ipmicra.coordinator.holdings import Holdings
+from ipmicra.coordinator.store.delegations import Delegated
+from ipmicra.coordinator.views.ownership import Holdings
 from ipmicra.hierarchy import Subnet, SubnetTree
-from ipmicra.web import words
-from ipmicra.web.parts import tag
-from ipmicra.web.placing import country_name
+from ipmicra.web import formats
+from ipmicra.web.components import tag
+from ipmicra.web.geolocation import country_name
 
 CHILDREN_SHOWN = 50
 OWNERS_SHOWN = 4
@@ -112,7 +112,7 @@ class Walk:
                 tag(made.crawler, "own"),
                 h.span(".quiet.small")[
                     made.reasons.words,
-                    f" ({words.milliseconds(made.reasons.round_trip_ms)})"
+                    f" ({formats.milliseconds(made.reasons.round_trip_ms)})"
                     if made.reasons.round_trip_ms is not None
                     else None,
                 ],

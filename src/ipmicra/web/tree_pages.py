@@ -11,17 +11,17 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromQuery, QueryParameter
 from sqlalchemy import select
 
-from ipmicra.coordinator.delegating.grounds import ground_from
-from ipmicra.coordinator.delegating.memory import Delegated
-from ipmicra.coordinator.service.rooms import Rooms
-from ipmicra.coordinator.state.schema import site as site_rows
+from ipmicra.coordinator.api.context import Rooms
+from ipmicra.coordinator.store.delegations import Delegated
+from ipmicra.coordinator.store.schema import site as site_rows
+from ipmicra.coordinator.store.unit_codec import ground_from
 from ipmicra.errors import OperatorFault
 from ipmicra.hierarchy import Subnet, SubnetTree
-from ipmicra.web import words
+from ipmicra.web import formats
+from ipmicra.web.components import Column, facts, notice, panel, table
+from ipmicra.web.geolocation import country_name
 from ipmicra.web.navigation import fragment, page
-from ipmicra.web.parts import Column, facts, notice, panel, table
-from ipmicra.web.placing import country_name
-from ipmicra.web.sampling import Sampler
+from ipmicra.web.sampler import Sampler
 from ipmicra.web.tree import Walk, range_in_words
 
 SITES_SHOWN = 50
@@ -144,10 +144,10 @@ def _registered(tree: SubnetTree, subnet: Subnet) -> h.Element:
     country = tree.country_of(subnet)
     return facts(
         [
-            ("organisation", tree.organisation_name(number) if number >= 0 else words.UNKNOWN),
-            ("country", country_name(country) if country else words.UNKNOWN),
-            ("registry", tree.registry_of(subnet) or words.UNKNOWN),
-            ("announced by", f"AS{asn}" if asn else words.UNKNOWN),
+            ("organisation", tree.organisation_name(number) if number >= 0 else formats.UNKNOWN),
+            ("country", country_name(country) if country else formats.UNKNOWN),
+            ("registry", tree.registry_of(subnet) or formats.UNKNOWN),
+            ("announced by", f"AS{asn}" if asn else formats.UNKNOWN),
             ("addresses", _amount(tree.range_of(subnet).size)),
         ]
     )
@@ -155,7 +155,7 @@ def _registered(tree: SubnetTree, subnet: Subnet) -> h.Element:
 
 def _amount(size: int) -> str:
     """Of IPv6 as a power of two: nobody reads the digits."""
-    return words.number(size) if size < ADDRESSES_IN_DIGITS else f"2^{size.bit_length() - 1}"
+    return formats.number(size) if size < ADDRESSES_IN_DIGITS else f"2^{size.bit_length() - 1}"
 
 
 def _decided(made: Delegated | None, now_s: float) -> h.Node:
@@ -165,9 +165,9 @@ def _decided(made: Delegated | None, now_s: float) -> h.Node:
         [
             ("crawler", h.a(href=f"/hosts/{made.crawler}")[made.crawler]),
             ("why", made.reasons.words),
-            ("round trip", words.milliseconds(made.reasons.round_trip_ms)),
-            ("probes", words.number(len(made.reasons.probes))),
-            ("decided", words.ago(made.decided_s, now_s)),
+            ("round trip", formats.milliseconds(made.reasons.round_trip_ms)),
+            ("probes", formats.number(len(made.reasons.probes))),
+            ("decided", formats.ago(made.decided_s, now_s)),
         ]
     )
 
@@ -184,8 +184,8 @@ def flat_page(decisions: Sequence[Delegated], now_s: float) -> Response[str]:
             made.ground,
             h.a(href=f"/hosts/{made.crawler}")[made.crawler],
             made.reasons.words,
-            words.milliseconds(made.reasons.round_trip_ms),
-            words.ago(made.decided_s, now_s),
+            formats.milliseconds(made.reasons.round_trip_ms),
+            formats.ago(made.decided_s, now_s),
         )
         for made in sorted(decisions, key=lambda made: made.ground)[:GROUNDS_SHOWN]
     ]

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import htpy as h
 
 from ipmicra.overlay.can.projection import Corner, PeerSpot, Projection, SiteSpot, ZoneShape
-from ipmicra.web import words
-from ipmicra.web.parts import Column, table
+from ipmicra.web import formats
+from ipmicra.web.components import Column, table
 
 WIDTH = 800.0
 AROUND = 0.12  # of the drawn part's size, on each side
@@ -74,7 +74,7 @@ def _shown(values: Sequence[float], space_low: float, space_high: float) -> tupl
 
 def _zone(zone: ZoneShape, plane: _Plane) -> h.Element:
     points = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(plane.place, zone.corners))
-    told = f"a zone of {zone.peer}: {words.percent(zone.share, 1)} of the space"
+    told = f"a zone of {zone.peer}: {formats.percent(zone.share, 1)} of the space"
     return _polygon(".zone", points=points)[_title[told]]
 
 
@@ -94,7 +94,7 @@ def _site(site: SiteSpot, plane: _Plane) -> h.Element:
 def _peer(peer: PeerSpot, plane: _Plane) -> h.Element:
     x, y = plane.place(peer.at)
     dot = _circle(".crawler", cx=f"{x:.1f}", cy=f"{y:.1f}", r="7")
-    return dot[_title[f"{peer.name}: {words.plural(peer.sites, 'site')}"]]
+    return dot[_title[f"{peer.name}: {formats.plural(peer.sites, 'site')}"]]
 
 
 def _name(peer: PeerSpot, plane: _Plane) -> h.Element:
@@ -110,14 +110,14 @@ def zones_tables(picture: Projection) -> h.Node:
         (
             peer.name,
             _at(peer.at),
-            words.number(sum(zone.peer == peer.name for zone in picture.zones)),
-            words.percent(sum(zone.share for zone in picture.zones if zone.peer == peer.name), 1),
-            words.number(peer.sites),
+            formats.number(sum(zone.peer == peer.name for zone in picture.zones)),
+            formats.percent(sum(zone.share for zone in picture.zones if zone.peer == peer.name), 1),
+            formats.number(peer.sites),
         )
         for peer in picture.peers
     ]
     sites = [
-        (site.site, _at(site.at), site.crawler or words.UNKNOWN) for site in picture.sites[:ROWS_SHOWN]
+        (site.site, _at(site.at), site.crawler or formats.UNKNOWN) for site in picture.sites[:ROWS_SHOWN]
     ]
     more = len(picture.sites) - len(sites)
     heads = ("peer", "stands at", Column("zones", True), Column("of the space", True))

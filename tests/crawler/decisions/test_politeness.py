@@ -19,7 +19,7 @@ from ipmicra.crawler.decisions.politeness import (
     manners_towards,
     retry_after_seconds,
 )
-from ipmicra.crawler.decisions.urls import Site
+from ipmicra.model.urls import Site
 
 NOW = 1_800_000_000.0
 

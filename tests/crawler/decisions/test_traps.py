@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ipmicra.crawler.decisions.traps import trap_in
-from ipmicra.crawler.decisions.urls import Url
+from ipmicra.model.urls import Url
 
 
 @pytest.mark.parametrize(

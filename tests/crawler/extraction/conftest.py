@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from ipmicra.crawler.extraction.reading import READERS, read
+from ipmicra.crawler.extraction.markup import READERS, read
 
 
 @pytest.fixture(scope="module", params=["compiled", "tree"])

@@ -41,7 +41,7 @@ _VICTIM = """
 import importlib, resource, sys, time
 from functools import partial
 from ipmicra.crawler.extraction import extract
-from ipmicra.crawler.extraction.reading import READERS, read
+from ipmicra.crawler.extraction.markup import READERS, read
 importlib.import_module("ipmicra.crawler.extraction.extract").read = partial(read, reader=READERS["{reader}"])
 body = ({source}).encode()
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ipmicra.crawler.extraction import compiled
+from ipmicra.crawler.extraction import compiled_markup
 from ipmicra.crawler.extraction.links import folder_of, links_of
-from ipmicra.crawler.extraction.reading import READERS, Reader, Reading, read
+from ipmicra.crawler.extraction.markup import READERS, Reader, Reading, read
 
 ADDRESS = "https://site.example/a/b/page.html"
 
@@ -61,5 +61,5 @@ def test_a_fault_of_a_reader_costs_the_page_time_and_nothing_else() -> None:
 
 
 def test_every_reader_tells_what_a_reading_consists_of(reader: str) -> None:
-    assert Reading._fields == compiled.FIELDS
+    assert Reading._fields == compiled_markup.FIELDS
     assert len(READERS[reader](b"", "")) == len(Reading._fields)

@@ -13,13 +13,7 @@ from typing import NamedTuple, TypeVar
 
 import pytest
 
-from ipmicra.crawler.fetching.exchange import (
-    FailureKind,
-    Fetched,
-    Fetcher,
-    FetchFailed,
-    FetchRequest,
-)
+from ipmicra.model.fetches import FailureKind, Fetched, Fetcher, FetchFailed, FetchRequest
 from tests.crawler.fetching.scripted_fetcher import Answer
 
 T = TypeVar("T")

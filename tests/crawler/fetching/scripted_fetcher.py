@@ -16,7 +16,7 @@ from typing import NamedTuple, Self
 import can_ada
 
 from ipmicra.addresses import IPAddress
-from ipmicra.crawler.fetching.exchange import (
+from ipmicra.model.fetches import (
     FailureKind,
     Fetched,
     FetchFailed,

@@ -10,10 +10,10 @@ import msgspec
 import pytest
 import uvloop
 
-from ipmicra.crawler.fetching.exchange import FailureKind, Fetched, FetchRequest, Outcome
 from ipmicra.crawler.fetching.redirects import follow
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.crawler.fetching.web_fetcher import WebFetcher
+from ipmicra.model.fetches import FailureKind, Fetched, FetchRequest, Outcome
 from tests.hostile.hostile_site import HostileSite, hostile_site
 from tests.hostile.peak_memory import rise_of_memory
 

@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from ipmicra.crawler.fetching.exchange import FailureKind, Fetched, FetchFailed, FetchRequest, Outcome
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.crawler.fetching.web_fetcher import WebFetcher
+from ipmicra.model.fetches import FailureKind, Fetched, FetchFailed, FetchRequest, Outcome
 from tests.hostile.made_up_names import MadeUpNames
 from tests.hostile.plain_site import answer, path_of, serving
 

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ipmicra.delegation.balancing import POLICIES, Assignment, Loads, RegionalBelief, TriangleBelief
-from ipmicra.delegation.balancing.admitting import WayOut, owners_with_newcomer
-from ipmicra.delegation.balancing.assigning import cheapest_owners, exhaustive_owners
-from ipmicra.delegation.balancing.believing import Numbers
+from ipmicra.delegation.balancing.admission import WayOut, owners_with_newcomer
+from ipmicra.delegation.balancing.assignment_lp import cheapest_owners, exhaustive_owners
+from ipmicra.delegation.balancing.estimates import Numbers
 from ipmicra.delegation.balancing.loads import Question
 from ipmicra.delegation.balancing.moves import best_move, least_variance_move, next_best_move
+from ipmicra.delegation.balancing.passes import ASKING_PASSES, passes_of
 from ipmicra.delegation.balancing.policies import Policy
-from ipmicra.delegation.balancing.settling import ASKING_PASSES, passes_of
 
 every_policy = pytest.mark.parametrize("name", POLICIES)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ipmicra.delegation.balancing.believing import UNREACHED, TriangleBelief
+from ipmicra.delegation.balancing.estimates import UNREACHED, TriangleBelief
 from ipmicra.delegation.balancing.regions import GROUNDS_AT_ONCE, RegionalBelief
 
 MUTUAL = np.array([[0.0, 100.0, 60.0], [100.0, 0.0, 80.0], [60.0, 80.0, 0.0]])

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from ipmicra.lab.box.needs import lacking
+from ipmicra.lab.box.kernel.prerequisites import lacking
 
 
 @pytest.fixture(scope="session")

@@ -16,12 +16,12 @@ import pytest
 
 from ipmicra.errors import HostFault
 from ipmicra.lab.box.box import Box
-from ipmicra.lab.box.control import MEASURER_PRIORITY
-from ipmicra.lab.box.needs import lacking
-from ipmicra.lab.box.priority import measuring
-from ipmicra.lab.box.verdict import Late, Patience
-from ipmicra.lab.box.world import BoxFault
-from tests.lab.box.echoing import BODY_BYTES, connected, measured, serving, world_of
+from ipmicra.lab.box.kernel.prerequisites import lacking
+from ipmicra.lab.box.kernel.priority import measuring
+from ipmicra.lab.box.processes.control_channel import MEASURER_PRIORITY
+from ipmicra.lab.box.trial.timing_check import Late, Patience
+from ipmicra.lab.box.world.box_world import BoxFault
+from tests.lab.box.echo_server import BODY_BYTES, connected, measured, serving, world_of
 
 ROUND_TRIPS_MS = [10.0, 1.0, 40.0, 150.0, 350.0]
 TIMES, TRIES = 5, 5
@@ -138,7 +138,7 @@ def test_a_router_that_is_stopped_is_late_and_the_measurement_fails(box_allowed:
 KILLED = """
 import sys, time
 from ipmicra.lab.box.box import Box
-from tests.lab.box.echoing import world_of
+from tests.lab.box.echo_server import world_of
 with Box(world_of([10.0, 20.0])) as box:
     inner = box.crawler("crawler-0").start(["sleep", "60"])
     print(box.router_pid, inner.pid, flush=True)
@@ -189,8 +189,8 @@ def _network_of(pid: int) -> str | None:
 
 POWERLESS = """
 import os
-from ipmicra.lab.box.control import MEASURER_PRIORITY
-from ipmicra.lab.box.needs import check
+from ipmicra.lab.box.processes.control_channel import MEASURER_PRIORITY
+from ipmicra.lab.box.kernel.prerequisites import check
 os.setuid(65534)
 check()
 """

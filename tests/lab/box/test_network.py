@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ipmicra.addresses import AddressRange
+from ipmicra.lab.box.network.address_owners import Owners
 from ipmicra.lab.box.network.forwarding import Forwarding
 from ipmicra.lab.box.network.lateness import BINS, FIRST_BIN_MS, Lateness
-from ipmicra.lab.box.network.owners import Owners
 from ipmicra.lab.box.network.packets import is_call, pair_of
 from ipmicra.lab.box.network.plan import Effect, Endpoint, Fault, Link, NetworkPlan
 from ipmicra.lab.box.network.queues import DropTail

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 
-from ipmicra.lab.box.organisation import registered, sites_of_one
+from ipmicra.lab.box.trial.organisation import registered, sites_of_one
 
 
 def test_the_registry_knows_one_organisation_and_a_network_for_each_site() -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from ipmicra.hierarchy.build import build_tree
-from ipmicra.lab.box.making import Wanted, made_world
-from ipmicra.lab.box.stage import access_log, staged
-from ipmicra.lab.box.system import System
-from ipmicra.lab.box.web import made_web, urls_of
-from ipmicra.lab.box.world import BoxCrawler, BoxWorld
+from ipmicra.lab.box.processes.system import System
+from ipmicra.lab.box.session import access_log, staged
+from ipmicra.lab.box.world.box_world import BoxCrawler, BoxWorld
+from ipmicra.lab.box.world.generator import Wanted, made_world
+from ipmicra.lab.box.world.web import made_web, urls_of
 from ipmicra.lab.generated import generate
 from ipmicra.registry.treefile import write_tree
 

@@ -12,11 +12,17 @@ from ipaddress import IPv4Address, IPv6Address
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ipmicra.crawler.fetching.resolving import DnsResolver, NameAnswer
-from ipmicra.lab.loopback.layout import Layout, city_of, crawler_address, round_trip_ms, site_address
+from ipmicra.lab.loopback.layout import (
+    Layout,
+    city_of,
+    crawler_address,
+    round_trip_ms,
+    site_address,
+)
 from ipmicra.lab.loopback.names import answer_to
 from ipmicra.lab.loopback.pages import CITIES, made_sites
 from ipmicra.lab.loopback.server import LoopbackWeb
+from ipmicra.net.dns_resolver import DnsResolver, NameAnswer
 
 
 def free_port() -> int:

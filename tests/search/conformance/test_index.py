@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ipmicra.carrier.record import Record
+from ipmicra.model.records import Record
 from ipmicra.search.contract import Index, Request
-from ipmicra.search.tantivy_index import TantivyIndex
+from ipmicra.search.tantivy.index import TantivyIndex
 from tests.search.second_engine.fts5_index import Fts5Index
 from tests.search.worlds import changed, gone, package, seen
 

@@ -1,6 +1,6 @@
 """A page -> rows of SQLite: its facts, and its words as FTS5's columns.
 
-Law: words are cut as everywhere (`ipmicra.search.fields`), FTS5 only splits at spaces. A stem carries
+Law: words are cut as everywhere (`ipmicra.search.tantivy.schema`), FTS5 only splits at spaces. A stem carries
 its language before it, what is looked for together stands unstemmed beside it, and text without spaces is
 there as single characters and pairs.
 """
@@ -12,9 +12,9 @@ from urllib.parse import unquote
 
 import tantivy
 
-from ipmicra.crawler.extraction.page import Page
-from ipmicra.search.fields import analyzer_of, body_field, cjk_runs
+from ipmicra.model.page import Page
 from ipmicra.search.keys import names_of, site_of
+from ipmicra.search.tantivy.schema import analyzer_of, body_field, cjk_runs
 
 STEMMED = ("title", "headings", "anchors", "text")
 WHOLE = tuple(f"whole_{name}" for name in STEMMED)

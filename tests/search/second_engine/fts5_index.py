@@ -14,17 +14,18 @@ from pathlib import Path
 import numpy as np
 
 from ipmicra.carrier.package import Package
-from ipmicra.search import fields, taking
+from ipmicra.search import catalogue_ingest
 from ipmicra.search.authority import SiteAuthority
+from ipmicra.search.catalogue import Entry, Ledger, Shown
 from ipmicra.search.contract import Answer, Hit, Request
 from ipmicra.search.keys import key_of, site_of
-from ipmicra.search.ledger import Entry, Ledger, Shown
-from ipmicra.search.question import Question, parse_question
+from ipmicra.search.query_parser import Question, parse_question
 from ipmicra.search.ranking import Candidates, Ranked, ranked
 from ipmicra.search.snippets import Marker
-from ipmicra.search.spelling import edits
+from ipmicra.search.tantivy import schema
+from ipmicra.search.tantivy.spelling import edits
 from tests.search.second_engine import columns
-from tests.search.second_engine.asking import Asked, Asking
+from tests.search.second_engine.query import Asked, Asking
 
 DEPTH_MIN, DEPTH_MAX = 60, 1_000  # pages that are looked at for folding and ranking
 _WORDS_DOUBTED = 4
@@ -39,15 +40,15 @@ class Fts5Index:
         self._ledger = Ledger(folder / "ledger.sqlite")
         self._engine = sqlite3.connect(folder / "words.sqlite", isolation_level=None)
         self._engine.executescript(f"PRAGMA journal_mode = WAL; {columns.SCHEMA}")
-        self._analyzers = fields.analyzers()
+        self._analyzers = schema.analyzers()
         self._asking = Asking(self._analyzers)
         self._authority = SiteAuthority(self._ledger.links.authority())
 
     def integrate(self, package: Package, digest: str) -> int:
-        return taking.integrate(self._ledger, package, digest)
+        return catalogue_ingest.integrate(self._ledger, package, digest)
 
     def purge(self, crawler: str) -> int:
-        taken_out = taking.purge(self._ledger, crawler)
+        taken_out = catalogue_ingest.purge(self._ledger, crawler)
         self.commit()
         return taken_out
 

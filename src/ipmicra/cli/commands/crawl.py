@@ -16,12 +16,12 @@ import uvloop
 
 from ipmicra.cli import terminal
 from ipmicra.cli.main import INTERRUPTED
+from ipmicra.crawler.crawl import Crawl, CrawlWish, tune_process
 from ipmicra.crawler.engine import Engine
 from ipmicra.crawler.frontier import Counts
+from ipmicra.crawler.multiprocess.supervisor import Team, check_same_processes
 from ipmicra.crawler.preview import Preview, preview
 from ipmicra.crawler.progress import Progress
-from ipmicra.crawler.running import Crawl, CrawlWish, tune_process
-from ipmicra.crawler.sharing.team import Team, check_same_processes
 from ipmicra.errors import SiteFault
 from ipmicra.settings import Settings
 

@@ -18,9 +18,9 @@ from rich.text import Text
 
 from ipmicra.cli import terminal
 from ipmicra.errors import HostFault
-from ipmicra.lab.demo.stage import Stage
-from ipmicra.lab.demo.story import Story, Told
-from ipmicra.lab.demo.town import Town
+from ipmicra.lab.demo.config import Town
+from ipmicra.lab.demo.processes import Stage
+from ipmicra.lab.demo.scenario import Story, Told
 
 PORTS_FROM = 8780
 

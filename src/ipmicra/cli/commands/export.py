@@ -8,12 +8,12 @@ from pathlib import Path
 
 import click
 
-from ipmicra.carrier.changes import made_whole, urls_changed
 from ipmicra.carrier.export import write_json_lines, write_parquet
 from ipmicra.carrier.package import Package, PackageFile, PackageRefused, unpack
+from ipmicra.carrier.page_delta import made_whole, urls_changed
 from ipmicra.cli import terminal
 from ipmicra.errors import OperatorFault
-from ipmicra.search.intake import waiting_packages
+from ipmicra.search.spool_ingest import waiting_packages
 
 
 @click.command()

@@ -9,13 +9,13 @@ from rich.table import Table
 
 from ipmicra import __version__
 from ipmicra.cli import terminal
-from ipmicra.crawler.fetching.exchange import FetchFailed
-from ipmicra.crawler.fetching.guard import Guard
-from ipmicra.crawler.fetching.target import target_of
 from ipmicra.crawler.fetching.web_fetcher import WebFetcher
+from ipmicra.model.fetches import FetchFailed
+from ipmicra.net.address_guard import Guard
+from ipmicra.net.target import target_of
 from ipmicra.probing.prober import Prober
+from ipmicra.probing.result import Sounding
 from ipmicra.probing.settings import Way
-from ipmicra.probing.sounding import Sounding
 from ipmicra.settings import Settings
 
 WAYS: tuple[Way, ...] = ("connect", "head", "icmp")

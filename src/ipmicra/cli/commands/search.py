@@ -12,9 +12,9 @@ from ipmicra.cli import terminal
 from ipmicra.cli.search_answers import shown
 from ipmicra.errors import OperatorFault
 from ipmicra.search.contract import Request
-from ipmicra.search.intake import FOLDER, integrate_all, waiting_packages
-from ipmicra.search.serving import serve
-from ipmicra.search.tantivy_index import TantivyIndex
+from ipmicra.search.http.application import serve
+from ipmicra.search.spool_ingest import FOLDER, integrate_all, waiting_packages
+from ipmicra.search.tantivy.index import TantivyIndex
 
 INTAKE_PAUSE_S = 5.0  # between two looks for new packages while serving
 

@@ -19,10 +19,10 @@ from tuf.api.metadata import Metadata, MetaFile, Root, Snapshot, TargetFile, Tar
 
 from ipmicra.carrier.durable import write_durably
 from ipmicra.coordinator.bundles.keys import ROLES, Role, make_keys, read_keys
-from ipmicra.dock.code.bundle import read as read_bundle
-from ipmicra.dock.code.trust import bundle_name
-from ipmicra.dock.code.versions import is_newer
 from ipmicra.errors import OperatorFault
+from ipmicra.protocol.bundle_format import read as read_bundle
+from ipmicra.protocol.bundle_trust import bundle_name
+from ipmicra.protocol.versions import is_newer
 
 METADATA, TARGETS = "metadata", "targets"
 

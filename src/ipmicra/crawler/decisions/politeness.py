@@ -17,7 +17,7 @@ from email.utils import parsedate_to_datetime
 
 import msgspec
 
-from ipmicra.crawler.decisions.urls import Site, name_of, port_of
+from ipmicra.model.urls import Site, name_of, port_of
 
 BLOCK_SECONDS_MIN = 60.0
 BLOCK_SECONDS_MAX = 86_400.0

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
-from ipmicra.crawler.decisions.urls import Site, Url, name_of, port_of, site_of
+from ipmicra.model.urls import Site, Url, name_of, port_of, site_of
 
 ScopeKind: TypeAlias = Literal["site", "domain", "prefix", "pattern", "any"]
 

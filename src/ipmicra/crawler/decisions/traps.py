@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from ipmicra.crawler.decisions.urls import Url, path_of
+from ipmicra.model.urls import Url, path_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,6 @@ Law: no I/O and no clock. Whatever the bytes are, `extract` returns a Page in bo
 """
 
 from ipmicra.crawler.extraction.extract import extract
-from ipmicra.crawler.extraction.page import Link, Page, RobotsDirectives
+from ipmicra.model.page import Link, Page, RobotsDirectives
 
 __all__ = ["Link", "Page", "RobotsDirectives", "extract"]

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from turbohtml.detect import Detection, detect  # also registers the whatwg-* codecs
 
-from ipmicra.crawler.extraction import compiled
+from ipmicra.crawler.extraction import compiled_markup
 
 _HEADER_CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:+-]+)", re.IGNORECASE)
 _META_CHARSET = re.compile(rb"<meta[^>]{0,400}?charset\s*=\s*[\"']?\s*([\w.:+-]{1,40})", re.IGNORECASE)
@@ -50,7 +50,7 @@ def _decodes(body: bytes) -> bool:
     return True
 
 
-_is_utf8 = compiled.is_utf8 or _decodes
+_is_utf8 = compiled_markup.is_utf8 or _decodes
 
 
 def _declared(body: bytes, content_type: str) -> str:

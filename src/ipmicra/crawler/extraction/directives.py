@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from ipmicra.crawler.extraction.page import RobotsDirectives
+from ipmicra.model.page import RobotsDirectives
 
 AGENT = (
     "ipmicra"  # the name that a site may address us by, as in robots.txt, where the crawl has no other

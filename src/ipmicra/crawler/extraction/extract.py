@@ -12,14 +12,14 @@ from typing import NamedTuple
 from ipmicra.crawler.extraction.charset import as_utf8
 from ipmicra.crawler.extraction.dates import seconds_of
 from ipmicra.crawler.extraction.directives import AGENT, directives
-from ipmicra.crawler.extraction.fingerprints import content_hash
 from ipmicra.crawler.extraction.language import UsualLanguages, language_of
-from ipmicra.crawler.extraction.lines import lines_of
 from ipmicra.crawler.extraction.links import folder_of, joined, links_of, with_refresh
+from ipmicra.crawler.extraction.markup import read
 from ipmicra.crawler.extraction.metadata import Metadata, metadata_of
-from ipmicra.crawler.extraction.page import Link, Page
 from ipmicra.crawler.extraction.pdf import pdf_text
-from ipmicra.crawler.extraction.reading import read
+from ipmicra.crawler.extraction.white_space import lines_of
+from ipmicra.model.fingerprints import content_hash
+from ipmicra.model.page import Link, Page
 
 BODY_BYTES_MAX = 8 * 1024 * 1024  # what is behind that is not read
 TEXT_CHARACTERS_MAX = 2 * 1024 * 1024

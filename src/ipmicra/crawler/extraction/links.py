@@ -12,8 +12,8 @@ from functools import lru_cache
 
 import can_ada
 
-from ipmicra.crawler.extraction.page import Link, rel_of_both
-from ipmicra.crawler.extraction.reading import Reading
+from ipmicra.crawler.extraction.markup import Reading
+from ipmicra.model.page import Link, rel_of_both
 
 LINKS_MAX = 50_000  # of a page: no index page of ours has more
 URL_CHARACTERS_MAX = 4_096

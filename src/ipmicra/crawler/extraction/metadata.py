@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ipmicra.crawler.extraction.dates import linked_data_dates
-from ipmicra.crawler.extraction.lines import folded
-from ipmicra.crawler.extraction.reading import Reading
+from ipmicra.crawler.extraction.markup import Reading
+from ipmicra.crawler.extraction.white_space import folded
 
 TITLE_CHARACTERS_MAX = 1_024
 DESCRIPTION_CHARACTERS_MAX = 2_048

@@ -10,9 +10,9 @@ import asyncio
 from collections.abc import Callable
 from time import monotonic
 
-from ipmicra.crawler.fetching.exchange import FailureKind
-from ipmicra.crawler.fetching.incoming import Incoming
+from ipmicra.crawler.fetching.partial_response import Incoming
 from ipmicra.crawler.fetching.settings import FetchingSettings
+from ipmicra.model.fetches import FailureKind
 
 SWEEP_MS_MAX = 250
 SWEEPS_PER_LIMIT = 8  # so that the shortest limit is kept within an eighth

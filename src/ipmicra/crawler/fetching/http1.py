@@ -12,11 +12,11 @@ from time import monotonic
 
 import httptools
 
-from ipmicra.crawler.fetching.connection import Connection, Wire, request_fields
-from ipmicra.crawler.fetching.exchange import FailureKind, FetchRequest
-from ipmicra.crawler.fetching.incoming import Incoming
-from ipmicra.crawler.fetching.inflating import ACCEPT_ENCODING
-from ipmicra.crawler.fetching.target import Target
+from ipmicra.crawler.fetching.content_decoding import ACCEPT_ENCODING
+from ipmicra.crawler.fetching.http_connection import Connection, Wire, request_fields
+from ipmicra.crawler.fetching.partial_response import Incoming
+from ipmicra.model.fetches import FailureKind, FetchRequest
+from ipmicra.net.target import Target
 
 _HTTP2_SETTINGS_FRAME = 4
 

@@ -16,11 +16,11 @@ import h2.events
 import h2.exceptions
 import h2.settings
 
-from ipmicra.crawler.fetching.connection import Connection, Wire, request_fields
-from ipmicra.crawler.fetching.exchange import FailureKind
-from ipmicra.crawler.fetching.incoming import Incoming
-from ipmicra.crawler.fetching.inflating import ACCEPT_ENCODING
-from ipmicra.crawler.fetching.target import Target
+from ipmicra.crawler.fetching.content_decoding import ACCEPT_ENCODING
+from ipmicra.crawler.fetching.http_connection import Connection, Wire, request_fields
+from ipmicra.crawler.fetching.partial_response import Incoming
+from ipmicra.model.fetches import FailureKind
+from ipmicra.net.target import Target
 
 _CONFIG = h2.config.H2Configuration(client_side=True, header_encoding=None)
 

@@ -12,14 +12,7 @@ from typing import NamedTuple
 import can_ada
 import msgspec
 
-from ipmicra.crawler.fetching.exchange import (
-    FailureKind,
-    Fetched,
-    Fetcher,
-    FetchFailed,
-    FetchRequest,
-    Outcome,
-)
+from ipmicra.model.fetches import FailureKind, Fetched, Fetcher, FetchFailed, FetchRequest, Outcome
 
 REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
 

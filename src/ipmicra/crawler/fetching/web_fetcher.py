@@ -13,27 +13,21 @@ from types import TracebackType
 from typing import Self
 
 from ipmicra.addresses import IPAddress
-from ipmicra.crawler.fetching.answers import failed, fetched
-from ipmicra.crawler.fetching.connecting import Connector, DirectConnector, OpeningFailed
-from ipmicra.crawler.fetching.connection import Connection
+from ipmicra.crawler.fetching.connection_pool import IdleConnections
 from ipmicra.crawler.fetching.deadlines import Deadlines
-from ipmicra.crawler.fetching.exchange import (
-    FailureKind,
-    Fetched,
-    FetchFailed,
-    FetchRequest,
-    Outcome,
-)
-from ipmicra.crawler.fetching.guard import Guard
-from ipmicra.crawler.fetching.idle import IdleConnections
-from ipmicra.crawler.fetching.incoming import Caps, Incoming
-from ipmicra.crawler.fetching.names import NameFailure, Names, Place
-from ipmicra.crawler.fetching.opening import Opener
-from ipmicra.crawler.fetching.resolving import DnsResolver, Resolver
+from ipmicra.crawler.fetching.http_connection import Connection
+from ipmicra.crawler.fetching.http_handshake import Opener
+from ipmicra.crawler.fetching.keyed_semaphore import Turnstile
+from ipmicra.crawler.fetching.partial_response import Caps, Incoming
+from ipmicra.crawler.fetching.response_builder import failed, fetched
 from ipmicra.crawler.fetching.settings import FetchingSettings
-from ipmicra.crawler.fetching.target import Target, target_of
-from ipmicra.crawler.fetching.turnstile import Turnstile
 from ipmicra.errors import OperatorFault
+from ipmicra.model.fetches import FailureKind, Fetched, FetchFailed, FetchRequest, Outcome
+from ipmicra.net.address_guard import Guard
+from ipmicra.net.dns_cache import NameFailure, Names, Place
+from ipmicra.net.dns_resolver import DnsResolver, Resolver
+from ipmicra.net.target import Target, target_of
+from ipmicra.net.tcp_connector import Connector, DirectConnector, OpeningFailed
 
 ADDRESSES_TRIED_MAX = 4
 UNPROVEN_CONNECT_MS_MAX = 2_000  # before the name's next address is tried

@@ -12,8 +12,8 @@ import msgspec
 from ipmicra.carrier.spool import Position
 from ipmicra.crawler.decisions.politeness import Clock
 from ipmicra.crawler.decisions.revisit import History
-from ipmicra.crawler.decisions.urls import Site, Url, UrlKey
-from ipmicra.crawler.measuring import Measured
+from ipmicra.crawler.fetch_statistics import Measured
+from ipmicra.model.urls import Site, Url, UrlKey
 
 
 class Discovery(NamedTuple):

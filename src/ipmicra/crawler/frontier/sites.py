@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ipmicra.crawler.decisions.politeness import Clock
 from ipmicra.crawler.decisions.scope import SiteBudget
-from ipmicra.crawler.decisions.urls import Site
+from ipmicra.crawler.fetch_statistics import Measured
 from ipmicra.crawler.frontier.entries import SiteState
-from ipmicra.crawler.frontier.ledger import Ledger
-from ipmicra.crawler.measuring import Measured
+from ipmicra.crawler.frontier.transaction import Ledger
+from ipmicra.model.urls import Site
 
 SITE_IDS_REMEMBERED_MAX = 10_000
 FAR_MS = 2 * 86_400_000

@@ -22,9 +22,8 @@ from ipmicra.crawler.decisions.politeness import Clock
 from ipmicra.crawler.decisions.revisit import History, Watched, changes_per_second
 from ipmicra.crawler.decisions.scope import SiteBudget
 from ipmicra.crawler.decisions.traps import DEFAULT_RULES, TrapRules
-from ipmicra.crawler.decisions.urls import Site, Url, key_of, path_of, url_at
-from ipmicra.crawler.frontier import passing_on, sketches, transfer
-from ipmicra.crawler.frontier.discovering import Discovering
+from ipmicra.crawler.fetch_statistics import Measured
+from ipmicra.crawler.frontier import delta_bases, foreign_urls, transfer
 from ipmicra.crawler.frontier.entries import (
     Batch,
     Counts,
@@ -34,11 +33,12 @@ from ipmicra.crawler.frontier.entries import (
     SiteState,
     Visited,
 )
-from ipmicra.crawler.frontier.ledger import Ledger
-from ipmicra.crawler.frontier.passing_on import Queued
+from ipmicra.crawler.frontier.foreign_urls import Queued
+from ipmicra.crawler.frontier.intake import Discovering
 from ipmicra.crawler.frontier.schema import connect
 from ipmicra.crawler.frontier.sites import Sites
-from ipmicra.crawler.measuring import Measured
+from ipmicra.crawler.frontier.transaction import Ledger
+from ipmicra.model.urls import Site, Url, key_of, path_of, url_at
 
 DAY_MS = 86_400_000
 WITHOUT_LIMIT = SiteBudget(pages=1 << 62, bytes=1 << 62, depth=1 << 30)
@@ -184,7 +184,7 @@ class Frontier:
         with self._transaction(durable=True):
             found = self._discovering.add(batch.discoveries)
             finished = self._finish(batch.visited)
-            sketches.keep_sketches(self._ledger, batch.visited, self._sketch_bytes_max)
+            delta_bases.keep_sketches(self._ledger, batch.visited, self._sketch_bytes_max)
             self._put_off(batch.put_off)
             self._sites.keep(batch.sites)
             self._sites.keep_address_clocks(batch.addresses)
@@ -267,12 +267,12 @@ class Frontier:
 
     def sketch(self, leased: Leased) -> bytes:
         """Of the page as it was last sent; empty where none is kept."""
-        return sketches.sketch_kept(self._ledger, leased.key, leased.content_hash)
+        return delta_bases.sketch_kept(self._ledger, leased.key, leased.content_hash)
 
     def send_whole(self, urls: Iterable[Url], now_ms: int) -> int:
         """Somebody lacks these pages: the next visit, due now, finds them new. How many are known."""
         with self._transaction(durable=True):
-            return sketches.send_whole(self._ledger, urls, now_ms)
+            return delta_bases.send_whole(self._ledger, urls, now_ms)
 
     # --- hand-over ---------------------------------------------------------------------------------
 
@@ -292,12 +292,12 @@ class Frontier:
 
     def queued(self, site: SiteState, limit: int) -> list[Queued]:
         """Up to `limit` of a closed site's queued URLs, for another process of the crawl."""
-        return passing_on.queued(self._ledger, site, limit)
+        return foreign_urls.queued(self._ledger, site, limit)
 
     def let_go(self, site: SiteState, rows: list[Queued]) -> None:
         """The other process has them."""
         with self._transaction(durable=True):
-            passing_on.let_go(self._ledger, self._sites, site, rows, self._epoch)
+            foreign_urls.let_go(self._ledger, self._sites, site, rows, self._epoch)
 
     # --- facts ------------------------------------------------------------------------------------
 

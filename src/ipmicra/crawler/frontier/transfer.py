@@ -14,13 +14,13 @@ from typing import Any, TypeAlias
 import msgspec
 
 from ipmicra.crawler.decisions.politeness import Clock
-from ipmicra.crawler.decisions.urls import Site
+from ipmicra.crawler.fetch_statistics import Measured
+from ipmicra.crawler.frontier.delta_bases import forget_sketches
 from ipmicra.crawler.frontier.entries import SiteState
-from ipmicra.crawler.frontier.ledger import Ledger
 from ipmicra.crawler.frontier.sites import Sites
-from ipmicra.crawler.frontier.sketches import forget_sketches
-from ipmicra.crawler.measuring import Measured
+from ipmicra.crawler.frontier.transaction import Ledger
 from ipmicra.errors import OurFault
+from ipmicra.model.urls import Site
 
 ROWS_PER_CHUNK = 2_000
 VERSION = 2

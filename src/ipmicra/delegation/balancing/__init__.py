@@ -6,7 +6,7 @@ they cost is judged by the sum of all round trips (the later IPMicra paper, III.
 Law: pure. Grounds and crawlers are rows and columns here; `picture` translates from and to a strategy.
 """
 
-from ipmicra.delegation.balancing.believing import Belief, Believed, TriangleBelief
+from ipmicra.delegation.balancing.estimates import Belief, Believed, TriangleBelief
 from ipmicra.delegation.balancing.loads import Assignment, Loads, Question
 from ipmicra.delegation.balancing.policies import POLICIES, Balancing
 from ipmicra.delegation.balancing.regions import RegionalBelief

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ipmicra.delegation.balancing.believing import Belief, Believed, Numbers
+from ipmicra.delegation.balancing.estimates import Belief, Believed, Numbers
 
 Owners: TypeAlias = NDArray[np.int64]
 

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from ipmicra.delegation.balancing.believing import Numbers
+from ipmicra.delegation.balancing.estimates import Numbers
 from ipmicra.delegation.balancing.loads import Loads, Owners
 
 

@@ -17,10 +17,15 @@ from typing import TypeAlias
 import numpy as np
 from scipy.special import ndtr
 
-from ipmicra.delegation.balancing.assigning import cheapest_owners, exhaustive_owners, prices_ms
-from ipmicra.delegation.balancing.believing import Numbers
+from ipmicra.delegation.balancing.assignment_lp import cheapest_owners, exhaustive_owners, prices_ms
+from ipmicra.delegation.balancing.estimates import Numbers
 from ipmicra.delegation.balancing.loads import Assignment, Loads, Question, result
-from ipmicra.delegation.balancing.moves import SingleMove, best_move, least_variance_move, next_best_move
+from ipmicra.delegation.balancing.moves import (
+    SingleMove,
+    best_move,
+    least_variance_move,
+    next_best_move,
+)
 
 Balancing: TypeAlias = Generator[Question, float | None, Assignment]
 Policy: TypeAlias = Callable[[Loads], Balancing]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ipmicra.delegation.balancing.believing import Believed, Numbers, TriangleBelief
+from ipmicra.delegation.balancing.estimates import Believed, Numbers, TriangleBelief
 
 ITERATIONS = 8  # of fitting; chosen, not measured
 UNFITTED_SHARE = 0.1  # of the mean mutual round trip: how much grounds differ before any is seen

@@ -18,13 +18,13 @@ from types import TracebackType
 from typing import Self
 
 from ipmicra.errors import HostFault
-from ipmicra.lab.box import needs
-from ipmicra.lab.box.control import Ask, Channel, Report
-from ipmicra.lab.box.kernel import die_with
-from ipmicra.lab.box.namespace import Namespace
-from ipmicra.lab.box.planning import fault_between, plan_of
-from ipmicra.lab.box.verdict import Patience, check_on_time
-from ipmicra.lab.box.world import BoxFault, BoxWorld
+from ipmicra.lab.box.kernel import prerequisites
+from ipmicra.lab.box.kernel.namespace import Namespace
+from ipmicra.lab.box.kernel.syscalls import die_with
+from ipmicra.lab.box.processes.control_channel import Ask, Channel, Report
+from ipmicra.lab.box.trial.timing_check import Patience, check_on_time
+from ipmicra.lab.box.world.box_world import BoxFault, BoxWorld
+from ipmicra.lab.box.world.network_plan import fault_between, plan_of
 
 SITES_KNOBS = {
     "net.ipv4.conf.all.rp_filter": "0",
@@ -54,7 +54,7 @@ class Box:
         self._plug: socket.socket | None = None
 
     def __enter__(self) -> Self:
-        needs.check()
+        prerequisites.check()
         try:
             self._make_namespaces()
             self._start_router()
@@ -134,7 +134,12 @@ class Box:
         self._plug = ours
         tuns = [namespace.tun for namespace in self._all]
         parent = os.getpid()
-        line = [sys.executable, "-m", "ipmicra.lab.box.routing", *map(str, [its.fileno(), *tuns])]
+        line = [
+            sys.executable,
+            "-m",
+            "ipmicra.lab.box.processes.router",
+            *map(str, [its.fileno(), *tuns]),
+        ]
         with its:
             self._router = subprocess.Popen(  # noqa: S603 - our own command
                 line,

@@ -10,7 +10,7 @@ import pkgutil
 from typing import cast
 
 from ipmicra.errors import OperatorFault
-from ipmicra.lab.kit import Experiment
+from ipmicra.lab.harness import Experiment
 
 
 def names() -> list[str]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from ipmicra.lab.findings import STRATEGY, Cell, Column, Findings, Plot, Series, Tabulated, prose
-from ipmicra.lab.kit import Kit, Played
-from ipmicra.lab.measures import chosen_ms
+from ipmicra.lab.harness import Kit, Played
+from ipmicra.lab.metrics import chosen_ms
 
 TITLE = "Figure 3: crawl time with four crawlers"
 PAPER = """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ipmicra.lab.findings import COMMON, Findings, Plot, Series, Tabulated, prose
-from ipmicra.lab.kit import Kit, Played
+from ipmicra.lab.harness import Kit, Played
 
 TITLE = "Figure 4: accuracy and probes by threshold, twelve crawlers"
 PAPER = """

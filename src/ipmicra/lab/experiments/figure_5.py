@@ -22,7 +22,7 @@ from ipmicra.lab.findings import (
     Tabulated,
     prose,
 )
-from ipmicra.lab.kit import Kit, Played
+from ipmicra.lab.harness import Kit, Played
 
 TITLE = "Figure 5: probes per site over time, 6 and 12 crawlers"
 PAPER = """

@@ -7,7 +7,7 @@ whoever asks. Judged is the truth: brute force itself errs under noise.
 from __future__ import annotations
 
 from ipmicra.lab.findings import COMMON, Column, Findings, Plot, Series, Tabulated, prose
-from ipmicra.lab.kit import Kit
+from ipmicra.lab.harness import Kit
 
 TITLE = "Noisy probes: against brute force under the same noise"
 PAPER = """

@@ -6,12 +6,12 @@ import numpy as np
 
 from ipmicra.lab.experiments.overlay_hand_over import LANDMARKS_FEW, PROBES_MAX
 from ipmicra.lab.findings import Cell, Column, Findings, Plot, Series, Tabulated, prose
-from ipmicra.lab.kit import Kit
-from ipmicra.lab.overlay.handing import HandingOver
-from ipmicra.lab.overlay.judging import load_variation, loads, true_ms
-from ipmicra.lab.overlay.scene import Scene, peers_for, scene_of
-from ipmicra.lab.overlay.succession import inherited
-from ipmicra.lab.overlay.tiling import Rows, grown
+from ipmicra.lab.harness import Kit
+from ipmicra.lab.overlay.handover_simulation import HandingOver
+from ipmicra.lab.overlay.metrics import load_variation, loads, true_ms
+from ipmicra.lab.overlay.setup import Scene, peers_for, scene_of
+from ipmicra.lab.overlay.zone_inheritance import inherited
+from ipmicra.lab.overlay.zone_simulation import Rows, grown
 from ipmicra.overlay.can.nearness import HandOverRule
 
 TITLE = "A crash of 30 % of the peers"

@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from ipmicra.lab.findings import Cell, Column, Findings, Plot, Series, Tabulated, prose
-from ipmicra.lab.kit import Kit
-from ipmicra.lab.overlay.handing import HandingOver
-from ipmicra.lab.overlay.judging import distances_ms, load_variation, loads, nearest_peers, true_ms
-from ipmicra.lab.overlay.scene import Scene, peers_for, scene_of
-from ipmicra.lab.overlay.tiling import Rows, grown
+from ipmicra.lab.harness import Kit
+from ipmicra.lab.overlay.handover_simulation import HandingOver
+from ipmicra.lab.overlay.metrics import distances_ms, load_variation, loads, nearest_peers, true_ms
+from ipmicra.lab.overlay.setup import Scene, peers_for, scene_of
+from ipmicra.lab.overlay.zone_simulation import Rows, grown
 from ipmicra.overlay.can.nearness import HandOverRule
 
 TITLE = "Handing sites over: true round trips, probes, loads"

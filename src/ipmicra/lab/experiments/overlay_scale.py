@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ipmicra.lab.findings import Cell, Column, Findings, Plot, Series, Tabulated, prose
-from ipmicra.lab.kit import Kit
+from ipmicra.lab.harness import Kit
 from ipmicra.lab.overlay.routes import Routes
-from ipmicra.lab.overlay.scene import LANDMARKS, Scene, scene_of
-from ipmicra.lab.overlay.tiling import grown
+from ipmicra.lab.overlay.setup import LANDMARKS, Scene, scene_of
+from ipmicra.lab.overlay.zone_simulation import grown
 from ipmicra.overlay.can.rules import PeerRules
 
 TITLE = "Hops, neighbours and messages by the number of peers"

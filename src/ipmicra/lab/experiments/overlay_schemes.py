@@ -11,8 +11,8 @@ from collections.abc import Callable
 import numpy as np
 
 from ipmicra.lab.findings import Cell, Column, Findings, Plot, Series, Tabulated, prose
-from ipmicra.lab.kit import Kit
-from ipmicra.lab.overlay.judging import (
+from ipmicra.lab.harness import Kit
+from ipmicra.lab.overlay.metrics import (
     DECILES,
     by_decile_ms,
     distances_ms,
@@ -20,8 +20,8 @@ from ipmicra.lab.overlay.judging import (
     nearest_peers,
     true_ms,
 )
-from ipmicra.lab.overlay.scene import Scene, peers_for, scene_of
-from ipmicra.lab.overlay.tiling import grown
+from ipmicra.lab.overlay.setup import Scene, peers_for, scene_of
+from ipmicra.lab.overlay.zone_simulation import grown
 
 TITLE = "Splitting schemes: distance, in-zone probability, load"
 PAPER = """

@@ -16,10 +16,10 @@ from dataclasses import replace
 import numpy as np
 
 from ipmicra.delegation.planner import best_places, enough, mean_nearest_ms
-from ipmicra.lab.draws import Draw, candidates, draw_crawlers, draw_sites
 from ipmicra.lab.findings import Cell, Column, Findings, Plot, Series, Tabulated, prose
-from ipmicra.lab.kit import Kit
-from ipmicra.lab.measures import chosen_ms
+from ipmicra.lab.harness import Kit
+from ipmicra.lab.metrics import chosen_ms
+from ipmicra.lab.sampling import Draw, candidates, draw_crawlers, draw_sites
 from ipmicra.lab.simulator import play
 from ipmicra.lab.world import Milliseconds, World
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from ipmicra.lab.findings import STRATEGY, Cell, Column, Findings, Plot, Series, Tabulated
-from ipmicra.lab.kit import Kit, Played
-from ipmicra.lab.measures import LAST_SITES, excess_ms
+from ipmicra.lab.harness import Kit, Played
+from ipmicra.lab.metrics import LAST_SITES, excess_ms
 
 TITLE = "650 sites to train, 350 to judge"
 PAPER = """

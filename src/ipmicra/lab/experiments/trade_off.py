@@ -6,7 +6,7 @@ Asked on 12 crawlers: adaptive by the price of a probe, IPMicra and first-fit by
 from __future__ import annotations
 
 from ipmicra.lab.findings import COMMON, Findings, Plot, Series, Tabulated, prose
-from ipmicra.lab.kit import Kit, Played
+from ipmicra.lab.harness import Kit, Played
 
 TITLE = "The trade-off: probes against accuracy, twelve crawlers"
 PAPER = """

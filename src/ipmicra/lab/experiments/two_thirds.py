@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ipmicra.delegation.balancing import POLICIES, Assignment, Loads, RegionalBelief
-from ipmicra.delegation.balancing.assigning import cheapest_owners
+from ipmicra.delegation.balancing.assignment_lp import cheapest_owners
 from ipmicra.delegation.balancing.loads import Question
 from ipmicra.delegation.balancing.moves import Move, best_move, least_variance_move, next_best_move
+from ipmicra.delegation.balancing.passes import passes_of
 from ipmicra.delegation.balancing.policies import Policy
-from ipmicra.delegation.balancing.settling import passes_of
-from ipmicra.lab.draws import Draw
 from ipmicra.lab.findings import Cell, Column, Findings, Plot, Series, Tabulated, prose
-from ipmicra.lab.kit import Kit
+from ipmicra.lab.harness import Kit
+from ipmicra.lab.sampling import Draw
 from ipmicra.lab.simulator import Outcome
 from ipmicra.lab.world import Milliseconds
 

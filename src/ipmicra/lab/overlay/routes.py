@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ipmicra.lab.overlay.tiling import Tiling
-from ipmicra.overlay.can.box import Point
+from ipmicra.lab.overlay.zone_simulation import Tiling
+from ipmicra.model.zones import Point
 
 
 class Routes:

@@ -8,13 +8,21 @@ from __future__ import annotations
 
 import msgspec
 
+from ipmicra.model.zones import Box, key_in
 from ipmicra.overlay.can.assignment import Assignment
-from ipmicra.overlay.can.box import Box, key_in
-from ipmicra.overlay.can.greeting import Greeting
-from ipmicra.overlay.can.knowledge import Knowledge
-from ipmicra.overlay.can.messages import Card, Join, Letter, Outgoing, Routed, SiteRecord, Welcome
-from ipmicra.overlay.can.sites import with_delegate
+from ipmicra.overlay.can.gossip import Greeting
+from ipmicra.overlay.can.peer_state import Knowledge
+from ipmicra.overlay.can.site_table import with_delegate
 from ipmicra.overlay.can.splitting import Scheme, Switch, cut_for
+from ipmicra.protocol.overlay_messages import (
+    Card,
+    Join,
+    Letter,
+    Outgoing,
+    Routed,
+    SiteRecord,
+    Welcome,
+)
 
 
 class Admission:

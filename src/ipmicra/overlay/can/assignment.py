@@ -14,8 +14,11 @@ from collections.abc import Iterable
 import msgspec
 
 from ipmicra.overlay.can.candidates import Candidates
-from ipmicra.overlay.can.knowledge import Knowledge
-from ipmicra.overlay.can.messages import (
+from ipmicra.overlay.can.nearness import HandOverRule
+from ipmicra.overlay.can.peer_state import Knowledge
+from ipmicra.overlay.can.routing import Routing
+from ipmicra.overlay.can.site_table import delegate_card
+from ipmicra.protocol.overlay_messages import (
     Announce,
     Card,
     Confirm,
@@ -32,9 +35,6 @@ from ipmicra.overlay.can.messages import (
     SiteRecord,
     Submit,
 )
-from ipmicra.overlay.can.nearness import HandOverRule
-from ipmicra.overlay.can.routing import Routing
-from ipmicra.overlay.can.sites import delegate_card
 
 
 class Assignment:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ipmicra.overlay.can.knowledge import Knowledge
-from ipmicra.overlay.can.messages import Card, Measured, PeerId, SiteRecord
 from ipmicra.overlay.can.nearness import (
     NOBODY,
     Around,
@@ -22,6 +20,8 @@ from ipmicra.overlay.can.nearness import (
     row_to_delegate,
     row_to_measure,
 )
+from ipmicra.overlay.can.peer_state import Knowledge
+from ipmicra.protocol.overlay_messages import Card, Measured, PeerId, SiteRecord
 
 
 class Candidates:

@@ -25,8 +25,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ipmicra.overlay.can.box import Point
-from ipmicra.overlay.can.messages import Card
+from ipmicra.model.zones import Point
+from ipmicra.protocol.overlay_messages import Card
 
 Column = NDArray[np.float64]
 NOBODY = -1

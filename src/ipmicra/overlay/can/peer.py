@@ -13,13 +13,20 @@ from typing import assert_never
 
 import msgspec
 
+from ipmicra.model.zones import Box, Point
 from ipmicra.overlay.can.admission import Admission
 from ipmicra.overlay.can.assignment import Assignment
-from ipmicra.overlay.can.box import Box, Point
-from ipmicra.overlay.can.greeting import Greeting
-from ipmicra.overlay.can.holes import Holes
-from ipmicra.overlay.can.knowledge import Knowledge
-from ipmicra.overlay.can.messages import (
+from ipmicra.overlay.can.coverage import Holes
+from ipmicra.overlay.can.gossip import Greeting
+from ipmicra.overlay.can.neighbour_table import NeighbourTable
+from ipmicra.overlay.can.peer_state import Knowledge
+from ipmicra.overlay.can.registrar import Registrar
+from ipmicra.overlay.can.remote_replica import Witness
+from ipmicra.overlay.can.routing import Routing
+from ipmicra.overlay.can.rules import PeerRules
+from ipmicra.overlay.can.site_table import SiteBook
+from ipmicra.overlay.can.zone_transfer import Succession
+from ipmicra.protocol.overlay_messages import (
     Announce,
     Card,
     Confirm,
@@ -49,13 +56,6 @@ from ipmicra.overlay.can.messages import (
     Update,
     Welcome,
 )
-from ipmicra.overlay.can.registrar import Registrar
-from ipmicra.overlay.can.routing import Routing
-from ipmicra.overlay.can.rules import PeerRules
-from ipmicra.overlay.can.sites import SiteBook
-from ipmicra.overlay.can.succession import Succession
-from ipmicra.overlay.can.table import NeighbourTable
-from ipmicra.overlay.can.witness import Witness
 
 
 class Peer:

@@ -12,8 +12,8 @@ from statistics import pstdev
 
 import msgspec
 
-from ipmicra.overlay.can.box import Box, Point
-from ipmicra.overlay.can.messages import Card, PeerId, SiteRecord
+from ipmicra.model.zones import Box, Point
+from ipmicra.protocol.overlay_messages import Card, PeerId, SiteRecord
 
 Corner = tuple[float, float]
 

@@ -11,11 +11,18 @@ from __future__ import annotations
 
 from hashlib import blake2b
 
+from ipmicra.model.zones import Box, Point, key_in
 from ipmicra.overlay.can.assignment import Assignment
-from ipmicra.overlay.can.box import Box, Point, key_in
-from ipmicra.overlay.can.knowledge import Knowledge
-from ipmicra.overlay.can.messages import Outgoing, Register, Registered, Release, Routed, SiteRecord
-from ipmicra.overlay.can.sites import delegate_card
+from ipmicra.overlay.can.peer_state import Knowledge
+from ipmicra.overlay.can.site_table import delegate_card
+from ipmicra.protocol.overlay_messages import (
+    Outgoing,
+    Register,
+    Registered,
+    Release,
+    Routed,
+    SiteRecord,
+)
 
 MISSED_MAX = 3.0  # times that a home may be late before its registration is forgotten
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
-from ipmicra.overlay.can.knowledge import Knowledge
-from ipmicra.overlay.can.messages import Outgoing, PeerId, Routed
+from ipmicra.overlay.can.peer_state import Knowledge
+from ipmicra.protocol.overlay_messages import Outgoing, PeerId, Routed
 
 
 class Routing:

@@ -20,7 +20,7 @@ from statistics import median
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from ipmicra.errors import OperatorFault
-from ipmicra.overlay.can.box import Box, Point
+from ipmicra.model.zones import Box, Point
 
 SchemeName: TypeAlias = Literal["DL", "MPP", "NH", "GH", "MP"]
 Keeping: TypeAlias = Literal["blind", "owner", "newcomer"]

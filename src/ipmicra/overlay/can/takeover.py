@@ -13,9 +13,9 @@ import math
 from collections.abc import Container
 from typing import NamedTuple
 
-from ipmicra.overlay.can.box import Box
-from ipmicra.overlay.can.messages import Card, PeerId
-from ipmicra.overlay.can.table import Neighbour, borders
+from ipmicra.model.zones import Box
+from ipmicra.overlay.can.neighbour_table import Neighbour, borders
+from ipmicra.protocol.overlay_messages import Card, PeerId
 
 PATIENCE_WITH_STRANGERS = 3  # steps
 

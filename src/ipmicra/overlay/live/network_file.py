@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from ipmicra.errors import OperatorFault
-from ipmicra.overlay.can.box import Box
+from ipmicra.model.zones import Box
 from ipmicra.overlay.can.splitting import Switch
 
 SECRET_BYTES = 32

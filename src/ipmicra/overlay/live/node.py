@@ -12,15 +12,23 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 
 from ipmicra.errors import HostFault
-from ipmicra.overlay.can.box import Box
-from ipmicra.overlay.can.messages import Card, Measure, Message, Outgoing, PeerId
+from ipmicra.model.zones import Box
 from ipmicra.overlay.can.peer import Peer
-from ipmicra.overlay.live.answering import Answering
-from ipmicra.overlay.live.frames import Seal
-from ipmicra.overlay.live.household import Household
-from ipmicra.overlay.live.lines import Lines, Lost
+from ipmicra.overlay.live.connections import Lines, Lost
+from ipmicra.overlay.live.crawl_service import Household
 from ipmicra.overlay.live.relay import Outlet, Relay, Reply, read_frame
-from ipmicra.overlay.live.spoken import ANSWERS, QUESTIONS, Answer, Attach, Carried, Question, Sorry
+from ipmicra.overlay.live.rpc_server import Answering
+from ipmicra.protocol.overlay_frames import Seal
+from ipmicra.protocol.overlay_messages import Card, Measure, Message, Outgoing, PeerId
+from ipmicra.protocol.overlay_rpc import (
+    ANSWERS,
+    QUESTIONS,
+    Answer,
+    Attach,
+    Carried,
+    Question,
+    Sorry,
+)
 
 TICK_SECONDS = 0.5
 JOIN_AGAIN_SECONDS = 5.0

@@ -18,10 +18,10 @@ import time
 from collections.abc import Awaitable, Callable, Iterable
 
 from ipmicra.errors import HostFault
-from ipmicra.overlay.can.messages import PeerId
-from ipmicra.overlay.live.frames import MAC_BYTES, Seal, length_of
-from ipmicra.overlay.live.lines import CONNECT_SECONDS_MAX, opened
-from ipmicra.overlay.live.spoken import Attach, Attached, Carried
+from ipmicra.overlay.live.connections import CONNECT_SECONDS_MAX, opened
+from ipmicra.protocol.overlay_frames import MAC_BYTES, Seal, length_of
+from ipmicra.protocol.overlay_messages import PeerId
+from ipmicra.protocol.overlay_rpc import Attach, Attached, Carried
 
 LOOK_AGAIN_SECONDS = 1.0
 

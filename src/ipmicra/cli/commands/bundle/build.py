@@ -9,10 +9,10 @@ from rich.text import Text
 
 from ipmicra.cli import terminal
 from ipmicra.coordinator.bundles.contents import contents
-from ipmicra.dock.code.bundle import packed
-from ipmicra.dock.code.versions import checked_version
+from ipmicra.protocol.bundle_format import packed
+from ipmicra.protocol.versions import checked_version
 
-PROGRAM = "ipmicra.dock.inside.program"
+PROGRAM = "ipmicra.host.hosted.guest.program"
 
 
 @click.command()

@@ -11,7 +11,7 @@ from rich.text import Text
 from ipmicra.cli import terminal
 from ipmicra.cli.bundle_options import keys_option, repository_option
 from ipmicra.coordinator.bundles.repository import Repository
-from ipmicra.dock.code.trust import fingerprint
+from ipmicra.protocol.bundle_trust import fingerprint
 
 
 @click.command()

@@ -10,11 +10,11 @@ from rich.text import Text
 
 from ipmicra.cli import terminal
 from ipmicra.cli.bundle_options import repository_option
-from ipmicra.cli.coordinator_rows import database_option, opened_rows
-from ipmicra.coordinator.bundles import rolling
+from ipmicra.cli.coordinator_database import database_option, opened_rows
+from ipmicra.coordinator.bundles import rollout_orders
 from ipmicra.coordinator.bundles.publishing import publish
 from ipmicra.coordinator.bundles.repository import Repository
-from ipmicra.coordinator.places import bundles_folder
+from ipmicra.coordinator.folder import bundles_folder
 from ipmicra.errors import OperatorFault
 
 
@@ -53,9 +53,9 @@ def command(
         files = publish(repository, bundles_folder(rows.settings.data_folder))
         with rows.database.begin() as connection:
             if halt is not None:
-                rolling.halt(connection, halt, "halted by the operator", time.time())
+                rollout_orders.halt(connection, halt, "halted by the operator", time.time())
             if roll_out is not None:
-                rolling.begin(connection, roll_out, time.time())
+                rollout_orders.begin(connection, roll_out, time.time())
     result = {"files": files, "versions": signed.versions(), "rolling_out": roll_out}
     words = f"published {files} new files; signed versions: {', '.join(signed.versions()) or 'none'}"
     terminal.show(result, as_json, lambda: Text(words))

@@ -8,9 +8,9 @@ import click
 from rich.text import Text
 
 from ipmicra.cli import terminal
-from ipmicra.cli.coordinator_rows import database_option, opened_rows
-from ipmicra.coordinator import operators
-from ipmicra.web.entering import link_to
+from ipmicra.cli.coordinator_database import database_option, opened_rows
+from ipmicra.coordinator.admin import sessions
+from ipmicra.web.login import link_to
 
 
 @click.command()
@@ -33,6 +33,6 @@ def command(context: click.Context, address: str, database: str | None, as_json:
       ipmicra coordinator admin-link --address https://crawl.example.org
     """
     with opened_rows(context, database) as rows, rows.database.begin() as connection:
-        token = operators.new_link(connection, time.time())
+        token = sessions.new_link(connection, time.time())
     link = link_to(address, token)
     terminal.show({"link": link}, as_json, lambda: Text(link))

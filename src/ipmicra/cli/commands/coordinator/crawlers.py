@@ -8,9 +8,9 @@ import click
 from rich.table import Table
 
 from ipmicra.cli import terminal
-from ipmicra.cli.coordinator_rows import database_option, opened_rows
-from ipmicra.coordinator.crawler_life import ENDED
-from ipmicra.coordinator.crawlers import CrawlerStanding, crawlers
+from ipmicra.cli.coordinator_database import database_option, opened_rows
+from ipmicra.coordinator.admin.crawler_states import ENDED
+from ipmicra.coordinator.views.crawlers import CrawlerStanding, crawlers
 
 
 @click.command()

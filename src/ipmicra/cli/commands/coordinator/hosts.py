@@ -8,8 +8,8 @@ import click
 from rich.table import Table
 
 from ipmicra.cli import terminal
-from ipmicra.cli.coordinator_rows import database_option, opened_rows
-from ipmicra.coordinator.standing import HostStanding, hosts_standing
+from ipmicra.cli.coordinator_database import database_option, opened_rows
+from ipmicra.coordinator.views.status import HostStanding, hosts_standing
 
 
 @click.command()

@@ -7,8 +7,8 @@ import time
 import click
 
 from ipmicra.cli import terminal
-from ipmicra.cli.coordinator_rows import database_option, opened_rows
-from ipmicra.coordinator import operating
+from ipmicra.cli.coordinator_database import database_option, opened_rows
+from ipmicra.coordinator.admin import commands
 
 
 @click.command()
@@ -29,5 +29,5 @@ def command(context: click.Context, name: str, target: str, database: str | None
       ipmicra coordinator resume lima
     """
     with opened_rows(context, database) as rows, rows.database.begin() as connection:
-        operating.move(connection, name, target, time.time())
+        commands.move(connection, name, target, time.time())
     terminal.remark(f"{name} moves to {target} as soon as the coordinator runs")

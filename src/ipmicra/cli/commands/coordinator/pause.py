@@ -7,8 +7,8 @@ import time
 import click
 
 from ipmicra.cli import terminal
-from ipmicra.cli.coordinator_rows import database_option, opened_rows
-from ipmicra.coordinator import operating
+from ipmicra.cli.coordinator_database import database_option, opened_rows
+from ipmicra.coordinator.admin import commands
 
 
 @click.command()
@@ -24,5 +24,5 @@ def command(context: click.Context, name: str, reason: str, database: str | None
       ipmicra coordinator pause lima --reason "a site complains about it"
     """
     with opened_rows(context, database) as rows, rows.database.begin() as connection:
-        operating.pause(connection, name, reason, time.time())
+        commands.pause(connection, name, reason, time.time())
     terminal.remark(f"{name} is told to pause when it next asks")

@@ -7,8 +7,8 @@ import time
 import click
 
 from ipmicra.cli import terminal
-from ipmicra.cli.coordinator_rows import database_option, opened_rows
-from ipmicra.coordinator import purging
+from ipmicra.cli.coordinator_database import database_option, opened_rows
+from ipmicra.coordinator.ingest import purge
 
 
 @click.command()
@@ -30,7 +30,7 @@ def command(context: click.Context, crawler: str, why: str, yes: bool, database:
     if not yes:
         click.confirm(f"Take everything that {crawler} brought out of the index?", abort=True, err=True)
     with opened_rows(context, database) as rows, rows.database.begin() as connection:
-        waiting = purging.wish(connection, crawler, why, time.time())
+        waiting = purge.wish(connection, crawler, why, time.time())
     terminal.remark(
         f"{crawler} is revoked; {waiting} waiting packages are refused; its pages are taken out"
     )

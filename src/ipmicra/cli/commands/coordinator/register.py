@@ -8,8 +8,8 @@ import click
 from rich.text import Text
 
 from ipmicra.cli import terminal
-from ipmicra.cli.coordinator_rows import database_option, opened_rows
-from ipmicra.coordinator import operating
+from ipmicra.cli.coordinator_database import database_option, opened_rows
+from ipmicra.coordinator.admin import commands
 
 
 @click.command()
@@ -30,7 +30,7 @@ def command(
     """
     with opened_rows(context, database) as rows, rows.database.begin() as connection:
         seconds = rows.settings.coordinator.token_hours * 3600
-        token = operating.register(connection, name, time.time(), seconds, contact)
+        token = commands.register(connection, name, time.time(), seconds, contact)
     result = {"host": name, "token": token}
     terminal.show(result, as_json, lambda: Text(token))
     if not as_json:

@@ -7,8 +7,8 @@ import time
 import click
 
 from ipmicra.cli import terminal
-from ipmicra.cli.coordinator_rows import database_option, opened_rows
-from ipmicra.coordinator import operating
+from ipmicra.cli.coordinator_database import database_option, opened_rows
+from ipmicra.coordinator.admin import commands
 
 
 @click.command()
@@ -23,5 +23,5 @@ def command(context: click.Context, name: str, database: str | None) -> None:
       ipmicra coordinator resume lima
     """
     with opened_rows(context, database) as rows, rows.database.begin() as connection:
-        operating.resume(connection, name, time.time())
+        commands.resume(connection, name, time.time())
     terminal.remark(f"{name} is told to resume when it next asks")

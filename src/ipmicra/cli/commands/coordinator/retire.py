@@ -7,8 +7,8 @@ import time
 import click
 
 from ipmicra.cli import terminal
-from ipmicra.cli.coordinator_rows import database_option, opened_rows
-from ipmicra.coordinator import operating
+from ipmicra.cli.coordinator_database import database_option, opened_rows
+from ipmicra.coordinator.admin import commands
 
 
 @click.command()
@@ -25,5 +25,5 @@ def command(context: click.Context, name: str, reason: str, database: str | None
       ipmicra coordinator retire lima --reason "the study is over, thank you"
     """
     with opened_rows(context, database) as rows, rows.database.begin() as connection:
-        operating.retire(connection, name, reason, time.time())
+        commands.retire(connection, name, reason, time.time())
     terminal.remark(f"{name} is told to retire when it next asks")

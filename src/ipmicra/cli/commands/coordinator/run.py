@@ -6,15 +6,15 @@ import click
 from rich.text import Text
 
 from ipmicra.cli import terminal
-from ipmicra.cli.coordinator_rows import database_option, settings_with
-from ipmicra.coordinator import operators
-from ipmicra.coordinator.service.logs import log_to_stderr
-from ipmicra.coordinator.service.rooms import Rooms
-from ipmicra.coordinator.service.running import run
+from ipmicra.cli.coordinator_database import database_option, settings_with
+from ipmicra.coordinator.admin import sessions
+from ipmicra.coordinator.api.context import Rooms
+from ipmicra.coordinator.api.logs import log_to_stderr
+from ipmicra.coordinator.api.server import run
 from ipmicra.errors import OperatorFault
-from ipmicra.search.intake import FOLDER as INDEX_FOLDER
-from ipmicra.web.entering import link_to
-from ipmicra.web.front import Pages
+from ipmicra.search.spool_ingest import FOLDER as INDEX_FOLDER
+from ipmicra.web.login import link_to
+from ipmicra.web.routes import Pages
 
 
 @click.command()
@@ -54,7 +54,7 @@ def command(context: click.Context, listen: str, database: str | None) -> None:
 def _announce(address: str, rooms: Rooms) -> None:
     """On the very first start, the way in: to people on stdout, not into the log."""
     with rooms.database.begin() as connection:
-        token = operators.first_link(connection, rooms.clock())
+        token = sessions.first_link(connection, rooms.clock())
     if token is not None:
         terminal.output().print(
             Text(f"Administer at {link_to(address, token)} (works once, for an hour)")

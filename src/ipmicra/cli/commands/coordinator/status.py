@@ -10,8 +10,8 @@ from rich.console import Group
 from rich.table import Table
 
 from ipmicra.cli import terminal
-from ipmicra.cli.coordinator_rows import database_option, opened_rows
-from ipmicra.coordinator.standing import Standing, standing
+from ipmicra.cli.coordinator_database import database_option, opened_rows
+from ipmicra.coordinator.views.status import Standing, standing
 
 
 @click.command()

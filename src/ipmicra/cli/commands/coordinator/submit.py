@@ -8,8 +8,8 @@ import click
 from rich.text import Text
 
 from ipmicra.cli import terminal
-from ipmicra.cli.coordinator_rows import database_option, opened_rows
-from ipmicra.coordinator.submitting import submit
+from ipmicra.cli.coordinator_database import database_option, opened_rows
+from ipmicra.coordinator.admin.submission import submit
 
 
 @click.command()

@@ -7,10 +7,10 @@ import time
 import click
 
 from ipmicra.cli import terminal
-from ipmicra.cli.coordinator_rows import database_option, opened_rows
-from ipmicra.coordinator import operating
+from ipmicra.cli.coordinator_database import database_option, opened_rows
+from ipmicra.coordinator.admin import commands
 from ipmicra.coordinator.bundles.publishing import published_versions
-from ipmicra.coordinator.places import bundles_folder
+from ipmicra.coordinator.folder import bundles_folder
 
 
 @click.command()
@@ -30,5 +30,5 @@ def command(context: click.Context, name: str, version: str, database: str | Non
     """
     with opened_rows(context, database) as rows, rows.database.begin() as connection:
         published = published_versions(bundles_folder(rows.settings.data_folder))
-        operating.upgrade(connection, name, version, published, time.time())
+        commands.upgrade(connection, name, version, published, time.time())
     terminal.remark(f"{name} is told to change to version {version} when it next asks")

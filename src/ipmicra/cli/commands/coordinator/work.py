@@ -10,11 +10,11 @@ import threading
 import click
 
 from ipmicra.cli import terminal
-from ipmicra.cli.coordinator_rows import database_option, opened_rows
-from ipmicra.coordinator.places import package_store
-from ipmicra.coordinator.service.logs import log_to_stderr
-from ipmicra.coordinator.service.working import Worker
-from ipmicra.search.intake import FOLDER as INDEX_FOLDER
+from ipmicra.cli.coordinator_database import database_option, opened_rows
+from ipmicra.coordinator.api.logs import log_to_stderr
+from ipmicra.coordinator.folder import package_store
+from ipmicra.coordinator.ingest.worker import Worker
+from ipmicra.search.spool_ingest import FOLDER as INDEX_FOLDER
 
 
 @click.command()

@@ -8,8 +8,8 @@ import click
 from rich.table import Table
 
 from ipmicra.cli import terminal
-from ipmicra.dock.sandbox import guards
-from ipmicra.dock.sandbox.guards import Guard
+from ipmicra.host.sandbox import selftest
+from ipmicra.host.sandbox.selftest import Guard
 
 
 @click.command()
@@ -26,8 +26,8 @@ def command(context: click.Context, as_json: bool) -> int:
       ipmicra host check
       ipmicra host check --json
     """
-    tried = asyncio.run(guards.tried_out())
-    lacking = guards.missing(tried, terminal.settings_of(context).host.guards_done_without)
+    tried = asyncio.run(selftest.tried_out())
+    lacking = selftest.missing(tried, terminal.settings_of(context).host.guards_done_without)
     terminal.show([guard._asdict() for guard in tried], as_json, lambda: _table(tried))
     if lacking:
         names = ", ".join(guard.name for guard in lacking)

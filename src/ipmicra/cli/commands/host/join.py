@@ -10,12 +10,12 @@ from rich.table import Table
 
 from ipmicra.cli import terminal
 from ipmicra.cli.host_options import folder_of, folder_option
-from ipmicra.dock import folder as folders
-from ipmicra.dock.identity import make_key
-from ipmicra.dock.ledger import Ledger
-from ipmicra.dock.line import checked_coordinator, enrol
-from ipmicra.dock.settings import checked, in_words, most_it_can_cost
 from ipmicra.errors import OperatorFault
+from ipmicra.host import folder as folders
+from ipmicra.host.coordinator_client import checked_coordinator, enrol
+from ipmicra.host.identity import make_key
+from ipmicra.host.settings import checked, in_words, most_it_can_cost
+from ipmicra.host.store import Ledger
 from ipmicra.settings import Settings
 
 WHAT_IT_DOES = """\

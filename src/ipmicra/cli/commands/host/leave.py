@@ -10,10 +10,10 @@ import click
 
 from ipmicra.cli import terminal
 from ipmicra.cli.host_options import folder_of, folder_option
-from ipmicra.dock import folder as folders
-from ipmicra.dock.leaving import say_goodbye
-from ipmicra.dock.ledger import Ledger
 from ipmicra.errors import HostFault
+from ipmicra.host import folder as folders
+from ipmicra.host.deregistration import say_goodbye
+from ipmicra.host.store import Ledger
 from ipmicra.settings import Settings
 
 STOP_SECONDS = 60.0

@@ -11,8 +11,8 @@ from rich.table import Table
 
 from ipmicra.cli import terminal
 from ipmicra.cli.host_options import folder_of, folder_option
-from ipmicra.dock import folder as folders
-from ipmicra.dock.ledger import Contact, Event
+from ipmicra.host import folder as folders
+from ipmicra.host.store import Contact, Event
 
 
 @click.command()

@@ -8,7 +8,7 @@ import click
 
 from ipmicra.cli import terminal
 from ipmicra.cli.host_options import folder_of, folder_option
-from ipmicra.dock import folder as folders
+from ipmicra.host import folder as folders
 
 
 @click.command()

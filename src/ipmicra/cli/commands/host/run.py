@@ -17,13 +17,13 @@ import uvloop
 from ipmicra.cli import terminal
 from ipmicra.cli.host_options import folder_of, folder_option
 from ipmicra.cli.main import INTERRUPTED
-from ipmicra.crawler.running import tune_process
-from ipmicra.dock import folder as folders
-from ipmicra.dock.code.accepting import dispatched_to
-from ipmicra.dock.life import Ending, Life
-from ipmicra.dock.sandbox.choosing import chosen
-from ipmicra.dock.settings import HostSettings
+from ipmicra.crawler.crawl import tune_process
 from ipmicra.errors import OperatorFault
+from ipmicra.host import folder as folders
+from ipmicra.host.code.consent import dispatched_to
+from ipmicra.host.daemon import Ending, Life
+from ipmicra.host.sandbox.mode import chosen
+from ipmicra.host.settings import HostSettings
 
 NICENESS = 10
 

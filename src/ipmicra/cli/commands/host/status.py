@@ -13,12 +13,12 @@ from rich.table import Table
 from ipmicra.carrier.package import packages_in
 from ipmicra.cli import terminal
 from ipmicra.cli.host_options import folder_of, folder_option
-from ipmicra.dock import folder as folders
-from ipmicra.dock.crawling import SPOOL_FOLDER
-from ipmicra.dock.ledger import Ledger
-from ipmicra.dock.meter import Meter
-from ipmicra.dock.settings import in_words
-from ipmicra.dock.tenant import STATE_FOLDER
+from ipmicra.host import folder as folders
+from ipmicra.host.hosted.in_process import SPOOL_FOLDER
+from ipmicra.host.hosted.interface import STATE_FOLDER
+from ipmicra.host.limits.usage import Meter
+from ipmicra.host.settings import in_words
+from ipmicra.host.store import Ledger
 from ipmicra.settings import Settings
 
 

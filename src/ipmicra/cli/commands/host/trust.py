@@ -8,10 +8,10 @@ import click
 
 from ipmicra.cli import terminal
 from ipmicra.cli.host_options import folder_of, folder_option
-from ipmicra.dock import folder as folders
-from ipmicra.dock.code.accepting import accept, accepted_root, withdraw
-from ipmicra.dock.code.trust import fingerprint, first_root
 from ipmicra.errors import OperatorFault
+from ipmicra.host import folder as folders
+from ipmicra.host.code.consent import accept, accepted_root, withdraw
+from ipmicra.protocol.bundle_trust import fingerprint, first_root
 
 
 @click.command()

@@ -10,8 +10,8 @@ from rich.table import Table
 
 from ipmicra.cli import terminal
 from ipmicra.cli.trial_options import ground_of, jitter_of, trial_options
-from ipmicra.lab.measures import Summary, summary
-from ipmicra.lab.trials import Trial, judgements, outcomes
+from ipmicra.lab.metrics import Summary, summary
+from ipmicra.lab.runner import Trial, judgements, outcomes
 
 
 @click.command()

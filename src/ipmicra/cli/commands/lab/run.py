@@ -12,7 +12,7 @@ from ipmicra.cli import terminal
 from ipmicra.cli.findings_output import rendered, write_page, write_results
 from ipmicra.cli.trial_options import ground_of, jitter_of, trial_options
 from ipmicra.lab.experiments import experiment
-from ipmicra.lab.kit import Kit
+from ipmicra.lab.harness import Kit
 
 FOLDERS = ("data", "registry", "noise")
 

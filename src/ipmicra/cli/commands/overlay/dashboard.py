@@ -8,8 +8,8 @@ import click
 import uvicorn
 
 from ipmicra.cli import terminal
-from ipmicra.overlay.live.frames import Seal
 from ipmicra.overlay.live.network_file import read
+from ipmicra.protocol.overlay_frames import Seal
 from ipmicra.web.overlay_pages import Lookout, application
 
 

@@ -9,9 +9,9 @@ import click
 
 from ipmicra.cli import terminal
 from ipmicra.cli.search_answers import shown
-from ipmicra.overlay.live import asking
-from ipmicra.overlay.live.frames import Seal
+from ipmicra.overlay.live import rpc_client
 from ipmicra.overlay.live.network_file import read
+from ipmicra.protocol.overlay_frames import Seal
 from ipmicra.search.contract import Request
 
 
@@ -36,6 +36,6 @@ def command(
       ipmicra overlay search net.json 192.0.2.9:7400 '"exact phrase" site:example.org' --json
     """
     request = Request(text=" ".join(words), limit=limit, per_site=0 if all_of_site else 1)
-    found = asyncio.run(asking.search(request, via, Seal(read(network).secret.encode())))
+    found = asyncio.run(rpc_client.search(request, via, Seal(read(network).secret.encode())))
     terminal.show(found, as_json, lambda: shown(found.answer))
     terminal.remark(f"{found.peers_asked} peers answered, {found.peers_silent} did not")

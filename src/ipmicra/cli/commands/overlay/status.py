@@ -11,11 +11,11 @@ from rich.table import Table
 
 from ipmicra.cli import terminal
 from ipmicra.overlay.can.projection import Projection
-from ipmicra.overlay.live.asking import everybody, status_of
-from ipmicra.overlay.live.frames import Seal
 from ipmicra.overlay.live.network_file import read
-from ipmicra.overlay.live.showing import shown_on_a_plane
-from ipmicra.overlay.live.spoken import Status
+from ipmicra.overlay.live.projection import shown_on_a_plane
+from ipmicra.overlay.live.rpc_client import everybody, status_of
+from ipmicra.protocol.overlay_frames import Seal
+from ipmicra.protocol.overlay_rpc import Status
 
 
 class Told(msgspec.Struct, frozen=True):

@@ -9,9 +9,9 @@ import click
 
 from ipmicra.cli import terminal
 from ipmicra.cli.overlay_peer import checked, point_of, point_option, site_named
-from ipmicra.overlay.live import asking
-from ipmicra.overlay.live.frames import Seal
+from ipmicra.overlay.live import rpc_client
 from ipmicra.overlay.live.network_file import read
+from ipmicra.protocol.overlay_frames import Seal
 
 
 @click.command()
@@ -33,5 +33,5 @@ def command(network: Path, via: str, site: str, point: str | None) -> None:
     if place is not None:
         checked(place, shared)
     named = site_named(site)
-    asyncio.run(asking.submit(named, place, shared.space, via, Seal(shared.secret.encode())))
+    asyncio.run(rpc_client.submit(named, place, shared.space, via, Seal(shared.secret.encode())))
     terminal.remark(f"{named} is home")

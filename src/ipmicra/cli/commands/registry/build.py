@@ -11,10 +11,10 @@ from rich.progress import Progress, TaskID
 
 from ipmicra.cli import terminal
 from ipmicra.cli.registry_tables import changes_table, skipped_table, statistics_table
-from ipmicra.registry.building import BuildReport, build
 from ipmicra.registry.files import registry_files
-from ipmicra.registry.places import fetched_files, tree_file
+from ipmicra.registry.folder import fetched_files, tree_file
 from ipmicra.registry.sample_world import sample_folder
+from ipmicra.registry.tree_build import BuildReport, build
 
 
 @click.command()

@@ -18,8 +18,8 @@ from rich.table import Column, Table
 
 from ipmicra.cli import terminal
 from ipmicra.errors import SiteFault
-from ipmicra.registry.fetching import Outcome, Patience, fetch
-from ipmicra.registry.places import fetched_files
+from ipmicra.registry.downloads import Outcome, Patience, fetch
+from ipmicra.registry.folder import fetched_files
 from ipmicra.registry.sources import REGISTRIES, RemoteFile, files_to_fetch
 
 

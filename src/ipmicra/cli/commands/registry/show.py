@@ -13,8 +13,8 @@ from rich.tree import Tree
 from ipmicra.addresses import IPAddress
 from ipmicra.cli import terminal
 from ipmicra.hierarchy.tree import Subnet, SubnetTree
+from ipmicra.registry.folder import tree_file
 from ipmicra.registry.names import addresses_of
-from ipmicra.registry.places import tree_file
 from ipmicra.registry.treefile import open_tree
 
 

@@ -10,9 +10,9 @@ from rich.console import Group
 
 from ipmicra.cli import terminal
 from ipmicra.cli.registry_tables import skipped_table, statistics_table
-from ipmicra.registry.building import About
-from ipmicra.registry.places import tree_file
+from ipmicra.registry.folder import tree_file
 from ipmicra.registry.statistics import TreeStatistics, statistics_of
+from ipmicra.registry.tree_build import About
 from ipmicra.registry.treefile import open_tree
 
 

@@ -17,11 +17,9 @@ import time
 import msgspec
 import uvloop
 
+from ipmicra.crawler.crawl import Crawl, CrawlWish, fetcher_for, tune_process
 from ipmicra.crawler.engine import Engine
-from ipmicra.crawler.fetching.exchange import Fetched, FetchRequest
-from ipmicra.crawler.fetching.guard import Guard
 from ipmicra.crawler.frontier import Discovery
-from ipmicra.crawler.running import Crawl, CrawlWish, fetcher_for, tune_process
 from ipmicra.lab.box.agents.framing import READY, read_frame, write_frame
 from ipmicra.lab.box.agents.messages import (
     Crawled,
@@ -35,6 +33,8 @@ from ipmicra.lab.box.agents.messages import (
     ProbeWish,
     Wish,
 )
+from ipmicra.model.fetches import Fetched, FetchRequest
+from ipmicra.net.address_guard import Guard
 from ipmicra.probing.prober import Prober
 from ipmicra.settings import Settings, load_settings
 

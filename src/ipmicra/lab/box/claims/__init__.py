@@ -10,7 +10,7 @@ import pkgutil
 from typing import cast
 
 from ipmicra.errors import OperatorFault
-from ipmicra.lab.box.kit import Claim
+from ipmicra.lab.box.trial.harness import Claim
 
 
 def names() -> list[str]:

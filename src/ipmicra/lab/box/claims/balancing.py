@@ -16,26 +16,26 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from ipmicra.delegation.balancing.assigning import cheapest_owners
-from ipmicra.delegation.balancing.believing import TriangleBelief
+from ipmicra.delegation.balancing.assignment_lp import cheapest_owners
+from ipmicra.delegation.balancing.estimates import TriangleBelief
 from ipmicra.delegation.balancing.loads import Loads
-from ipmicra.delegation.balancing.picture import Weighed, balanced
 from ipmicra.delegation.balancing.policies import POLICIES
+from ipmicra.delegation.balancing.snapshot import Weighed, balanced
 from ipmicra.delegation.delegations import Ground
-from ipmicra.delegation.probes import CrawlerId
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.lab.box.agents.handle import Agents
 from ipmicra.lab.box.box import Box
-from ipmicra.lab.box.crawling import crawl_all
-from ipmicra.lab.box.delegating import Delegated, Delegator, strategy_in
-from ipmicra.lab.box.kit import BoxKit
-from ipmicra.lab.box.making import Wanted, altered
-from ipmicra.lab.box.mutual import mutual_ms
-from ipmicra.lab.box.scene import Scene
-from ipmicra.lab.box.world import BoxWorld
+from ipmicra.lab.box.trial.crawl_run import crawl_all
+from ipmicra.lab.box.trial.delegation_run import Delegated, Delegator, strategy_in
+from ipmicra.lab.box.trial.harness import BoxKit
+from ipmicra.lab.box.trial.mutual_round_trips import mutual_ms
+from ipmicra.lab.box.trial.scene import Scene
+from ipmicra.lab.box.world.box_world import BoxWorld
+from ipmicra.lab.box.world.generator import Wanted, altered
 from ipmicra.lab.findings import Column, Findings, Plot, Row, Series, Tabulated, prose
 from ipmicra.lab.registry_tree import opened_tree
 from ipmicra.lab.world import Milliseconds
+from ipmicra.model.probes import CrawlerId
 
 TITLE = "Balancing: one continent has most of the sites"
 PAPER = """

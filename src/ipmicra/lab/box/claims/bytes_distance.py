@@ -13,12 +13,12 @@ from pathlib import Path
 from ipmicra.delegation.subnets import Subnets
 from ipmicra.lab.box.agents.handle import Agents
 from ipmicra.lab.box.box import Box
-from ipmicra.lab.box.control import Report
-from ipmicra.lab.box.crawling import CrawlRun, crawl_all
-from ipmicra.lab.box.delegating import Delegated, Delegator, strategy_in
-from ipmicra.lab.box.kit import BoxKit
-from ipmicra.lab.box.making import Wanted
-from ipmicra.lab.box.world import BoxWorld
+from ipmicra.lab.box.processes.control_channel import Report
+from ipmicra.lab.box.trial.crawl_run import CrawlRun, crawl_all
+from ipmicra.lab.box.trial.delegation_run import Delegated, Delegator, strategy_in
+from ipmicra.lab.box.trial.harness import BoxKit
+from ipmicra.lab.box.world.box_world import BoxWorld
+from ipmicra.lab.box.world.generator import Wanted
 from ipmicra.lab.findings import STRATEGY, Column, Findings, Plot, Row, Series, Tabulated, prose
 from ipmicra.lab.registry_tree import opened_tree
 

@@ -15,12 +15,12 @@ from pathlib import Path
 from ipmicra.delegation.calibration import CalibrationSettings
 from ipmicra.lab.box.agents.handle import Agents
 from ipmicra.lab.box.box import Box
-from ipmicra.lab.box.delegating import strategy_in
-from ipmicra.lab.box.kit import BoxKit
-from ipmicra.lab.box.making import Wanted, altered
-from ipmicra.lab.box.organisation import Understood, sites_of_one, understood
-from ipmicra.lab.box.rounds import Played, Rounds, Route, is_everywhere
-from ipmicra.lab.box.world import BoxFault, BoxSite, BoxWorld, Stand
+from ipmicra.lab.box.trial.delegation_run import strategy_in
+from ipmicra.lab.box.trial.harness import BoxKit
+from ipmicra.lab.box.trial.organisation import Understood, sites_of_one, understood
+from ipmicra.lab.box.trial.rounds import Played, Rounds, Route, is_everywhere
+from ipmicra.lab.box.world.box_world import BoxFault, BoxSite, BoxWorld, Stand
+from ipmicra.lab.box.world.generator import Wanted, altered
 from ipmicra.lab.findings import Column, Findings, Plot, Row, Series, Tabulated, prose
 from ipmicra.lab.registry_tree import opened_tree
 

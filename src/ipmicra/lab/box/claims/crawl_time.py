@@ -15,14 +15,14 @@ import numpy as np
 from ipmicra.delegation.subnets import Subnets
 from ipmicra.lab.box.agents.handle import Agents
 from ipmicra.lab.box.box import Box
-from ipmicra.lab.box.crawling import CrawlRun, crawl_all
-from ipmicra.lab.box.delegating import Delegated, Delegator, excess_ms, strategy_in
-from ipmicra.lab.box.kit import BoxKit
-from ipmicra.lab.box.making import Wanted
-from ipmicra.lab.box.scene import Scene
-from ipmicra.lab.box.world import BoxSite, BoxWorld
+from ipmicra.lab.box.trial.crawl_run import CrawlRun, crawl_all
+from ipmicra.lab.box.trial.delegation_run import Delegated, Delegator, excess_ms, strategy_in
+from ipmicra.lab.box.trial.harness import BoxKit
+from ipmicra.lab.box.trial.scene import Scene
+from ipmicra.lab.box.world.box_world import BoxSite, BoxWorld
+from ipmicra.lab.box.world.generator import Wanted
 from ipmicra.lab.findings import STRATEGY, Column, Findings, Plot, Row, Series, Tabulated, prose
-from ipmicra.lab.measures import NEAR_MS
+from ipmicra.lab.metrics import NEAR_MS
 from ipmicra.lab.registry_tree import opened_tree
 
 TITLE = "Crawl time, probes and accuracy with real TCP"

@@ -17,9 +17,9 @@ import numpy as np
 
 from ipmicra.lab.box.agents.handle import Agents
 from ipmicra.lab.box.box import Box
-from ipmicra.lab.box.kit import BoxKit
-from ipmicra.lab.box.making import Wanted, altered
-from ipmicra.lab.box.world import AccessLink, BoxSite, BoxWorld
+from ipmicra.lab.box.trial.harness import BoxKit
+from ipmicra.lab.box.world.box_world import AccessLink, BoxSite, BoxWorld
+from ipmicra.lab.box.world.generator import Wanted, altered
 from ipmicra.lab.findings import Cell, Column, Findings, Plot, Series, Tabulated, prose
 from ipmicra.lab.world import Milliseconds
 from ipmicra.probing.settings import Way

@@ -12,12 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ipmicra.lab.box.box import Box
-from ipmicra.lab.box.kit import BoxKit
-from ipmicra.lab.box.making import Wanted, altered
-from ipmicra.lab.box.stage import access_log
-from ipmicra.lab.box.system import System
-from ipmicra.lab.box.web import made_web, urls_of
-from ipmicra.lab.box.world import COORDINATOR, BoxFault, BoxWorld
+from ipmicra.lab.box.processes.system import System
+from ipmicra.lab.box.session import access_log
+from ipmicra.lab.box.trial.harness import BoxKit
+from ipmicra.lab.box.world.box_world import COORDINATOR, BoxFault, BoxWorld
+from ipmicra.lab.box.world.generator import Wanted, altered
+from ipmicra.lab.box.world.web import made_web, urls_of
 from ipmicra.lab.findings import Column, Findings, Plot, Row, Series, Tabulated, prose
 
 TITLE = "Faults: what is lost, what is done twice, and how long it takes"

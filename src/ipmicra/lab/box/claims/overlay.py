@@ -18,14 +18,14 @@ import numpy as np
 from ipmicra.errors import HostFault
 from ipmicra.lab.box.agents.handle import Agents
 from ipmicra.lab.box.box import Box
-from ipmicra.lab.box.crawling import crawl_all
-from ipmicra.lab.box.delegating import Delegated, Delegator, excess_ms, strategy_in
-from ipmicra.lab.box.kit import BoxKit
-from ipmicra.lab.box.making import Wanted, altered
-from ipmicra.lab.box.peers import Peers, named
-from ipmicra.lab.box.world import BoxWorld
+from ipmicra.lab.box.processes.overlay_peers import Peers, named
+from ipmicra.lab.box.trial.crawl_run import crawl_all
+from ipmicra.lab.box.trial.delegation_run import Delegated, Delegator, excess_ms, strategy_in
+from ipmicra.lab.box.trial.harness import BoxKit
+from ipmicra.lab.box.world.box_world import BoxWorld
+from ipmicra.lab.box.world.generator import Wanted, altered
 from ipmicra.lab.findings import STRATEGY, Column, Findings, Plot, Row, Series, Tabulated, prose
-from ipmicra.lab.measures import NEAR_MS
+from ipmicra.lab.metrics import NEAR_MS
 from ipmicra.lab.registry_tree import opened_tree
 
 TITLE = "The overlay: no coordinator, and peers that die"

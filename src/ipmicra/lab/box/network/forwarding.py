@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ipmicra.lab.box.network.doorkeeper import Doorkeeper
+from ipmicra.lab.box.network.nat import Doorkeeper
 from ipmicra.lab.box.network.packets import pair_of
 from ipmicra.lab.box.network.paths import Path, Paths
 from ipmicra.lab.box.network.plan import Fault, NetworkPlan

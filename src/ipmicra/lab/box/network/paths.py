@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ipmicra.lab.box.network.owners import Owners
+from ipmicra.lab.box.network.address_owners import Owners
 from ipmicra.lab.box.network.packets import ends_of
 from ipmicra.lab.box.network.plan import Effect, Fault, NetworkPlan
 

@@ -12,10 +12,10 @@ from ipmicra.cli import terminal
 from ipmicra.cli.findings_output import rendered, write_page, write_results
 from ipmicra.cli.trial_options import ground_of
 from ipmicra.lab.box import claims
-from ipmicra.lab.box.kit import BoxKit, Claim
-from ipmicra.lab.box.verdict import Late
+from ipmicra.lab.box.trial.harness import BoxKit, Claim
+from ipmicra.lab.box.trial.timing_check import Late
+from ipmicra.lab.data_source import Ground
 from ipmicra.lab.findings import Findings
-from ipmicra.lab.ground import Ground
 
 ALL = "all"
 TRIES = 3

@@ -10,10 +10,10 @@ import click
 from rich.table import Table
 
 from ipmicra.cli import terminal
-from ipmicra.lab.box.control import MEASURER_PRIORITY
-from ipmicra.lab.box.measuring.round_trips import RoundTrips, measure, ruler
-from ipmicra.lab.box.priority import measuring
-from ipmicra.lab.box.stage import staged
+from ipmicra.lab.box.kernel.priority import measuring
+from ipmicra.lab.box.measurements.round_trips import RoundTrips, measure, ruler
+from ipmicra.lab.box.processes.control_channel import MEASURER_PRIORITY
+from ipmicra.lab.box.session import staged
 
 ASKED_MS = (1.0, 10.0, 40.0, 150.0, 350.0)
 

@@ -12,11 +12,11 @@ from rich.table import Table
 from ipmicra.cli import terminal
 from ipmicra.errors import OperatorFault
 from ipmicra.lab.box.box import Box
-from ipmicra.lab.box.control import Report
-from ipmicra.lab.box.namespace import Namespace
-from ipmicra.lab.box.stage import staged
-from ipmicra.lab.box.world import COORDINATOR
-from ipmicra.lab.box.worldfile import read_world
+from ipmicra.lab.box.kernel.namespace import Namespace
+from ipmicra.lab.box.processes.control_channel import Report
+from ipmicra.lab.box.session import staged
+from ipmicra.lab.box.world.box_world import COORDINATOR
+from ipmicra.lab.box.world.world_file import read_world
 
 FOREVER_S = 10.0**9
 

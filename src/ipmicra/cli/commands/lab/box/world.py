@@ -9,10 +9,10 @@ from rich.table import Table
 
 from ipmicra.cli import terminal
 from ipmicra.cli.trial_options import ground_of
-from ipmicra.lab.box.making import Wanted, made_world
-from ipmicra.lab.box.stage import WORLD
-from ipmicra.lab.box.world import BoxWorld
-from ipmicra.lab.box.worldfile import LATENCIES, write_world
+from ipmicra.lab.box.session import WORLD
+from ipmicra.lab.box.world.box_world import BoxWorld
+from ipmicra.lab.box.world.generator import Wanted, made_world
+from ipmicra.lab.box.world.world_file import LATENCIES, write_world
 
 _COUNT = click.IntRange(1)
 

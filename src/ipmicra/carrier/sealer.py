@@ -1,0 +1,64 @@
+"""A spool's full journals -> packages, in a thread beside whoever appends to it.
+
+Law: one journal at a time, in their order. What is sealed is committed (the spool's law), and stays in its
+journal until its package is durable; so a death in between costs nothing but doing it again. Packing takes as
+much memory as the records themselves, so what others have freed is given back before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from ipmicra.carrier.allocator import give_back_memory
+from ipmicra.carrier.package import PackageFile
+from ipmicra.carrier.spool import Spool
+
+
+class Sealer:
+    """Compressing holds nobody up: zstd lets go of the interpreter, and laying out gives way often."""
+
+    def __init__(self, spool: Spool) -> None:
+        self._spool = spool
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="sealing")
+        self._under_way: Future[PackageFile] | None = None
+
+    def seal_if_due(self, now_s: float) -> int:
+        """Begin to seal where that is due. How many packages have been finished since last asked."""
+        finished = self._finished(wait=False)
+        if self._under_way is None:
+            full = self._spool.turn_if_due(now_s)
+            if full is not None:
+                give_back_memory()
+                self._under_way = self._thread.submit(self._spool.pack_journal, full)
+        return finished
+
+    def wait(self) -> int:
+        """Until nothing is under way. How many packages have been finished since last asked."""
+        return self._finished(wait=True)
+
+    async def seal(self) -> int:
+        """Seal everything now, after what is under way. How many packages that made."""
+        finished = 0
+        while self._under_way is not None:
+            await asyncio.wait([asyncio.wrap_future(self._under_way)])
+            finished += self._finished(wait=False)
+        return finished + (self._spool.seal() is not None)
+
+    def finish(self) -> int:
+        """Seal everything, and end. How many packages have been finished since last asked."""
+        try:
+            return self._finished(wait=True) + (self._spool.seal() is not None)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """End after what is under way."""
+        self._thread.shutdown()
+
+    def _finished(self, wait: bool) -> int:
+        if self._under_way is None or not (wait or self._under_way.done()):
+            return 0
+        done, self._under_way = self._under_way, None
+        done.result()
+        return 1

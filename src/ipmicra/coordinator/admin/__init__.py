@@ -1,0 +1,1 @@
+"""What an operator may do: commands, sessions, submissions, quotas, crawler states."""

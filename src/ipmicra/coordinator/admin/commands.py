@@ -1,0 +1,113 @@
+"""What the operator decides about a host and its crawler -> rows and orders, one function a decision.
+
+For commands and pages alike. Law: what may be wanted when is in `crawler_life`; every decision is an event
+that can be read later. A pause, an upgrade or a retirement is an order, carried out by the host; a move is
+carried out by whoever leads; a revocation needs nobody's consent.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Sequence
+
+from sqlalchemy import Connection
+
+from ipmicra.coordinator.admin.crawler_states import CrawlerState, Wish, is_fulfilled, may_be_told
+from ipmicra.coordinator.store import events, hosts, moves, orders
+from ipmicra.coordinator.store.hosts import HostState
+from ipmicra.coordinator.views.crawlers import CrawlerStanding, crawler_named
+from ipmicra.errors import OperatorFault
+from ipmicra.protocol.host_messages import OrderBody, Pause, Resume, Retire, Upgrade, kind_of
+
+NAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,62}")
+_TOKEN_BYTES = 24
+CAN_TAKE = (CrawlerState.WORKING, CrawlerState.RESTING, CrawlerState.UPGRADING)
+_BY_OPERATOR = "operator"  # the key of such orders: one of a kind is open at a time
+
+
+def register(connection: Connection, name: str, now_s: float, token_s: float, contact: str = "") -> str:
+    """Announce a host. Returns its join token, of which only a digest is kept."""
+    if not NAME.fullmatch(name):
+        raise OperatorFault(f"{name!r}: a host's name has letters a-z, digits, '-' and '.', at most 63")
+    token = _new_token()
+    hosts.register(connection, name, token, now_s, token_s, contact)
+    events.note(connection, "host-registered", name, "its join token waits to be used", now_s)
+    return token
+
+
+def renew_token(connection: Connection, name: str, now_s: float, token_s: float) -> str:
+    """A new join token for a registered host whose token ran out or got lost; the old one is void."""
+    token = _new_token()
+    hosts.renew_token(connection, name, token, now_s, token_s)
+    events.note(connection, "host-registered", name, "it has a new join token", now_s)
+    return token
+
+
+def _new_token() -> str:
+    return secrets.token_hex(_TOKEN_BYTES)  # no dash, which a command line takes for an option
+
+
+def pause(connection: Connection, name: str, reason: str, now_s: float) -> int:
+    """The host keeps its sites and does nothing until it is resumed. Returns the order's number."""
+    _check(connection, name, Wish.PAUSE, now_s)
+    orders.cancel_kind(connection, name, Resume, _BY_OPERATOR, now_s)
+    return _order(connection, name, Pause(reason=reason), reason, now_s)
+
+
+def resume(connection: Connection, name: str, now_s: float) -> int:
+    """End the coordinator's pause, or a move: its host works again. The owner's own pause stands."""
+    _check(connection, name, Wish.RESUME, now_s)
+    moves.end(connection, name)
+    orders.cancel_kind(connection, name, Pause, _BY_OPERATOR, now_s)
+    return _order(connection, name, Resume(), "", now_s)
+
+
+def upgrade(
+    connection: Connection, name: str, version: str, published: Sequence[str], now_s: float
+) -> int:
+    """The crawler gets this version of its code now, whatever is being rolled out."""
+    crawler = _check(connection, name, Wish.UPGRADE, now_s)
+    if version not in published:
+        known = ", ".join(published) or "none"
+        raise OperatorFault(f"version {version} is not published; published are: {known}")
+    if not crawler.takes_code:
+        raise OperatorFault(f"the owner of {name!r} runs the code that he installed, and takes no other")
+    events.note(connection, "host-upgrade", name, f"to version {version}", now_s)
+    return orders.give(connection, name, Upgrade(version=version), version, now_s)
+
+
+def move(connection: Connection, name: str, target: str, now_s: float) -> None:
+    """The crawler's sites go to another host with what is known of them; its own host is left empty."""
+    _check(connection, name, Wish.MOVE, now_s)
+    there = crawler_named(connection, target, now_s)
+    if target == name or there.state not in CAN_TAKE:
+        raise OperatorFault(
+            f"{name!r} cannot move to {target!r}, which is {'itself' if target == name else there.state}"
+        )
+    moves.want(connection, name, target, now_s)
+    events.note(connection, "host-move", name, f"to {target}", now_s)
+
+
+def retire(connection: Connection, name: str, reason: str, now_s: float) -> int:
+    """The host hands its sites over, sends what it has, and ends."""
+    _check(connection, name, Wish.RETIRE, now_s)
+    return _order(connection, name, Retire(reason=reason), reason, now_s)
+
+
+def revoke(connection: Connection, name: str, now_s: float) -> None:
+    """The host's key is void at once, and its sites go to others."""
+    hosts.end(connection, name, HostState.REVOKED)
+    events.note(connection, "host-revoked", name, "by the operator", now_s)
+
+
+def _check(connection: Connection, name: str, wish: Wish, now_s: float) -> CrawlerStanding:
+    crawler = crawler_named(connection, name, now_s)
+    if not may_be_told(crawler.state, wish) and not is_fulfilled(crawler.state, wish):
+        raise OperatorFault(f"the host {name!r} is {crawler.state}: it cannot be told to {wish}")
+    return crawler
+
+
+def _order(connection: Connection, name: str, body: OrderBody, detail: str, now_s: float) -> int:
+    events.note(connection, f"host-{kind_of(type(body))}", name, detail, now_s)
+    return orders.give(connection, name, body, _BY_OPERATOR, now_s)

@@ -1,0 +1,181 @@
+"""What is known of a crawler -> the state that its life is in, and who may change it.
+
+    state_of(Facts(host=HostState.ENROLLED, present=True, awake=True)) is CrawlerState.WORKING
+    may_be_told(CrawlerState.WORKING, Wish.PAUSE)
+
+Law: pure, and the only place where states and transitions are listed: the commands and the pages offer what
+stands here and refuse the rest, and `docs/reference/crawler-life.md` is drawn from it.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from ipmicra.coordinator.store.hosts import HostState
+
+
+class CrawlerState(StrEnum):
+    EXPECTED = "expected"
+    STARTING = "starting"
+    WORKING = "working"
+    RESTING = "resting"
+    PAUSED = "paused"
+    UPGRADING = "upgrading"
+    MOVING = "moving"
+    MOVED = "moved"
+    RETIRING = "retiring"
+    LOST = "lost"
+    RETIRED = "retired"
+    LEFT = "left"
+    KILLED = "killed"
+
+
+MEANINGS: dict[CrawlerState, str] = {
+    CrawlerState.EXPECTED: "registered; its join token waits to be used",
+    CrawlerState.STARTING: "its host has joined, and has not reported yet",
+    CrawlerState.WORKING: "fetches what is delegated to it",
+    CrawlerState.RESTING: "keeps its sites and fetches nothing: its owner's hours, limits or pause",
+    CrawlerState.PAUSED: "keeps its sites and fetches nothing: the operator's pause",
+    CrawlerState.UPGRADING: "changes its code, or tries the new one",
+    CrawlerState.MOVING: "hands its sites, warm, to the host that was named",
+    CrawlerState.MOVED: "has handed them over; its host is empty and gets nothing new",
+    CrawlerState.RETIRING: "hands its sites over, sends what it has, and ends",
+    CrawlerState.LOST: "silent past its lease; its sites go to others",
+    CrawlerState.RETIRED: "ended in good order, by the operator's wish",
+    CrawlerState.LEFT: "ended by its host's owner",
+    CrawlerState.KILLED: "revoked: its key is void, and nothing of it is heard",
+}
+ENDED = (CrawlerState.RETIRED, CrawlerState.LEFT, CrawlerState.KILLED)
+
+
+class Wish(StrEnum):
+    """What the operator may want; the names of commands and buttons."""
+
+    PAUSE = "pause"
+    RESUME = "resume"
+    UPGRADE = "upgrade"
+    MOVE = "move"
+    RETIRE = "retire"
+    REVOKE = "revoke"
+
+
+class By(StrEnum):
+    """Who causes a transition."""
+
+    OPERATOR = "the operator"
+    OWNER = "the host's owner"
+    HOST = "the host"
+    COORDINATOR = "the coordinator"
+
+
+class Transition(NamedTuple):
+    sources: tuple[CrawlerState, ...]
+    to: CrawlerState
+    by: By
+    cause: str  # for people; a wish's name where it is one
+    wish: Wish | None = None
+
+
+_S = CrawlerState
+_HERE = (_S.WORKING, _S.RESTING, _S.PAUSED, _S.UPGRADING)
+_PRESENT = (_S.STARTING, *_HERE, _S.MOVING, _S.MOVED, _S.RETIRING)
+_ALIVE = (_S.EXPECTED, *_PRESENT, _S.LOST)
+
+TRANSITIONS: tuple[Transition, ...] = (
+    Transition((_S.EXPECTED,), _S.STARTING, By.OWNER, "joins with the token"),
+    Transition((_S.STARTING, _S.LOST), _S.WORKING, By.HOST, "reports"),
+    Transition((_S.STARTING, _S.LOST), _S.RESTING, By.HOST, "reports, outside of its hours or limits"),
+    Transition((_S.WORKING, _S.UPGRADING), _S.RESTING, By.OWNER, "hours end, limits are reached, or a pause"),
+    Transition((_S.RESTING,), _S.WORKING, By.OWNER, "hours begin, limits are renewed, or a resume"),
+    Transition(
+        (_S.STARTING, _S.WORKING, _S.RESTING, _S.UPGRADING), _S.PAUSED, By.OPERATOR, "pause", Wish.PAUSE
+    ),
+    Transition((_S.PAUSED, _S.MOVED), _S.WORKING, By.OPERATOR, "resume", Wish.RESUME),
+    Transition((_S.MOVING,), _S.WORKING, By.OPERATOR, "resume: it keeps what it still has", Wish.RESUME),
+    Transition((_S.WORKING, _S.RESTING), _S.UPGRADING, By.OPERATOR, "upgrade", Wish.UPGRADE),
+    Transition((_S.WORKING, _S.RESTING), _S.UPGRADING, By.COORDINATOR, "a roll-out comes to it"),
+    Transition((_S.UPGRADING,), _S.WORKING, By.HOST, "the code proved healthy, or was rolled back"),
+    Transition(_HERE, _S.MOVING, By.OPERATOR, "move", Wish.MOVE),
+    Transition((_S.MOVING,), _S.MOVED, By.HOST, "let go of its last site"),
+    Transition((_S.MOVING,), _S.WORKING, By.COORDINATOR, "the host that was named is gone"),
+    Transition((*_HERE, _S.STARTING, _S.MOVING, _S.MOVED), _S.RETIRING, By.OPERATOR, "retire", Wish.RETIRE),
+    Transition((_S.RETIRING,), _S.RETIRED, By.HOST, "handed everything over"),
+    Transition(_PRESENT, _S.LOST, By.COORDINATOR, "silent past its lease"),
+    Transition((_S.LOST,), _S.MOVED, By.HOST, "reports, after its move"),
+    Transition((*_PRESENT, _S.LOST), _S.LEFT, By.OWNER, "leaves"),
+    Transition(_ALIVE, _S.KILLED, By.OPERATOR, "revoke or purge", Wish.REVOKE),
+    Transition(_ALIVE, _S.KILLED, By.COORDINATOR, "it lied"),
+)  # fmt: skip
+
+
+class Facts(NamedTuple):
+    """What the state is read from."""
+
+    host: HostState
+    present: bool = False  # its lease runs
+    has_reported: bool = False
+    awake: bool = False
+    told_to_retire: bool = False
+    moves: bool = False
+    has_moved: bool = False
+    paused: bool = False  # by the operator
+    changes_code: bool = False
+
+
+_BY_HOST = {
+    HostState.REGISTERED: CrawlerState.EXPECTED,
+    HostState.REVOKED: CrawlerState.KILLED,
+    HostState.LEFT: CrawlerState.LEFT,
+    HostState.RETIRED: CrawlerState.RETIRED,
+}
+
+
+def state_of(facts: Facts) -> CrawlerState:
+    """Where several would fit, the one that the operator has most to do with."""
+    if facts.host is not HostState.ENROLLED:
+        return _BY_HOST[facts.host]
+    if not facts.has_reported:
+        return CrawlerState.STARTING
+    if not facts.present:
+        return CrawlerState.LOST
+    told = (
+        (facts.told_to_retire, CrawlerState.RETIRING),
+        (facts.moves, CrawlerState.MOVING),
+        (facts.has_moved, CrawlerState.MOVED),
+        (facts.paused, CrawlerState.PAUSED),
+        (facts.changes_code, CrawlerState.UPGRADING),
+        (facts.awake, CrawlerState.WORKING),
+    )
+    return next((state for is_so, state in told if is_so), CrawlerState.RESTING)
+
+
+def may_be_told(state: CrawlerState, wish: Wish) -> bool:
+    """Whether the operator may want this of a crawler in that state."""
+    return any(wish is one.wish and state in one.sources for one in TRANSITIONS)
+
+
+def is_fulfilled(state: CrawlerState, wish: Wish) -> bool:
+    """Whether that is what it is already: to wish it again changes nothing."""
+    return any(wish is one.wish and state is one.to for one in TRANSITIONS)
+
+
+def wishes_in(state: CrawlerState) -> tuple[Wish, ...]:
+    """All that the operator may want then, in the order of the list."""
+    return tuple(wish for wish in Wish if may_be_told(state, wish))
+
+
+def follows(before: CrawlerState) -> frozenset[CrawlerState]:
+    """What a crawler in that state may be next."""
+    return frozenset(one.to for one in TRANSITIONS if before in one.sources)
+
+
+def as_markdown() -> str:
+    """Both tables, for the reference page."""
+    states = [f"| `{state}` | {MEANINGS[state]} |" for state in CrawlerState]
+    changes = [
+        f"| {', '.join(f'`{source}`' for source in one.sources)} | `{one.to}` | {one.by} | {one.cause} |"
+        for one in TRANSITIONS
+    ]
+    heads = ("| state | the crawler |\n|---|---|", "| from | to | by | cause |\n|---|---|---|---|")
+    return "\n".join((heads[0], *states, "", heads[1], *changes, ""))

@@ -1,0 +1,128 @@
+"""One-time links and passphrases -> sessions of people who may administer.
+
+Law: of a link, a session or a passphrase only a digest is kept. A link works once and for a short time; a
+session ends after `SESSION_SECONDS_MAX`, or sooner when it is not used. Whether a link was ever made is
+remembered, so that the first start is known from the others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+
+from sqlalchemy import ColumnElement, Connection, delete, or_, select, update
+
+from ipmicra.coordinator.store.schema import admin_link as links
+from ipmicra.coordinator.store.schema import admin_passphrase as passphrases
+from ipmicra.coordinator.store.schema import admin_session as sessions
+from ipmicra.coordinator.store.upserts import put
+from ipmicra.errors import OperatorFault
+
+SESSION_COOKIE = "ipmicra_session"  # in which a browser keeps its session
+LINK_SECONDS = 3_600.0
+SESSION_SECONDS_MAX = 12 * 3_600.0
+SESSION_SECONDS_UNUSED = 3_600.0
+SEEN_SECONDS = 60.0  # between two notes that a session is in use
+PASSPHRASE_CHARACTERS_MIN = 12
+PASSPHRASE_CHARACTERS_MAX = 1_000
+_OPERATOR = "operator"
+_SCRYPT = {"n": 1 << 14, "r": 8, "p": 1}  # 16 MB and some 50 ms a try
+
+
+# --- links ----------------------------------------------------------------------------------------
+
+
+def new_link(connection: Connection, now_s: float) -> str:
+    """A token that lets one person in, once."""
+    token = secrets.token_urlsafe(32)
+    connection.execute(links.insert().values(digest=_digest(token), until_s=now_s + LINK_SECONDS))
+    return token
+
+
+def first_link(connection: Connection, now_s: float) -> str | None:
+    """A token, if none was ever made."""
+    made = connection.execute(select(links.c.until_s).limit(1)).first()
+    return new_link(connection, now_s) if made is None else None
+
+
+def use_link(connection: Connection, token: str, now_s: float) -> bool:
+    """Whether the token lets in; it does not a second time."""
+    used = connection.execute(
+        update(links)
+        .where(links.c.digest == _digest(token), links.c.until_s > now_s)
+        .values(until_s=0.0)
+    )
+    return bool(used.rowcount)
+
+
+# --- passphrase -----------------------------------------------------------------------------------
+
+
+def set_passphrase(connection: Connection, words: str) -> None:
+    """From now on these words let in, too."""
+    if not PASSPHRASE_CHARACTERS_MIN <= len(words) <= PASSPHRASE_CHARACTERS_MAX:
+        raise OperatorFault(
+            f"a passphrase has {PASSPHRASE_CHARACTERS_MIN} to {PASSPHRASE_CHARACTERS_MAX} characters: "
+            "take some words that do not belong together"
+        )
+    salt = secrets.token_bytes(16)
+    put(connection, passphrases, {"name": _OPERATOR, "salt": salt, "digest": _stretched(words, salt)})
+
+
+def has_passphrase(connection: Connection) -> bool:
+    return connection.execute(select(passphrases.c.name)).first() is not None
+
+
+def passphrase_fits(connection: Connection, words: str) -> bool:
+    """Takes as long whether there is one or not."""
+    row = connection.execute(select(passphrases)).first()
+    salt, wanted = (row.salt, row.digest) if row is not None else (b"\0" * 16, b"")
+    given = _stretched(words[:PASSPHRASE_CHARACTERS_MAX], salt)
+    return hmac.compare_digest(given, wanted)
+
+
+# --- sessions -------------------------------------------------------------------------------------
+
+
+def begin_session(connection: Connection, now_s: float) -> str:
+    """A session's token; sessions that have ended are forgotten."""
+    connection.execute(delete(sessions).where(_ended(now_s)))
+    token = secrets.token_urlsafe(32)
+    row = {"digest": _digest(token), "began_s": now_s, "seen_s": now_s}
+    connection.execute(sessions.insert().values(row))
+    return token
+
+
+def session_lives(connection: Connection, token: str, now_s: float) -> bool:
+    """Whether the session is good, which is noted as its use."""
+    mine = sessions.c.digest == _digest(token)
+    seen_s = connection.execute(select(sessions.c.seen_s).where(mine, ~_ended(now_s))).scalar()
+    if seen_s is None:
+        return False
+    if now_s - seen_s > SEEN_SECONDS:
+        connection.execute(update(sessions).where(mine).values(seen_s=now_s))
+    return True
+
+
+def end_session(connection: Connection, token: str) -> None:
+    connection.execute(delete(sessions).where(sessions.c.digest == _digest(token)))
+
+
+def end_other_sessions(connection: Connection, token: str) -> None:
+    connection.execute(delete(sessions).where(sessions.c.digest != _digest(token)))
+
+
+def _ended(now_s: float) -> ColumnElement[bool]:
+    return or_(
+        sessions.c.began_s <= now_s - SESSION_SECONDS_MAX,
+        sessions.c.seen_s <= now_s - SESSION_SECONDS_UNUSED,
+    )
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode()).digest()
+
+
+def _stretched(words: str, salt: bytes) -> bytes:
+    return hashlib.scrypt(words.encode(), salt=salt, **_SCRYPT)

@@ -1,0 +1,25 @@
+"""Addresses of pages as people write them -> links that wait for a crawler. The same for command and page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlalchemy import Connection
+
+from ipmicra.coordinator.store import sites
+from ipmicra.errors import OperatorFault
+from ipmicra.model.urls import Normaliser, Url
+
+
+def submit(connection: Connection, urls: Iterable[str], now_s: float) -> tuple[int, int]:
+    """Returns how many were given, and how many of them are new. One that is no address refuses all."""
+    normaliser = Normaliser()
+    wanted = [_normal(normaliser, url) for url in urls]
+    return len(wanted), sites.found(connection, wanted, now_s)
+
+
+def _normal(normaliser: Normaliser, text: str) -> Url:
+    url = normaliser.url(text)
+    if url is None:
+        raise OperatorFault(f"{text!r} is no web page's address; write one such as https://example.org/")
+    return url

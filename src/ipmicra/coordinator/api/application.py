@@ -1,0 +1,74 @@
+"""The parts of a coordinator -> its web application, with its description (OpenAPI) at /schema."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from litestar import Litestar, MediaType, Request, Response
+from litestar.exceptions import HTTPException
+from litestar.openapi import OpenAPIConfig
+from litestar.openapi.plugins import JsonRenderPlugin
+from litestar.types import ControllerRouterHandler
+from sqlalchemy.exc import OperationalError
+
+from ipmicra import __version__
+from ipmicra.coordinator.api.authentication import refusal
+from ipmicra.coordinator.api.bundle_api import bundle_file
+from ipmicra.coordinator.api.context import Rooms
+from ipmicra.coordinator.api.host_api import host_router
+from ipmicra.coordinator.api.public_api import public_handlers
+from ipmicra.coordinator.store.hosts import Refused
+from ipmicra.errors import Fault, OperatorFault
+
+_log = logging.getLogger(__name__)
+_Anything = Request[Any, Any, Any]
+
+
+def application(rooms: Rooms, beside: Sequence[ControllerRouterHandler] = ()) -> Litestar:
+    """The application over parts that somebody else closes; `beside` is served with it."""
+
+    def refused(request: _Anything, error: Refused) -> Response[bytes]:
+        kind = error.refusal.kind
+        _log.info("refused", extra={"kind": kind, "path": request.scope["path"]})
+        return refusal(error, rooms.clock())
+
+    return Litestar(
+        [host_router(rooms), *public_handlers(rooms), bundle_file(rooms), *beside],
+        openapi_config=OpenAPIConfig(
+            title="ipmicra coordinator",
+            version=__version__,
+            render_plugins=[JsonRenderPlugin()],
+        ),
+        exception_handlers={
+            Refused: refused,
+            OperatorFault: _wrongly_asked,
+            Fault: _unavailable,
+            OperationalError: _unavailable,
+            HTTPException: _in_json,
+        },
+    )
+
+
+def _in_json(_: _Anything, error: HTTPException) -> Response[dict[str, object]]:
+    """A refusal of the framework's, as JSON whatever the answer would have been."""
+    told: dict[str, object] = {"status_code": error.status_code, "detail": error.detail}
+    if error.extra:
+        told["extra"] = error.extra
+    return Response(
+        told, status_code=error.status_code, media_type=MediaType.JSON, headers=error.headers
+    )
+
+
+def _wrongly_asked(_: _Anything, error: OperatorFault) -> Response[dict[str, object]]:
+    told: dict[str, object] = {"status_code": 400, "detail": str(error)}
+    return Response(told, status_code=400, media_type=MediaType.JSON)
+
+
+def _unavailable(_: _Anything, error: Exception) -> Response[dict[str, object]]:
+    """Disk or database: the host keeps what it has and tries again."""
+    _log.error("cannot answer", extra={"why": str(error)})
+    detail = "the coordinator cannot do this now; try again later"
+    told: dict[str, object] = {"status_code": 503, "detail": detail}
+    return Response(told, status_code=503, media_type=MediaType.JSON)

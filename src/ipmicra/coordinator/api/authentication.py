@@ -1,0 +1,66 @@
+"""A signed request -> the host that sent it, or a refusal."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+from litestar import Request, Response
+from litestar.datastructures import State
+from sqlalchemy import Connection
+
+from ipmicra.coordinator.store import hosts
+from ipmicra.coordinator.store.hosts import Host, Refused
+from ipmicra.protocol.host_messages import Refusal
+from ipmicra.protocol.signing import claim_in
+
+MSGPACK = "application/msgpack"
+CONFLICTS = frozenset(
+    {"epoch", "number", "sequence", "digest"}
+)  # kinds that mean: this has been overtaken
+
+HttpRequest = Request[Any, Any, State]
+Wanted = TypeVar("Wanted")
+
+
+def admitted(
+    connection: Connection, request: HttpRequest, channel: str, body: bytes, now_s: float
+) -> Host:
+    """Check the signature and use up the sequence number, in the caller's transaction."""
+    claim = claim_in({name.lower(): value for name, value in request.headers.items()})
+    if claim is None:
+        raise Refused("unsigned", "the request is not signed")
+    if claim.channel != channel:
+        raise Refused("channel", f"this is asked on the channel {channel!r}")
+    return hosts.admit(connection, claim, request.method, signed_path(request), body, now_s)
+
+
+def caller(request: HttpRequest) -> str:
+    """The address that the request comes from; behind a trusted proxy the one that the proxy names."""
+    return request.client.host if request.client is not None else ""
+
+
+def signed_path(request: HttpRequest) -> str:
+    """Path and query as they came over the wire."""
+    raw: bytes = request.scope.get("raw_path") or request.scope["path"].encode()
+    query: bytes = request.scope.get("query_string", b"")
+    path = raw.partition(b"?")[0]
+    return (path + b"?" + query if query else path).decode("latin-1")
+
+
+def read(body: bytes, kind: type[Wanted]) -> Wanted:
+    try:
+        return msgspec.msgpack.decode(body, type=kind)
+    except msgspec.MsgspecError as error:
+        raise Refused("malformed", f"the body is no {kind.__name__}: {error}") from error
+
+
+def answer(record: msgspec.Struct, status: int = 200) -> Response[bytes]:
+    return Response(msgspec.msgpack.encode(record), media_type=MSGPACK, status_code=status)
+
+
+def refusal(refused: Refused, now_s: float) -> Response[bytes]:
+    told = Refusal(
+        kind=refused.refusal.kind, reason=refused.refusal.reason, server_time_ms=int(now_s * 1000)
+    )
+    return answer(told, 409 if told.kind in CONFLICTS else 403)

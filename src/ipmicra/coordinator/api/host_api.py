@@ -1,0 +1,212 @@
+"""What hosts ask -> rows read and written: enrolment, orders, reports, packages, hand-overs.
+
+Law: all of it is begun by the host and signed, but for the enrolment, which a one-time token pays for.
+An answer is given after the commit.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Annotated
+
+from litestar import Response, Router, get, post, put
+from litestar.params import FromPath, QueryParameter
+
+from ipmicra.carrier.package import UnpackCaps
+from ipmicra.coordinator.admin import join_quota
+from ipmicra.coordinator.api.authentication import HttpRequest, admitted, answer, caller, read
+from ipmicra.coordinator.api.context import Rooms
+from ipmicra.coordinator.assignment import heartbeats
+from ipmicra.coordinator.store import events, handovers, hosts, orders, packages
+from ipmicra.coordinator.store.hosts import HostState, Refused
+from ipmicra.coordinator.store.packages import Arrival
+from ipmicra.protocol.host_messages import (
+    PROTOCOL,
+    Ack,
+    Enrolled,
+    Enrolment,
+    Heartbeat,
+    Order,
+    Orders,
+)
+
+PUBLIC_KEY_BYTES = 32
+SMALL_BODY_BYTES_MAX = 4 << 20
+
+_log = logging.getLogger(__name__)
+_Wait = Annotated[float, QueryParameter(name="wait", ge=0, le=3600)]
+_Epoch = Annotated[int, QueryParameter(name="epoch", ge=0, lt=1 << 62)]
+_Digest = Annotated[str, QueryParameter(name="digest", pattern="^[0-9a-f]{64}$")]
+_SiteName = Annotated[str, QueryParameter(name="site", max_length=300)]
+
+
+def host_router(rooms: Rooms) -> Router:
+    """The routes under /v1/host."""
+    state_bytes_max = rooms.settings.state_bytes_max
+
+    @post("/enrol", status_code=200, request_max_body_size=SMALL_BODY_BYTES_MAX)
+    async def enrol(request: HttpRequest) -> Response[bytes]:
+        enrolment = read(await request.body(), Enrolment)
+        return answer(await rooms.aside(_enrol, rooms, enrolment, caller(request)))
+
+    @post("/orders", status_code=200, request_max_body_size=SMALL_BODY_BYTES_MAX)
+    async def ask_for_orders(request: HttpRequest, wait: _Wait = 0.0) -> Response[bytes]:
+        body = await request.body()
+        host, ready = await rooms.aside(_asked, rooms, request, body, wait <= 0)
+        if ready is not None:
+            return answer(ready)
+        listening = rooms.bell.listen(host)
+        try:
+            if not await rooms.aside(_has_news, rooms, host):
+                await rooms.bell.wait(listening, min(wait, rooms.settings.poll_seconds_max))
+        finally:
+            rooms.bell.leave(host, listening)
+        return answer(await rooms.aside(_orders, rooms, host))
+
+    @post("/report", status_code=200, request_max_body_size=SMALL_BODY_BYTES_MAX)
+    async def report(request: HttpRequest) -> Response[bytes]:
+        body = await request.body()
+        told = await rooms.aside(_report, rooms, request, body)
+        rooms.news.set()
+        return answer(told)
+
+    @put(
+        "/packages/{sequence:int}",
+        status_code=200,
+        request_max_body_size=UnpackCaps().package_bytes_max,
+    )
+    async def keep_package(
+        request: HttpRequest, sequence: FromPath[int], digest: _Digest, epoch: _Epoch
+    ) -> Response[bytes]:
+        body = await request.body()
+        return answer(await rooms.aside(_keep_package, rooms, request, sequence, digest, epoch, body))
+
+    @put("/states", status_code=200, request_max_body_size=state_bytes_max)
+    async def leave_state(request: HttpRequest, site: _SiteName, epoch: _Epoch) -> Response[bytes]:
+        body = await request.body()
+        return answer(await rooms.aside(_leave_state, rooms, request, site, epoch, body))
+
+    @get("/states")
+    async def fetch_state(request: HttpRequest, site: _SiteName) -> Response[bytes]:
+        state = await rooms.aside(_fetch_state, rooms, request, site)
+        media_type = "application/octet-stream"
+        return Response(state or b"", media_type=media_type, status_code=204 if state is None else 200)
+
+    @post("/leave", status_code=200, request_max_body_size=SMALL_BODY_BYTES_MAX)
+    async def leave(request: HttpRequest) -> Response[bytes]:
+        body = await request.body()
+        told = await rooms.aside(_leave, rooms, request, body)
+        rooms.news.set()
+        return answer(told)
+
+    handlers = [enrol, ask_for_orders, report, keep_package, leave_state, fetch_state, leave]
+    return Router("/v1/host", route_handlers=handlers, tags=["hosts"])
+
+
+def _enrol(rooms: Rooms, enrolment: Enrolment, address: str) -> Enrolled:
+    if len(enrolment.public_key) != PUBLIC_KEY_BYTES:
+        raise Refused("malformed", f"an Ed25519 key has {PUBLIC_KEY_BYTES} bytes")
+    now_s = rooms.clock()
+    with rooms.database.begin() as connection:
+        refusal = join_quota.refusal(connection, address, rooms.settings)
+        if refusal is not None:
+            raise Refused("crowded", f"{refusal}; ask the operator to let more of them in")
+        name = hosts.enrol(connection, enrolment.token, enrolment.public_key, address, now_s)
+        events.note(connection, "host-enrolled", name, f"from {address}", now_s)
+    _log.info("a host enrolled", extra={"host": name, "address": address})
+    return Enrolled(host=name, server_time_ms=int(now_s * 1000), contact=rooms.contact)
+
+
+def _asked(rooms: Rooms, request: HttpRequest, body: bytes, at_once: bool) -> tuple[str, Orders | None]:
+    """The host, and its orders where it need not wait for them."""
+    now_s = rooms.clock()
+    with rooms.database.begin() as connection:
+        host = admitted(connection, request, "orders", body, now_s).name
+        epoch = hosts.renew_lease(connection, host, now_s, rooms.settings.lease_seconds)
+        if not at_once and not orders.has_news(connection, host):
+            return host, None
+        found = orders.open_orders(connection, host, now_s)
+    return host, _told(rooms, found, epoch, now_s)
+
+
+def _has_news(rooms: Rooms, host: str) -> bool:
+    with rooms.database.read() as connection:
+        return orders.has_news(connection, host)
+
+
+def _orders(rooms: Rooms, name: str) -> Orders:
+    """After the wait: the host may have been revoked meanwhile. That it waited is no sign of life."""
+    now_s = rooms.clock()
+    with rooms.database.begin() as connection:
+        host = hosts.host_named(connection, name)
+        if host is None or host.state is not HostState.ENROLLED:
+            raise Refused("not-enrolled", f"the host {name!r} is not enrolled any more")
+        found = orders.open_orders(connection, name, now_s)
+    return _told(rooms, found, host.epoch, now_s)
+
+
+def _report(rooms: Rooms, request: HttpRequest, body: bytes) -> Ack:
+    heartbeat = read(body, Heartbeat)
+    now_s = rooms.clock()
+    with rooms.database.begin() as connection:
+        host = admitted(connection, request, "reports", body, now_s).name
+        epoch = hosts.renew_lease(connection, host, now_s, rooms.settings.lease_seconds)
+        hosts.seen_at(connection, host, caller(request))
+        unneeded = heartbeats.take(connection, host, heartbeat, now_s)
+    for digest in unneeded:
+        rooms.store.discard(digest)
+    return _acknowledged(rooms, epoch, now_s)
+
+
+def _keep_package(
+    rooms: Rooms, request: HttpRequest, sequence: FromPath[int], digest: str, epoch: int, body: bytes
+) -> Ack:
+    now_s = rooms.clock()
+    with rooms.database.begin() as connection:
+        host = admitted(connection, request, "packages", body, now_s)
+    arrival = Arrival(host.name, sequence, digest, epoch, body)
+    packages.receive(rooms.database, rooms.store, arrival, now_s)
+    return _acknowledged(rooms, host.epoch, now_s)
+
+
+def _leave_state(rooms: Rooms, request: HttpRequest, site: str, epoch: int, body: bytes) -> Ack:
+    now_s = rooms.clock()
+    with rooms.database.begin() as connection:
+        host = admitted(connection, request, "packages", body, now_s)
+    handovers.leave(rooms.database, rooms.store, host.name, site, epoch, body, now_s)
+    return _acknowledged(rooms, host.epoch, now_s)
+
+
+def _fetch_state(rooms: Rooms, request: HttpRequest, site: str) -> bytes | None:
+    now_s = rooms.clock()
+    with rooms.database.begin() as connection:
+        host = admitted(connection, request, "packages", b"", now_s)
+    return handovers.fetch(rooms.database, rooms.store, host.name, site)
+
+
+def _leave(rooms: Rooms, request: HttpRequest, body: bytes) -> Ack:
+    now_s = rooms.clock()
+    with rooms.database.begin() as connection:
+        host = admitted(connection, request, "reports", body, now_s)
+        hosts.end(connection, host.name, HostState.LEFT)
+        events.note(connection, "host-left", host.name, "by its owner's wish", now_s)
+    return _acknowledged(rooms, host.epoch, now_s)
+
+
+def _acknowledged(rooms: Rooms, epoch: int, now_s: float) -> Ack:
+    return Ack(
+        server_time_ms=int(now_s * 1000),
+        epoch=epoch,
+        lease_s=rooms.settings.lease_seconds,
+        protocol=PROTOCOL,
+    )
+
+
+def _told(rooms: Rooms, found: list[Order], epoch: int, now_s: float) -> Orders:
+    return Orders(
+        orders=tuple(found),
+        server_time_ms=int(now_s * 1000),
+        epoch=epoch,
+        lease_s=rooms.settings.lease_seconds,
+        protocol=PROTOCOL,
+    )

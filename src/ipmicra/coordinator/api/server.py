@@ -1,0 +1,225 @@
+"""Settings -> a coordinator that runs until it is told to stop.
+
+Three things run beside each other: the web server, the delegator (a round a moment, while this replica
+is the leader) and the integrator (while there are packages). Law: a stop ends the long polls at once,
+lets running requests finish, and lays the office down; a failure of the delegator or the integrator is
+logged and tried again, never the end of the process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, nullcontext, suppress
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+import uvicorn
+from litestar.types import ControllerRouterHandler
+
+from ipmicra.coordinator.api.application import application
+from ipmicra.coordinator.api.context import Rooms
+from ipmicra.coordinator.bundles import rollout_orders
+from ipmicra.coordinator.folder import bundles_folder, database_address, package_store
+from ipmicra.coordinator.ingest.worker import Worker
+from ipmicra.coordinator.leader.loop import Delegator
+from ipmicra.coordinator.leader.site_resolver import NameDesk
+from ipmicra.coordinator.store import orders
+from ipmicra.coordinator.store.database import Database
+from ipmicra.delegation.subnets import NoSubnets, Subnets
+from ipmicra.registry.folder import tree_file
+from ipmicra.registry.treefile import open_tree
+from ipmicra.search.spool_ingest import FOLDER as INDEX_FOLDER
+from ipmicra.settings import Settings
+
+ROUND_SECONDS = 0.25  # between two rounds of the delegator, unless something happens before
+RING_SECONDS = 0.25  # between two looks for orders that wait to be fetched
+AFTER_FAILURE_SECONDS = 5.0
+ROLLOUT_SECONDS = 2.0  # between two looks at the roll-out of new code
+SHUTDOWN_SECONDS = 20
+
+_log = logging.getLogger(__name__)
+
+
+def subnets(data_folder: Path) -> Subnets:
+    """The tree of the data folder, or none."""
+    path = tree_file(data_folder)
+    if path.is_file():
+        return open_tree(path).tree
+    _log.warning("no tree of subnets: every address is delegated by itself", extra={"path": str(path)})
+    return NoSubnets()
+
+
+class Beside(Protocol):
+    """What is served with the API and works beside it: the pages for people."""
+
+    @property
+    def handlers(self) -> Sequence[ControllerRouterHandler]: ...
+
+    async def work(self) -> None:
+        """What it does all the time, until it is cancelled."""
+
+    def stop(self) -> None:
+        """Let no answer keep the process from ending."""
+
+    def close(self) -> None: ...
+
+
+def run(
+    settings: Settings,
+    address: str,
+    port: int,
+    started: Callable[[Rooms], None],
+    beside: Callable[[Rooms], Beside],
+) -> None:
+    """Serve until SIGTERM or Ctrl-C. `started` is called when requests are heard."""
+    name = f"{socket.gethostname()}-{os.getpid()}"
+    rooms = Rooms(
+        database=Database(database_address(settings.coordinator.database, settings.data_folder)),
+        store=package_store(settings.coordinator.packages, settings.data_folder),
+        tree=subnets(settings.data_folder),
+        settings=settings.coordinator,
+        name=name,
+        bundles=bundles_folder(settings.data_folder),
+        contact=settings.crawler.contact,
+    )
+    try:
+        with closing(beside(rooms)) as pages, _workers(rooms, settings):
+            asyncio.run(_serve(rooms, pages, address, port, started))
+    finally:
+        rooms.close()
+
+
+@contextmanager
+def _workers(rooms: Rooms, settings: Settings) -> Iterator[None]:
+    names = NameDesk(settings.fetching)
+    delegator = Delegator(
+        rooms.database, rooms.tree, rooms.settings, names.look_up, rooms.name, seed=time.time_ns()
+    )
+    rooms.leads = lambda: delegator.leads
+    stop = threading.Event()
+    threads = [
+        threading.Thread(target=_delegate, args=(delegator, rooms, stop), name="delegator"),
+        threading.Thread(target=_roll_out, args=(rooms, stop), name="roll-out"),
+    ]
+    if rooms.settings.integrates:
+        worker = _worker(rooms, settings.data_folder / INDEX_FOLDER)
+        threads.append(threading.Thread(target=worker.run, args=(stop,), name="integrator"))
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        rooms.news.set()
+        for thread in threads:
+            thread.join()
+        names.close()
+
+
+def _worker(rooms: Rooms, index_folder: Path) -> Worker:
+    return Worker(
+        rooms.database,
+        rooms.store,
+        index_folder,
+        rooms.name,
+        rooms.settings,
+        rooms.clock,
+        may_work=rooms.leads,
+        integrated=rooms.news.set,
+    )
+
+
+def _delegate(delegator: Delegator, rooms: Rooms, stop: threading.Event) -> None:
+    while not stop.is_set():
+        rooms.news.clear()
+        try:
+            delegator.tick(rooms.clock())
+            rooms.news.wait(ROUND_SECONDS)
+        except Exception:
+            _log.exception("a round of the delegator failed; it begins anew")
+            stop.wait(AFTER_FAILURE_SECONDS)
+    with suppress(Exception):
+        delegator.lay_down(rooms.clock())
+
+
+def _roll_out(rooms: Rooms, stop: threading.Event) -> None:
+    while not stop.wait(ROLLOUT_SECONDS):
+        try:
+            if rooms.leads():
+                with rooms.database.begin() as connection:
+                    rollout_orders.look(connection, rooms.clock(), rooms.settings.rollout_soak_seconds)
+        except Exception as error:
+            _log.error("cannot look at the roll-out", extra={"why": str(error)})
+
+
+class _Server(uvicorn.Server):
+    """Signals are ours: they also end the long polls."""
+
+    def capture_signals(self) -> nullcontext[None]:  # type: ignore[override] # a generator there
+        return nullcontext()
+
+
+async def _serve(
+    rooms: Rooms, pages: Beside, address: str, port: int, started: Callable[[Rooms], None]
+) -> None:
+    proxies = rooms.settings.trusted_proxies
+    server = _Server(
+        uvicorn.Config(
+            application(rooms, pages.handlers),
+            host=address,
+            port=port,
+            log_config=None,
+            access_log=False,
+            proxy_headers=bool(proxies),
+            forwarded_allow_ips=proxies or None,
+            timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+        )
+    )
+
+    def stop() -> None:
+        server.should_exit = True
+        rooms.bell.close()
+        pages.stop()
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop)
+    async with asyncio.TaskGroup() as tasks:
+        ringing = tasks.create_task(_ring(rooms))
+        announcing = tasks.create_task(_announce(server, partial(started, rooms)))
+        working = tasks.create_task(pages.work())
+        try:
+            await server.serve()
+        finally:
+            ringing.cancel()
+            announcing.cancel()
+            working.cancel()
+
+
+async def _announce(server: _Server, started: Callable[[], None]) -> None:
+    while not server.started:
+        await asyncio.sleep(0.02)
+    started()
+
+
+async def _ring(rooms: Rooms) -> None:
+    while True:
+        await asyncio.sleep(RING_SECONDS)
+        if len(rooms.bell):
+            try:
+                rooms.bell.ring(await rooms.aside(_hosts_with_news, rooms))
+            except Exception as error:
+                _log.error("cannot look for orders", extra={"why": str(error)})
+
+
+def _hosts_with_news(rooms: Rooms) -> set[str]:
+    with rooms.database.read() as connection:
+        return orders.hosts_with_news(connection)

@@ -1,0 +1,1 @@
+"""Who owns a site: assigning, releasing, and what hosts report of it."""

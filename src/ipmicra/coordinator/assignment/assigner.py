@@ -1,0 +1,176 @@
+"""Decisions and new links -> sites that are somebody's for an epoch, and what their crawlers are told.
+
+Law: one owner per site. The epoch rises whenever a site gets an owner, and every grant is written down
+(`grants`). A link is marked as given in the transaction that gives the order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sqlalchemy import Connection, bindparam, select, update
+
+from ipmicra.coordinator.store import assignments, orders
+from ipmicra.coordinator.store.batches import in_batches
+from ipmicra.coordinator.store.schema import handover as handovers
+from ipmicra.coordinator.store.schema import link as links
+from ipmicra.coordinator.store.schema import site as sites
+from ipmicra.coordinator.store.sites import (
+    OWN_GROUND,
+    SITE_CHARACTERS_MAX,
+    SiteRow,
+    SiteState,
+    found,
+)
+from ipmicra.model.urls import Site, url_at
+from ipmicra.protocol.host_messages import CrawlOwnSites, Grant, TakeThese
+
+
+class Located(NamedTuple):
+    """A site as it was looked at, and the crawler that was found for it."""
+
+    site: SiteRow
+    crawler: str
+    address: str
+    ground: str
+
+
+def locate(connection: Connection, decided: Sequence[Located], now_s: float) -> None:
+    """The sites' nearest crawlers are known; a site that has pages waiting is its crawler's from now on.
+
+    A site that has changed hands since it was looked at stays as it is.
+    """
+    for batch in in_batches(decided):
+        _locate(connection, batch, now_s)
+
+
+def _locate(connection: Connection, batch: Sequence[Located], now_s: float) -> None:
+    links_of = _unchanged(connection, batch)
+    valid = [one for one in batch if one.site.name in links_of]
+    if not valid:
+        return
+    connection.execute(
+        update(sites)
+        .where(sites.c.name == bindparam("of_site"))
+        .values(delegated_s=now_s, note="", epoch=sites.c.epoch + 1),
+        [_values(one, links_of[one.site.name]) for one in valid],
+    )
+    given = [one for one in valid if links_of[one.site.name] is not None]
+    assignments.note(connection, [(one.site.name, one.crawler) for one in given], now_s)
+    warm = _with_state(connection, [one.site.name for one in given])
+    for one in given:
+        if one.site.name in warm:
+            _give_with_state(connection, one, links_of[one.site.name], now_s)
+
+
+def _unchanged(connection: Connection, batch: Sequence[Located]) -> dict[str, str | None]:
+    """One link, or none, of each site whose epoch is still the one that it was looked at in."""
+    epochs = {one.site.name: one.site.epoch for one in batch}
+    link = select(links.c.url).where(links.c.site == sites.c.name).limit(1).scalar_subquery()
+    query = select(sites.c.name, sites.c.epoch, link.label("link")).where(sites.c.name.in_(epochs))
+    rows = connection.execute(query.with_for_update(of=sites))
+    return {row.name: row.link for row in rows if row.epoch == epochs[row.name]}
+
+
+def _values(one: Located, link: str | None) -> dict[str, object]:
+    return {
+        "of_site": one.site.name,
+        "crawler": one.crawler,
+        "address": one.address,
+        "ground": one.ground,
+        "state": SiteState.LOCATED if link is None else SiteState.DELEGATED,
+    }
+
+
+def _give_with_state(connection: Connection, one: Located, link: str | None, now_s: float) -> None:
+    name, epoch = one.site.name, one.site.epoch + 1
+    links_known = () if link is None else (link,)
+    grant = Grant(site=name, epoch=epoch, address=one.address, links=links_known, has_state=True)
+    orders.give(connection, one.crawler, TakeThese(grants=(grant,)), f"{name} {epoch}", now_s)
+
+
+def _with_state(connection: Connection, names: Sequence[str]) -> set[str]:
+    """Which of the sites have a former crawler's state waiting."""
+    if not names:
+        return set()
+    query = select(handovers.c.site).where(handovers.c.site.in_(names))
+    return set(connection.execute(query).scalars())
+
+
+def claim_own(connection: Connection, host: str, site: Site, now_s: float) -> bool:
+    """A host's owner wants an own site crawled from there: granted unless another crawler has it."""
+    root = url_at(site, "/")
+    found(connection, [root], now_s)
+    epoch = connection.execute(
+        update(sites)
+        .where(sites.c.name == site, sites.c.crawler.is_(None))
+        .values(
+            crawler=host,
+            ground=OWN_GROUND,
+            delegated_s=now_s,
+            state=SiteState.DELEGATED,
+            epoch=sites.c.epoch + 1,
+            note="its owner's own",
+        )
+        .returning(sites.c.epoch)
+    ).scalar()
+    if epoch is None:
+        return False
+    assignments.note(connection, [(site, host)], now_s)
+    has_state = site in _with_state(connection, [site])
+    grant = Grant(site=site, epoch=int(epoch), links=(root,), has_state=has_state)
+    orders.give(connection, host, CrawlOwnSites(sites=(grant,)), f"{site} {epoch}", now_s)
+    return True
+
+
+# --- links ----------------------------------------------------------------------------------------
+
+
+class _NewLink(NamedTuple):
+    url: str
+    site: str
+    crawler: str
+    epoch: int
+    address: str
+
+
+def send_links(connection: Connection, now_s: float, most: int, per_order: int) -> int:
+    """Order the crawlers of delegated sites to take the links that are new. Returns how many links.
+
+    A site whose state is still to be fetched gets its links afterwards.
+    """
+    found_rows = connection.execute(
+        select(links.c.url, links.c.site, sites.c.crawler, sites.c.epoch, sites.c.address)
+        .join(sites, sites.c.name == links.c.site)
+        .where(
+            links.c.given_s.is_(None),
+            sites.c.state == SiteState.DELEGATED,
+            sites.c.name.not_in(select(handovers.c.site)),
+        )
+        .order_by(sites.c.crawler, links.c.site, links.c.url)
+        .limit(most)
+    )
+    waiting = [_NewLink(*row) for row in found_rows]
+    by_crawler: dict[str, list[_NewLink]] = {}
+    for row in waiting:
+        by_crawler.setdefault(row.crawler, []).append(row)
+    for crawler, rows in by_crawler.items():
+        for batch in in_batches(rows, per_order):
+            key = f"links {batch[0].url} {now_s}"[-SITE_CHARACTERS_MAX:]
+            orders.give(connection, crawler, _taking(batch), key, now_s)
+    for urls in in_batches([row.url for row in waiting]):
+        connection.execute(update(links).where(links.c.url.in_(urls)).values(given_s=now_s))
+    return len(waiting)
+
+
+def _taking(rows: Sequence[_NewLink]) -> TakeThese:
+    by_site: dict[tuple[str, int, str], list[str]] = {}
+    for row in rows:
+        by_site.setdefault((row.site, row.epoch, row.address), []).append(row.url)
+    return TakeThese(
+        grants=tuple(
+            Grant(site=site, epoch=epoch, address=address, links=tuple(urls))
+            for (site, epoch, address), urls in by_site.items()
+        )
+    )

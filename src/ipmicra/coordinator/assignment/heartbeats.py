@@ -1,0 +1,98 @@
+"""A host's report -> orders closed, sites let go, round trips for the leader to read.
+
+Law: a report counts once in effect: an order is closed once, and what follows from it is in the same
+transaction. What the host says of itself is kept as its own words.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+from sqlalchemy import Connection, delete, select
+
+from ipmicra.coordinator.assignment import assigner, release
+from ipmicra.coordinator.ingest import cross_check
+from ipmicra.coordinator.store import events, handovers, hosts, orders, traffic
+from ipmicra.coordinator.store.hosts import HostState
+from ipmicra.coordinator.store.schema import passive as passives
+from ipmicra.model.urls import Normaliser, site_of
+from ipmicra.protocol.host_messages import (
+    CrawlOwnSites,
+    Heartbeat,
+    LookAt,
+    OrderBody,
+    OrderDone,
+    Passive,
+    ReleaseThese,
+    Retire,
+    TakeThese,
+)
+
+PASSIVES_AT_ONCE = 1_000
+OWN_SITES_MAX = 100  # that one host may ask for
+_normaliser = Normaliser()
+_decode_passive = msgspec.msgpack.Decoder(Passive).decode
+
+
+class Heard(NamedTuple):
+    """What a crawler's ordinary fetches showed, and when the report came."""
+
+    crawler: str
+    at_s: float
+    passive: Passive
+
+
+def take(connection: Connection, host: str, report: Heartbeat, now_s: float) -> list[str]:
+    """Act on a report. Returns the digests of hand-overs that nobody needs any more."""
+    unneeded: list[str] = []
+    for done in report.done:
+        body = orders.close(connection, host, done, now_s)
+        if body is not None:
+            unneeded += _follow_up(connection, host, body, done, now_s)
+    if report.passive:
+        rows = [
+            {"crawler": host, "at_s": now_s, "body": msgspec.msgpack.encode(passive)}
+            for passive in report.passive[:PASSIVES_AT_ONCE]
+        ]
+        connection.execute(passives.insert(), rows)
+        traffic.add(connection, host, report.passive[:PASSIVES_AT_ONCE])
+    for url in filter(None, map(_normaliser.url, report.own_sites[:OWN_SITES_MAX])):
+        assigner.claim_own(connection, host, site_of(url), now_s)
+    words = msgspec.to_builtins(report)
+    for left_out in ("done", "passive"):
+        del words[left_out]
+    hosts.keep_report(connection, host, words)
+    return unneeded
+
+
+def _follow_up(
+    connection: Connection, host: str, body: OrderBody, done: OrderDone, now_s: float
+) -> list[str]:
+    if done.unknown_kind:
+        kind = done.unknown_kind
+        events.note(connection, "order-refused", host, f"{kind}: {done.detail}", now_s)
+        if not isinstance(body, LookAt):  # another host is asked to look in time
+            return []
+    if isinstance(body, ReleaseThese):
+        for site, epoch in body.sites:
+            release.released(connection, host, site, epoch)
+    if isinstance(body, LookAt):
+        cross_check.heard(connection, host, body, done, now_s)
+    if isinstance(body, Retire) and done.done:
+        hosts.end(connection, host, HostState.RETIRED)
+        events.note(connection, "host-retired", host, body.reason, now_s)
+    if isinstance(body, TakeThese | CrawlOwnSites) and done.done:
+        grants = body.grants if isinstance(body, TakeThese) else body.sites
+        with_state = [grant for grant in grants if grant.has_state]
+        gone = [handovers.taken(connection, grant.site, grant.epoch) for grant in with_state]
+        return [digest for digest in gone if digest is not None]
+    return []
+
+
+def read_passives(connection: Connection) -> list[Heard]:
+    """What has come in since the last reading, oldest first; read once."""
+    rows = connection.execute(select(passives).order_by(passives.c.number).limit(PASSIVES_AT_ONCE)).all()
+    if rows:
+        connection.execute(delete(passives).where(passives.c.number <= rows[-1].number))
+    return [Heard(row.crawler, row.at_s, _decode_passive(row.body)) for row in rows]

@@ -1,0 +1,93 @@
+"""Sites that change hands -> their owners told to let go; what is left behind waits for the next.
+
+Law: a site moves only after its crawler has let go of it, or the patience with that crawler has ended.
+Whatever was meant for an owner before ends with its epoch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import ColumnElement, Connection, or_, select, update
+
+from ipmicra.coordinator.store import assignments, orders
+from ipmicra.coordinator.store.batches import in_batches
+from ipmicra.coordinator.store.schema import link as links
+from ipmicra.coordinator.store.schema import site as sites
+from ipmicra.coordinator.store.sites import SiteRow, SiteState
+from ipmicra.protocol.host_messages import ReleaseThese
+
+
+def begin_release(connection: Connection, moving: Sequence[SiteRow], now_s: float) -> None:
+    """Tell the owners to let go; their sites move when the state has come, or the patience has ended."""
+    by_owner: dict[str, list[SiteRow]] = {}
+    for site in moving:
+        if site.state is SiteState.DELEGATED and site.crawler is not None:
+            by_owner.setdefault(site.crawler, []).append(site)
+    by_order = [(owner, batch) for owner, owned in by_owner.items() for batch in in_batches(owned)]
+    for owner, released in by_order:
+        names = [site.name for site in released]
+        connection.execute(
+            update(sites)
+            .where(sites.c.name.in_(names), sites.c.state == SiteState.DELEGATED)
+            .values(state=SiteState.RELEASING, delegated_s=now_s)
+        )
+        body = ReleaseThese(sites=tuple((site.name, site.epoch) for site in released))
+        orders.give(connection, owner, body, f"{names[0]} {released[0].epoch}", now_s)
+
+
+def released(connection: Connection, owner: str, name: str, epoch: int) -> None:
+    """The owner has let go: the site waits for its next crawler, its state with us."""
+    _free(connection, sites.c.name == name, sites.c.crawler == owner, sites.c.epoch == epoch)
+
+
+def end_releases(connection: Connection, now_s: float, patience_s: float) -> list[str]:
+    """Sites whose owners have not let go in time. They begin again with the links that are known here.
+
+    What was begun far ahead of now was begun by a clock that was wrong, and is over too.
+    """
+    late = list(
+        connection.execute(
+            select(sites.c.name).where(
+                sites.c.state == SiteState.RELEASING,
+                or_(sites.c.delegated_s <= now_s - patience_s, sites.c.delegated_s > now_s + patience_s),
+            )
+        ).scalars()
+    )
+    for name in late:
+        _begin_again(connection, [name])
+        _free(connection, sites.c.name == name)
+    return late
+
+
+def abandon(connection: Connection, crawler: str) -> int:
+    """A crawler is gone with all it knew: its sites wait, with every link to be given again."""
+    names = list(connection.execute(select(sites.c.name).where(sites.c.crawler == crawler)).scalars())
+    for batch in in_batches(names):
+        _begin_again(connection, batch)
+    kept = locate_again(connection, crawler)
+    _free(connection, sites.c.crawler == crawler)
+    assignments.forget_ended(connection, crawler)
+    return len(names) - kept
+
+
+def locate_again(connection: Connection, crawler: str) -> int:
+    """Sites that nobody crawls, and that the crawler was nearest to: another is. Returns how many."""
+    asked = connection.execute(
+        update(sites)
+        .where(sites.c.crawler == crawler, sites.c.state == SiteState.LOCATED)
+        .values(crawler=None, state=SiteState.ASKED, epoch=sites.c.epoch + 1)
+    )
+    return asked.rowcount
+
+
+def _begin_again(connection: Connection, names: Sequence[str]) -> None:
+    connection.execute(update(links).where(links.c.site.in_(names)).values(given_s=None))
+
+
+def _free(connection: Connection, *which: ColumnElement[bool]) -> None:
+    connection.execute(
+        update(sites)
+        .where(*which, sites.c.state.in_((SiteState.DELEGATED, SiteState.RELEASING)))
+        .values(crawler=None, state=SiteState.WAITING, epoch=sites.c.epoch + 1)
+    )

@@ -1,0 +1,93 @@
+"""The row of a roll-out and hosts' reports -> orders to upgrade, and the row as it is afterwards.
+
+Law: one roll-out at a time; a newer one replaces it. Every change of its state is an event.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from sqlalchemy import Connection, select, update
+
+from ipmicra.coordinator.bundles.rollout import STAGES, HostCode, Rollout, RolloutState, step
+from ipmicra.coordinator.store import events, orders
+from ipmicra.coordinator.store.hosts import Host, all_hosts
+from ipmicra.coordinator.store.liveness import is_present
+from ipmicra.coordinator.store.schema import rollout as rollouts
+from ipmicra.coordinator.store.upserts import insert_new
+from ipmicra.errors import OperatorFault
+from ipmicra.protocol.host_messages import CodeReport, Upgrade
+
+
+def begin(connection: Connection, version: str, now_s: float) -> None:
+    """Roll a version out; whatever was rolling ends. A version is rolled out once."""
+    connection.execute(
+        update(rollouts)
+        .where(rollouts.c.state == RolloutState.ROLLING)
+        .values(state=RolloutState.HALTED, reason=f"{version} took its place")
+    )
+    row = msgspec.structs.asdict(Rollout(version=version, stage_since_s=now_s)) | {"begun_s": now_s}
+    if not insert_new(connection, rollouts, [row]):
+        raise OperatorFault(f"version {version} was rolled out before; hosts never go back")
+    events.note(connection, "rollout-begun", version, f"to {STAGES[0]:.0%} of the hosts", now_s)
+
+
+def halt(connection: Connection, version: str, reason: str, now_s: float) -> None:
+    """By the operator. Who has the version keeps it."""
+    rolling = latest(connection)
+    if rolling is None or rolling.version != version or rolling.state is not RolloutState.ROLLING:
+        raise OperatorFault(f"version {version} is not being rolled out")
+    _keep(connection, msgspec.structs.replace(rolling, state=RolloutState.HALTED, reason=reason), now_s)
+
+
+def latest(connection: Connection) -> Rollout | None:
+    row = connection.execute(select(rollouts).order_by(rollouts.c.begun_s.desc()).limit(1)).first()
+    if row is None:
+        return None
+    return Rollout(
+        version=row.version,
+        state=RolloutState(row.state),
+        stage=row.stage,
+        stage_since_s=row.stage_since_s,
+        reason=row.reason,
+    )
+
+
+def look(connection: Connection, now_s: float, soak_s: float) -> Rollout | None:
+    """One look at the roll-out under way: orders are given, stages begin, a bad one halts."""
+    rolling = latest(connection)
+    if rolling is None or rolling.state is not RolloutState.ROLLING:
+        return rolling
+    codes = [code_of(host) for host in all_hosts(connection) if is_present(host, now_s)]
+    follows = step(rolling, codes, now_s, soak_s)
+    for host in follows.upgrade:
+        orders.give(connection, host, Upgrade(version=rolling.version), rolling.version, now_s)
+    if follows.rollout != rolling:
+        _keep(connection, follows.rollout, now_s)
+    return follows.rollout
+
+
+def code_of(host: Host) -> HostCode:
+    """What a roll-out goes by."""
+    said = said_of_code(host)
+    return HostCode(
+        host=host.name,
+        running=said.version,
+        refused=dict(said.refused),
+        ends_today=said.ends_today,
+        takes_bundles=said.takes_bundles,
+    )
+
+
+def said_of_code(host: Host) -> CodeReport:
+    """What a host's last report says of its code."""
+    try:
+        return msgspec.convert(host.report.get("code", {}), CodeReport)
+    except msgspec.ValidationError:
+        return CodeReport()
+
+
+def _keep(connection: Connection, changed: Rollout, now_s: float) -> None:
+    values = msgspec.structs.asdict(changed)
+    connection.execute(update(rollouts).where(rollouts.c.version == changed.version).values(values))
+    words = changed.reason or f"to {STAGES[changed.stage]:.0%} of the hosts"
+    events.note(connection, f"rollout-{changed.state}", changed.version, words, now_s)

@@ -1,0 +1,1 @@
+"""Packages -> pages in the index: integration, authorisation, cross-checks, purges."""

@@ -1,0 +1,59 @@
+"""A package and what its crawler was given -> the records that count, and why the others do not.
+
+Law: a crawler speaks of its own sites only. What it says of others is left out and the reason is kept; the
+package's bytes stay as they came. A page under one address that says it is another's is nobody's.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from sqlalchemy import Connection
+
+from ipmicra.carrier.package import Package
+from ipmicra.carrier.record_queries import links_elsewhere, site_about
+from ipmicra.coordinator.store import assignments
+from ipmicra.coordinator.store.packages import Claimed
+from ipmicra.model.urls import Normaliser, Site, Url
+
+SITES_NAMED = 5  # in a reason
+
+
+class Judged(NamedTuple):
+    """A package with the records that count; `reason` says what was left out."""
+
+    package: Package
+    reason: str = ""
+
+
+class Contents:
+    """Reads records by their sites."""
+
+    def __init__(self) -> None:
+        self._normaliser = Normaliser()
+
+    def judged(self, connection: Connection, package: Package, claim: Claimed) -> Judged:
+        """Leave out the records of sites that the crawler was never given under the package's lease."""
+        spoken_of = [site_about(record, self._normaliser) for record in package.records]
+        foreign = assignments.foreign(connection, claim.crawler, claim.epoch, set(spoken_of))
+        if not foreign:
+            return Judged(package)
+        pairs = zip(package.records, spoken_of, strict=True)
+        kept = [record for record, site in pairs if site not in foreign]
+        left_out = Counter(site for site in spoken_of if site in foreign)
+        return Judged(package._replace(records=kept), _reason(left_out, claim))
+
+    def links_elsewhere(self, package: Package) -> Iterator[Url]:
+        """Links to other sites; those within a site are its own crawler's to follow."""
+        return links_elsewhere(package, self._normaliser)
+
+
+def _reason(left_out: Counter[Site], claim: Claimed) -> str:
+    named = ", ".join(site or "a page of no site" for site in sorted(left_out)[:SITES_NAMED])
+    more = f" and {len(left_out) - SITES_NAMED} more" if len(left_out) > SITES_NAMED else ""
+    return (
+        f"{left_out.total()} records left out: never given to {claim.crawler} "
+        f"under lease {claim.epoch}: {named}{more}"
+    )

@@ -1,0 +1,59 @@
+"""A crawler that nobody believes any more -> its host ended, and all it brought taken out of the index.
+
+The wish is a row, which whoever integrates packages carries out: the index has one writer. Law: once the
+wish is committed nothing more of the crawler's is integrated; a wish that was interrupted is carried out
+again, with the same end.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, delete, select, update
+
+from ipmicra.coordinator.store import delegations, events, failures, hosts
+from ipmicra.coordinator.store.hosts import HostState
+from ipmicra.coordinator.store.packages import PackageState
+from ipmicra.coordinator.store.schema import memory as memories
+from ipmicra.coordinator.store.schema import package as packages
+from ipmicra.errors import OperatorFault
+from ipmicra.search.contract import Index
+
+_WISH = "purge "  # and the crawler's name
+_ENDED = (HostState.REVOKED, HostState.LEFT)
+
+
+def wish(connection: Connection, crawler: str, why: str, now_s: float) -> int:
+    """End the host and have its pages taken out. Returns how many packages will not be integrated."""
+    host = hosts.host_named(connection, crawler)
+    brought = connection.execute(
+        select(packages.c.sequence).where(packages.c.crawler == crawler).limit(1)
+    ).first()
+    if host is None and brought is None:
+        raise OperatorFault(
+            f"there is no crawler {crawler!r}; see them with: ipmicra coordinator crawlers"
+        )
+    if host is not None and host.state not in _ENDED:
+        hosts.end(connection, crawler, HostState.REVOKED)
+    delegations.save(connection, _WISH + crawler, why.encode(), now_s)
+    events.note(connection, "purge-wanted", crawler, why, now_s)
+    return connection.execute(
+        update(packages)
+        .where(packages.c.crawler == crawler, packages.c.state == PackageState.KEPT)
+        .values(state=PackageState.REFUSED, reason=f"purged: {why}", integrated_s=now_s)
+    ).rowcount
+
+
+def wished(connection: Connection) -> list[str]:
+    """Crawlers whose pages are still to be taken out."""
+    names = connection.execute(
+        select(memories.c.name).where(memories.c.name.startswith(_WISH)).order_by(memories.c.name)
+    ).scalars()
+    return [name.removeprefix(_WISH) for name in names]
+
+
+def carry_out(connection: Connection, index: Index, crawler: str, now_s: float) -> int:
+    """Index first, row second. Returns how many pages were taken out."""
+    pages = index.purge(crawler)
+    failures.forget(connection, crawler)
+    connection.execute(delete(memories).where(memories.c.name == _WISH + crawler))
+    events.note(connection, "purged", crawler, f"{pages:,} pages were taken out of the index", now_s)
+    return pages

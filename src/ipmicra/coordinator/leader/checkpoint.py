@@ -1,0 +1,128 @@
+"""What a leader has learnt <-> bytes under names, so that the next leader begins where this one stopped.
+
+| name         | what                                                                   |
+|--------------|------------------------------------------------------------------------|
+| measurements | every crawler's round trips to places                                  |
+| strategy     | the examples and weights of a strategy that learns them                |
+| hosts        | the hosts' round trips to each other                                   |
+| loads        | the day's bytes by ground                                              |
+| histories    | what is normal for each ground, and when it was last looked at         |
+
+Law: bounded, and never needed: what cannot be read is left out with a line in the log, and learnt anew.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TypeVar
+
+import msgspec
+import zstandard
+from sqlalchemy import Connection
+
+from ipmicra.coordinator.leader.host_mesh import Acquaintance, Between
+from ipmicra.coordinator.leader.recalibration import DayLoads, Watching
+from ipmicra.coordinator.store import delegations
+from ipmicra.delegation.calibration import History
+from ipmicra.delegation.strategies.adaptive.state import AdaptiveState
+from ipmicra.delegation.strategies.adaptive.strategy import Adaptive
+from ipmicra.delegation.strategy import Strategy
+
+SAVE_SECONDS = 60.0  # between two savings: what a leader that is killed has learnt for nothing
+HOSTS_SECONDS = 5.0  # the same for the hosts' round trips to each other, which are shown to people
+HOSTS = "hosts"
+EXAMPLE_FLOATS_MAX = 1_000_000  # of a strategy's examples, some 9 MB before they are compressed
+SUBNETS_MAX = 50_000  # whose agreement is kept, some 5 MB before they are compressed
+INFLATED_BYTES_MAX = 256 << 20
+_LEVEL = 3
+
+_log = logging.getLogger(__name__)
+Kept = TypeVar("Kept")
+
+
+class LearntState(msgspec.Struct, frozen=True):
+    """A strategy's state, and whose it is."""
+
+    strategy: str
+    state: AdaptiveState
+
+
+class Keepsakes:
+    """Saves and recalls for one desk."""
+
+    def __init__(
+        self, name: str, strategy: Strategy, watching: Watching, acquaintance: Acquaintance
+    ) -> None:
+        self._name, self._strategy = name, strategy
+        self._watching, self._acquaintance = watching, acquaintance
+        self._saved_s: float | None = None
+        self._hosts_saved_s: float | None = None
+        self._hosts_saved: list[Between] = []
+
+    def save_if_due(self, connection: Connection, now_s: float) -> None:
+        if self._saved_s is None:
+            self._saved_s = now_s
+        if now_s - self._saved_s >= SAVE_SECONDS:
+            self.save(connection, now_s)
+        elif self._hosts_saved != (known := self._acquaintance.known()):
+            self._save_hosts(connection, known, now_s)
+
+    def _save_hosts(self, connection: Connection, known: list[Between], now_s: float) -> None:
+        if self._hosts_saved_s is None or now_s - self._hosts_saved_s >= HOSTS_SECONDS:
+            self._hosts_saved, self._hosts_saved_s = known, now_s
+            delegations.save(connection, HOSTS, _packed(known), now_s)
+
+    def save(self, connection: Connection, now_s: float) -> None:
+        self._saved_s = now_s
+        delegations.save(
+            connection, delegations.MEASUREMENTS, self._strategy.measurements.to_bytes(), now_s
+        )
+        bodies: dict[str, object] = {
+            HOSTS: self._acquaintance.known(),
+            "loads": self._watching.loads(),
+            "histories": self._watching.histories(),
+        }
+        if isinstance(self._strategy, Adaptive):
+            bodies["strategy"] = LearntState(self._name, _bounded(self._strategy.to_state()))
+        for name, body in bodies.items():
+            delegations.save(connection, name, _packed(body), now_s)
+
+    def recall(self, connection: Connection, now_s: float) -> None:
+        """Into a strategy that knows its crawlers, its delegations and its round trips."""
+        self._acquaintance.recall(distances(connection))
+        loads = _read(connection, "loads", DayLoads) or DayLoads()
+        histories = _read(connection, "histories", list[tuple[str, History]]) or []
+        self._watching.recall(loads, histories)
+        learnt = _read(connection, "strategy", LearntState)
+        if learnt is not None and learnt.strategy == self._name and isinstance(self._strategy, Adaptive):
+            self._strategy.from_state(learnt.state)
+            _log.info("went on with what was learnt", extra={"examples": len(learnt.state.sites)})
+
+
+def distances(connection: Connection) -> list[Between]:
+    """How far hosts are from each other, as they last measured it."""
+    return _read(connection, HOSTS, list[Between]) or []
+
+
+def _bounded(state: AdaptiveState) -> AdaptiveState:
+    """The latest examples, as many as may be kept."""
+    most = EXAMPLE_FLOATS_MAX // max(1, 2 * len(state.crawlers))
+    return msgspec.structs.replace(
+        state, sites=state.sites[-most:], subnets=state.subnets[-SUBNETS_MAX:]
+    )
+
+
+def _packed(body: object) -> bytes:
+    return zstandard.ZstdCompressor(_LEVEL).compress(msgspec.msgpack.encode(body))
+
+
+def _read(connection: Connection, name: str, kind: type[Kept]) -> Kept | None:
+    body = delegations.saved(connection, name)
+    if body is None:
+        return None
+    try:
+        plain = zstandard.ZstdDecompressor().decompress(body, max_output_size=INFLATED_BYTES_MAX)
+        return msgspec.msgpack.decode(plain, type=kind)
+    except (zstandard.ZstdError, msgspec.MsgspecError, ValueError) as error:
+        _log.warning("a memory cannot be read", extra={"memory": name, "why": str(error)})
+        return None

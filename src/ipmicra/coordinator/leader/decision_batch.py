@@ -1,0 +1,78 @@
+"""What is decided in a round -> rows, in few statements; and what changes hands released by who had it.
+
+Law: what was decided is written in the round's transaction, and before anything that is settled after it.
+A site moves only after its crawler has let go of it; what moves is what the strategy now says is somebody
+else's.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable
+
+from sqlalchemy import Connection
+
+from ipmicra.coordinator.assignment import assigner, release
+from ipmicra.coordinator.assignment.assigner import Located
+from ipmicra.coordinator.store import delegations, sites
+from ipmicra.coordinator.store.delegations import Reasons
+from ipmicra.coordinator.store.sites import SiteRow
+from ipmicra.coordinator.store.unit_codec import ground_text
+from ipmicra.delegation.delegations import Ground
+from ipmicra.delegation.strategy import Strategy
+from ipmicra.model.probes import CrawlerId, Target
+
+
+class Book:
+    """The decisions of one strategy that are still to be written."""
+
+    def __init__(self, strategy: Strategy) -> None:
+        self._strategy = strategy
+        self._reasons: dict[Ground, Reasons] = {}
+        self._located: list[Located] = []
+        self._unreachable: list[tuple[SiteRow, str]] = []
+        self._waiting: list[tuple[SiteRow, str]] = []
+
+    def located(self, site: SiteRow, target: Target, crawler: CrawlerId) -> None:
+        """The site's crawler is known."""
+        text = ground_text(self._strategy.tree, self._strategy.ground_of(target))
+        self._located.append(Located(site, crawler, str(target.address), text))
+
+    def delegated(self, grounds: Iterable[Ground], reasons: Reasons) -> None:
+        """The grounds are whose the strategy says, and why."""
+        self._reasons |= dict.fromkeys(grounds, reasons)
+
+    def unreachable(self, site: SiteRow, note: str) -> None:
+        self._unreachable.append((site, note))
+
+    def still_waits(self, site: SiteRow, note: str) -> None:
+        self._waiting.append((site, note))
+
+    def write(self, connection: Connection, now_s: float) -> None:
+        """All that was decided since it was last written."""
+        delegations.keep(connection, self._strategy, self._reasons, now_s)
+        assigner.locate(connection, self._located, now_s)
+        sites.unreachable(connection, self._unreachable, now_s)
+        sites.annotate(connection, self._waiting)
+        for written in (self._reasons, self._located, self._unreachable, self._waiting):
+            written.clear()
+
+    def settle(
+        self, connection: Connection, grounds: Iterable[Ground], reasons: Reasons, now_s: float
+    ) -> int:
+        """Write the grounds down and release what moves. Returns how many sites move."""
+        changed = list(dict.fromkeys(grounds))
+        self.delegated(changed, reasons)
+        self.write(connection, now_s)
+        texts = [ground_text(self._strategy.tree, ground) for ground in changed]
+        moving = [row for row in sites.delegated_sites(connection, texts) if self._moves(row)]
+        release.begin_release(connection, moving, now_s)
+        return len(moving)
+
+    def _moves(self, row: SiteRow) -> bool:
+        return self._strategy.delegated(target_of(row)) not in (None, row.crawler)
+
+
+def target_of(site: SiteRow) -> Target:
+    """A site that has been located, as a strategy knows it."""
+    return Target.of(site.name, ipaddress.ip_address(site.address))

@@ -1,0 +1,197 @@
+"""Hosts that are there -> their round trips to each other, asked now and then: what strategies know for free.
+
+No host accepts a connection, but most answer for their address all the same: with an echo, or by refusing.
+Where an address is silent, or a host sees no round trips but those of answers, the site that is nearest to
+the other host stands for it. What nobody answers is left to be estimated by where the hosts stand.
+
+Law: such probes are probes: within hours and caps. A pair is asked once in a refresh, a host has so many
+partners and no more, the same ones whoever leads.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Generator, Mapping, Sequence
+
+import msgspec
+from sqlalchemy import Connection
+
+from ipmicra.coordinator.leader.decision_batch import target_of
+from ipmicra.coordinator.leader.probe_dispatcher import Conversations, host_target
+from ipmicra.coordinator.settings import CoordinatorSettings
+from ipmicra.coordinator.store import sites
+from ipmicra.delegation.strategy import Strategy
+from ipmicra.model.probes import Answer, CrawlerId, Probe, Target
+
+LOOK_SECONDS = 10.0  # between two looks whom to ask
+ASKERS_A_LOOK = 10  # hosts that begin to ask at once: a thousand newcomers take their time
+SILENCE_SHARE = 1 / 24  # of a refresh, after which silence is asked again: a site near by may have come
+NEXT_DOOR_MS = 1.0  # between hosts that share an address
+NEAR_MS = 10.0  # a site this near to a host may stand for it
+SITES_LOOKED_AT = 200  # of one host, for the nearest
+
+Pair = tuple[CrawlerId, CrawlerId]  # in the order of their names
+
+
+class Between(msgspec.Struct, frozen=True):
+    """What was found between two hosts, and when; no round trip where nobody answered."""
+
+    one: CrawlerId
+    other: CrawlerId
+    round_trip_ms: float | None
+    at_s: float
+    both_asked: bool = False  # for silence: the other heard nothing either
+
+
+class Acquaintance:
+    """Who knows how far whom is."""
+
+    def __init__(self, strategy: Strategy, settings: CoordinatorSettings) -> None:
+        self._strategy, self._settings = strategy, settings
+        self._known: dict[Pair, Between] = {}
+        self._asking: set[CrawlerId] = set()
+        self._looked_s: float | None = None
+        self._ring: list[CrawlerId] = []
+
+    # --- memory ---------------------------------------------------------------
+
+    def known(self) -> list[Between]:
+        return list(self._known.values())
+
+    def recall(self, known: Sequence[Between]) -> None:
+        """What was found before, of hosts that are there."""
+        for between in known:
+            self._keep(between)
+
+    def _keep(self, between: Between) -> None:
+        crawlers = self._strategy.crawlers
+        if between.one in crawlers and between.other in crawlers:
+            self._known[_pair(between.one, between.other)] = between
+            if between.round_trip_ms is not None:
+                self._strategy.crawlers_measured(between.one, between.other, between.round_trip_ms)
+
+    # --- asking ---------------------------------------------------------------
+
+    def ask(self, connection: Connection, talks: Conversations, now_s: float) -> None:
+        """Begin to ask what is due, one partner after the other for each host that is awake."""
+        if self._looked_s is not None and now_s - self._looked_s < LOOK_SECONDS:
+            return
+        self._looked_s = now_s
+        crawlers = self._strategy.crawlers
+        self._known = {pair: b for pair, b in self._known.items() if all(c in crawlers for c in pair)}
+        landmarks: dict[CrawlerId, list[Target]] = {}  # of this look
+        begun = 0
+        for asker in crawlers.awake:
+            if asker not in self._asking and (others := self._due(asker, now_s)):
+                for other in others:
+                    if other not in landmarks:
+                        landmarks[other] = self._landmarks(connection, other)
+                self._begin(connection, talks, asker, {o: landmarks[o] for o in others}, now_s)
+                begun += 1
+            if begun >= ASKERS_A_LOOK:
+                break
+
+    def _begin(
+        self,
+        connection: Connection,
+        talks: Conversations,
+        asker: CrawlerId,
+        landmarks: Mapping[CrawlerId, Sequence[Target]],
+        now_s: float,
+    ) -> None:
+        def ended(_connection: Connection, _result: None) -> None:
+            self._asking.discard(asker)
+
+        self._asking.add(asker)
+        talks.begin(connection, self._asked(asker, landmarks, now_s), ended)
+
+    def _asked(
+        self, asker: CrawlerId, landmarks: Mapping[CrawlerId, Sequence[Target]], now_s: float
+    ) -> Generator[Probe, Answer, None]:
+        for other, targets in landmarks.items():
+            crawlers = self._strategy.crawlers
+            if asker not in crawlers or other not in crawlers:
+                continue
+            if self._same_address(asker, other):
+                self._keep(Between(asker, other, NEXT_DOOR_MS, now_s))
+                continue
+            answers = []
+            for target in targets:
+                answers.append((yield Probe(asker, target)))
+                if answers[-1].round_trip_ms is not None:
+                    break
+            if any(answer.about_target for answer in answers):
+                self._keep(self._found(asker, other, answers[-1].round_trip_ms, now_s))
+
+    def _found(
+        self, asker: CrawlerId, other: CrawlerId, round_trip_ms: float | None, now_s: float
+    ) -> Between:
+        """Silence takes nothing away from what was heard before."""
+        before = self._known.get(_pair(asker, other))
+        if round_trip_ms is None and before is not None and before.round_trip_ms is not None:
+            return msgspec.structs.replace(before, at_s=now_s)
+        silent_before = before is not None and before.one == other
+        return Between(asker, other, round_trip_ms, now_s, silent_before)
+
+    def _landmarks(self, connection: Connection, other: CrawlerId) -> list[Target]:
+        """Where a host can be met: at its address, else at the site that is nearest to it."""
+        address = self._strategy.crawlers.profile(other).address
+        own = [] if address is None else [host_target(other, address)]
+        near = [
+            (round_trip_ms, target)
+            for target in map(target_of, sites.delegated_to(connection, other, SITES_LOOKED_AT))
+            if (round_trip_ms := self._measured_ms(other, target)) is not None
+        ]
+        nearest = min(near, key=lambda found: found[0], default=None)
+        return own if nearest is None or nearest[0] > NEAR_MS else [*own, nearest[1]]
+
+    def _measured_ms(self, crawler: CrawlerId, target: Target) -> float | None:
+        place = self._strategy.place_of(target.address)
+        record = self._strategy.measurements.of(place).get(crawler)
+        return None if record is None else record.least_ms
+
+    def _same_address(self, one: CrawlerId, other: CrawlerId) -> bool:
+        profile = self._strategy.crawlers.profile
+        return profile(one).address is not None and profile(one).address == profile(other).address
+
+    # --- who asks whom --------------------------------------------------------
+
+    def _due(self, asker: CrawlerId, now_s: float) -> list[CrawlerId]:
+        """Partners that the asker is to ask now: of two, the one whose name comes first begins.
+
+        Where that one sleeps, or heard nothing, the other tries. Who was answered asks the next time.
+        """
+        return [other for other in self._partners(asker) if self._is_due(asker, other, now_s)]
+
+    def _is_due(self, asker: CrawlerId, other: CrawlerId, now_s: float) -> bool:
+        known = self._known.get(_pair(asker, other))
+        if known is None:
+            return asker < other or not self._strategy.crawlers.is_awake(other)
+        refresh_s = self._settings.acquaintance_seconds
+        if known.round_trip_ms is not None:
+            turn = known.one == asker or not self._strategy.crawlers.is_awake(known.one)
+            return turn and now_s - known.at_s >= refresh_s
+        others_turn = known.one != asker and not known.both_asked
+        return others_turn or now_s - known.at_s >= refresh_s * SILENCE_SHARE
+
+    def _partners(self, crawler: CrawlerId) -> list[CrawlerId]:
+        """All others; of too many, the neighbours on a ring of hashed names, whoever comes and goes."""
+        ring, most = self._in_a_ring(), self._settings.acquaintances_max
+        if len(ring) - 1 <= most:
+            return [other for other in ring if other != crawler]
+        here, reach = ring.index(crawler), most // 2
+        return [ring[(here + step) % len(ring)] for step in range(-reach, reach + 1) if step]
+
+    def _in_a_ring(self) -> list[CrawlerId]:
+        everybody = self._strategy.crawlers.all
+        if len(self._ring) != len(everybody) or set(self._ring) != set(everybody):
+            self._ring = sorted(everybody, key=_lot)
+        return self._ring
+
+
+def _pair(one: CrawlerId, other: CrawlerId) -> Pair:
+    return (one, other) if one < other else (other, one)
+
+
+def _lot(crawler: CrawlerId) -> bytes:
+    return hashlib.blake2b(crawler.encode(), digest_size=8).digest()

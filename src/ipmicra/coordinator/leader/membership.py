@@ -1,0 +1,131 @@
+"""Hosts that come, sleep and go -> what the strategy is told, and what changes hands because of it.
+
+A newcomer has its own subnet from the start, and is asked about subnets of others that may be nearer to
+it. What one leaves behind goes to the nearest that is remembered, or waits for its next site.
+
+Law: nothing moves between two that stay.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from sqlalchemy import Connection, select
+
+from ipmicra.coordinator.assignment import release
+from ipmicra.coordinator.leader.decision_batch import Book, target_of
+from ipmicra.coordinator.leader.probe_dispatcher import Conversations
+from ipmicra.coordinator.store import delegations, orders, sites
+from ipmicra.coordinator.store.delegations import Reasons
+from ipmicra.coordinator.store.liveness import present
+from ipmicra.coordinator.store.schema import site as site_rows
+from ipmicra.coordinator.store.unit_codec import ground_text
+from ipmicra.delegation.churn import Offered, leave_to_heirs, offer_to_newcomer
+from ipmicra.delegation.crawlers import CrawlerProfile
+from ipmicra.delegation.delegations import Ground
+from ipmicra.delegation.strategy import Strategy
+from ipmicra.delegation.subnets import known_subnet
+from ipmicra.model.probes import CrawlerId, Target
+
+TARGETS_MAX = 5_000  # sites looked at for a newcomer
+
+OWN = Reasons(why="own-subnet", words="its own host stands in it", strategy="")
+INHERITED = Reasons(
+    why="inherited", words="the nearest that is remembered, after its crawler had gone", strategy=""
+)
+OFFERED = Reasons(why="newcomer", words="a newcomer is nearer by its own probe", strategy="")
+
+
+class Crowd:
+    """Keeps one strategy's crawlers as the rows of hosts say."""
+
+    def __init__(self, strategy: Strategy, book: Book) -> None:
+        self._strategy, self._book = strategy, book
+
+    def gather(self, connection: Connection, now_s: float) -> None:
+        """At the beginning of an office: who is there, and whose sites were left by somebody gone."""
+        for profile in present(connection, now_s).values():
+            self._strategy.crawler_joined(profile)
+        delegations.recall(connection, self._strategy)
+        owners = connection.execute(select(site_rows.c.crawler).distinct()).scalars()
+        for owner in list(owners):
+            if owner is not None and owner not in self._strategy.crawlers:
+                _gone(connection, owner, now_s)
+        for crawler in self._strategy.crawlers.all:
+            self._give_own_subnet(connection, crawler, now_s)
+
+    def follow(self, connection: Connection, now_s: float) -> list[CrawlerId]:
+        """Tell the strategy what has changed. Returns the newcomers."""
+        here = present(connection, now_s)
+        known = set(self._strategy.crawlers.all)
+        for crawler in sorted(known - here.keys()):
+            self._lose(connection, crawler, now_s)
+        newcomers = []
+        for crawler, profile in here.items():
+            if crawler not in known:
+                self._strategy.crawler_joined(profile)
+                self._give_own_subnet(connection, crawler, now_s)
+                newcomers.append(crawler)
+            else:
+                self._update(profile)
+        return newcomers
+
+    def offer(
+        self,
+        connection: Connection,
+        newcomer: CrawlerId,
+        talks: Conversations,
+        probes_max: int,
+        now_s: float,
+    ) -> None:
+        """Ask a newcomer about the subnets of others."""
+
+        def ended(connection: Connection, offered: Offered) -> None:
+            grounds = [ground for ground, _, _ in offered.taken]
+            self._book.settle(connection, grounds, OFFERED, now_s)
+
+        targets = self._targets(connection)
+        talk = offer_to_newcomer(self._strategy, newcomer, targets, now_s, probes_max=probes_max)
+        talks.begin(connection, talk, ended)
+
+    def _targets(self, connection: Connection) -> dict[Ground, Target]:
+        """For each ground that is somebody's, a site to probe it by."""
+        targets = map(target_of, sites.delegated_anywhere(connection, TARGETS_MAX))
+        return {self._strategy.ground_of(target): target for target in targets}
+
+    def _update(self, profile: CrawlerProfile) -> None:
+        before = self._strategy.crawlers.profile(profile.id)
+        if msgspec.structs.replace(before, awake=profile.awake) != profile:
+            self._strategy.crawler_joined(profile)
+        elif before.awake != profile.awake:
+            changed = self._strategy.crawler_woke if profile.awake else self._strategy.crawler_slept
+            changed(profile.id)
+
+    def _lose(self, connection: Connection, crawler: CrawlerId, now_s: float) -> None:
+        grounds = [inherited.ground for inherited in leave_to_heirs(self._strategy, crawler)]
+        self._book.delegated(grounds, INHERITED)
+        _gone(connection, crawler, now_s)
+
+    def _give_own_subnet(self, connection: Connection, crawler: CrawlerId, now_s: float) -> None:
+        """Some strategies give it by themselves; it is written down in any case."""
+        ground = self._own_ground(crawler)
+        if ground is None:
+            return
+        owner = self._strategy.delegations.owner(ground)
+        text = ground_text(self._strategy.tree, ground)
+        if owner == crawler and text in delegations.delegated(connection, [text]):
+            return
+        if owner is None or owner == crawler or self._own_ground(owner) != ground:
+            self._strategy.give(ground, crawler)
+            self._book.settle(connection, [ground], OWN, now_s)
+
+    def _own_ground(self, crawler: CrawlerId) -> Ground | None:
+        address = self._strategy.crawlers.profile(crawler).address
+        if address is None:
+            return None
+        subnet = known_subnet(self._strategy.tree, address)
+        return address if subnet is None else subnet
+
+
+def _gone(connection: Connection, crawler: str, now_s: float) -> None:
+    release.abandon(connection, crawler)
+    orders.cancel_all(connection, crawler, now_s)

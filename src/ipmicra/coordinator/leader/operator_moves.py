@@ -1,0 +1,60 @@
+"""Crawlers that are to move -> their grounds given to the host that was named, their sites released to it.
+
+Law: what moves goes through the same release and grant as everything that changes hands, so it arrives warm
+and is never two crawlers' at once. Everything is in the round's transaction: whoever leads next goes on.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection
+
+from ipmicra.coordinator.assignment import release
+from ipmicra.coordinator.leader.decision_batch import Book, target_of
+from ipmicra.coordinator.store import events, moves
+from ipmicra.coordinator.store.delegations import Reasons
+from ipmicra.coordinator.store.moves import Move
+from ipmicra.coordinator.store.sites import SiteState
+from ipmicra.delegation.delegations import Ground
+from ipmicra.delegation.strategy import Strategy
+from ipmicra.model.probes import CrawlerId
+
+MOVED = Reasons(why="moved", words="the operator moved its crawler here", strategy="")
+
+
+class MovingOn:
+    """Carries the operator's wishes out, for one strategy."""
+
+    def __init__(self, strategy: Strategy, book: Book) -> None:
+        self._strategy, self._book = strategy, book
+
+    def carry_on(self, connection: Connection, now_s: float) -> None:
+        """One look at everybody who moves or has moved."""
+        for move in moves.all_moves(connection).values():
+            if CrawlerId(move.target) in self._strategy.crawlers:
+                self._hand_over(connection, move, now_s)
+            elif move.moved_s is None:
+                moves.end(connection, move.crawler)
+                why = f"{move.target} is gone; it keeps what it still has"
+                events.note(connection, "move-ended", move.crawler, why, now_s)
+
+    def _hand_over(self, connection: Connection, move: Move, now_s: float) -> None:
+        grounds = self._grounds(connection, move)
+        if grounds:
+            for ground in grounds:
+                self._strategy.give(ground, CrawlerId(move.target))
+            self._book.settle(connection, grounds, MOVED, now_s)
+            release.locate_again(connection, move.crawler)
+        held = moves.still_held(connection, move.crawler)
+        stray = [row for row in held if row.state is SiteState.DELEGATED]
+        release.begin_release(connection, stray, now_s)
+        if not held and move.moved_s is None:
+            moves.moved(connection, move.crawler, now_s)
+            events.note(connection, "crawler-moved", move.crawler, f"to {move.target}", now_s)
+
+    def _grounds(self, connection: Connection, move: Move) -> list[Ground]:
+        """What the strategy says is the mover's, and where its sites lie."""
+        held = [row for row in moves.still_held(connection, move.crawler) if row.address]
+        known = self._strategy.delegations.held_by(CrawlerId(move.crawler))
+        lying = (self._strategy.ground_of(target_of(row)) for row in held)
+        owner = self._strategy.delegations.owner
+        return [ground for ground in dict.fromkeys((*known, *lying)) if owner(ground) != move.target]

@@ -1,0 +1,180 @@
+"""Generators that want probes -> orders to hosts, and the hosts' answers back to the generators.
+
+A conversation is anything that yields `Probe`s and is sent `Answer`s: a delegation, a second look, a
+balancing. Probes wanted in the same moment from the same host travel in one order.
+
+Law: no host is asked that sleeps, no address more often than its cap allows: whoever wants such a probe
+is told at once that nobody could be asked. An order that is not answered in time is taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import msgspec
+from sqlalchemy import Connection, select
+
+from ipmicra.addresses import IPAddress
+from ipmicra.coordinator.leader.probe_rate_limit import ProbeCaps
+from ipmicra.coordinator.store import orders
+from ipmicra.coordinator.store.schema import order as order_rows
+from ipmicra.delegation.crawlers import Crawlers
+from ipmicra.model.probes import Answer, CrawlerId, Probe, Silence, Target
+from ipmicra.model.urls import Site, port_of
+from ipmicra.protocol.host_messages import OrderDone, ProbeResult, ProbeTarget, ProbeThese
+
+TARGETS_PER_ORDER_MAX = 50
+NOT_ASKED = Answer(None, Silence.CRAWLER_GONE)
+_HOST = "host:"  # before the name of a host, where a site's would be
+_SILENCES = {silence.value: silence for silence in Silence}
+
+Talk = Generator[Probe, Answer, Any]
+
+
+class Ended(Protocol):
+    """What to do with what a conversation returned."""
+
+    def __call__(self, connection: Connection, result: Any, /) -> None: ...
+
+
+@dataclass(eq=False)
+class Conversation:
+    """One generator and where it stands."""
+
+    talk: Talk
+    ended: Ended
+    wants: Probe | None = None
+    order: int | None = None
+    asked_s: float = 0.0
+
+
+class Conversations:
+    """All conversations under way."""
+
+    def __init__(self, crawlers: Callable[[], Crawlers], caps: ProbeCaps, patience_s: float) -> None:
+        self._crawlers = crawlers
+        self._caps = caps
+        self._patience_s = patience_s
+        self._open: dict[Conversation, None] = {}
+        self.probes = 0  # sent out so far
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def begin(self, connection: Connection, talk: Talk, ended: Ended) -> None:
+        conversation = Conversation(talk, ended)
+        self._open[conversation] = None
+        self._step(connection, conversation, None)
+
+    def go_on(self, connection: Connection, now_s: float) -> None:
+        """Read answers, give up what took too long, send out what is wanted."""
+        self._read_answers(connection, now_s)
+        self._answer_at_once(connection, now_s)
+        self._send_out(connection, now_s)
+
+    def abandon(self) -> None:
+        """The office is lost: whoever has it now begins anew."""
+        for conversation in self._open:
+            conversation.talk.close()
+        self._open.clear()
+
+    # --- answers ------------------------------------------------------------
+
+    def _read_answers(self, connection: Connection, now_s: float) -> None:
+        asked = [(c, c.order) for c in self._open if c.order is not None]
+        numbers = {number for _, number in asked}
+        query = select(order_rows.c.number, order_rows.c.outcome).where(
+            order_rows.c.number.in_(numbers), order_rows.c.done_s.is_not(None)
+        )
+        done = {row.number: row.outcome for row in connection.execute(query)} if numbers else {}
+        for conversation, number in asked:
+            if number in done:
+                self._step(connection, conversation, _answer(conversation.wants, done[number]))
+            elif now_s - conversation.asked_s > self._patience_s:
+                orders.cancel(connection, number, now_s)
+                self._step(connection, conversation, NOT_ASKED)
+
+    def _answer_at_once(self, connection: Connection, now_s: float) -> None:
+        """What cannot be asked is answered so, until everybody waits for something that can."""
+        waiting = [c for c in self._open if c.order is None]
+        while waiting:
+            refused = [c for c in waiting if c.wants is not None and not self._may_ask(c.wants, now_s)]
+            for conversation in refused:
+                self._step(connection, conversation, NOT_ASKED)
+            waiting = [c for c in refused if c in self._open]
+
+    def _may_ask(self, probe: Probe, now_s: float) -> bool:
+        is_awake = self._crawlers().is_awake(probe.crawler)
+        return is_awake and not self._caps.spares(probe.target.address, now_s)
+
+    def _step(self, connection: Connection, conversation: Conversation, answer: Answer | None) -> None:
+        conversation.order = None
+        try:
+            talk = conversation.talk
+            conversation.wants = next(talk) if answer is None else talk.send(answer)
+        except StopIteration as end:
+            del self._open[conversation]
+            conversation.ended(connection, end.value)
+
+    # --- questions ----------------------------------------------------------
+
+    def _send_out(self, connection: Connection, now_s: float) -> None:
+        by_host: dict[CrawlerId, list[Conversation]] = {}
+        for conversation in self._open:
+            probe = conversation.wants
+            if conversation.order is not None or probe is None:
+                continue
+            if self._caps.spares(probe.target.address, now_s):
+                continue  # its hour ended while it waited; it is answered on the next round
+            if not self._caps.has_room(now_s):
+                break
+            self._caps.note(probe.target.address, now_s)
+            by_host.setdefault(probe.crawler, []).append(conversation)
+        for host, wanting in by_host.items():
+            for at in range(0, len(wanting), TARGETS_PER_ORDER_MAX):
+                self._order(connection, host, wanting[at : at + TARGETS_PER_ORDER_MAX], now_s)
+
+    def _order(
+        self, connection: Connection, host: CrawlerId, wanting: list[Conversation], now_s: float
+    ) -> None:
+        probes = [c.wants for c in wanting if c.wants is not None]
+        targets = tuple(dict.fromkeys(_target(probe) for probe in probes))
+        self.probes += len(targets)
+        key = f"{targets[0].address} {now_s} {self.probes}"
+        number = orders.give(connection, host, ProbeThese(targets=targets), key, now_s)
+        for conversation in wanting:
+            conversation.order, conversation.asked_s = number, now_s
+
+
+def host_target(crawler: CrawlerId, address: IPAddress) -> Target:
+    """A fellow host, to be met at its address."""
+    return Target.of(f"{_HOST}{crawler}", address)
+
+
+def _target(probe: Probe) -> ProbeTarget:
+    site, address = Site(probe.target.site), str(probe.target.address)
+    if site.startswith(_HOST):
+        return ProbeTarget(site=site, address=address, is_host=True)
+    return ProbeTarget(site=site, address=address, port=port_of(site))
+
+
+def _answer(probe: Probe | None, outcome: bytes | None) -> Answer:
+    """What the host reported of this probe; an order that was taken back says nothing."""
+    if probe is None or outcome is None:
+        return NOT_ASKED
+    done = msgspec.msgpack.decode(outcome, type=OrderDone)
+    wanted = (probe.target.site, str(probe.target.address))
+    for result in done.probes:
+        if (result.site, result.address) == wanted:
+            return _as_answer(result)
+    return NOT_ASKED
+
+
+def _as_answer(result: ProbeResult) -> Answer:
+    """A silence in other words than ours is the host's reason not to ask at all."""
+    if result.round_trip_ms is not None:
+        return Answer(result.round_trip_ms)
+    silence = result.silence or Silence.TIMED_OUT.value
+    return Answer(None, _SILENCES.get(silence, Silence.CRAWLER_ASLEEP))

@@ -1,0 +1,201 @@
+"""What ordinary fetches report -> round trips learnt, second looks, loads relieved.
+
+Law: alarms come from the crawlers' own work, moves from probes: a subnet is delegated again only after
+its owner was slow several times in a row, or is over its daily capacity.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+from sqlalchemy import Connection
+
+from ipmicra.coordinator.assignment.heartbeats import Heard
+from ipmicra.coordinator.leader.decision_batch import Book
+from ipmicra.coordinator.leader.probe_dispatcher import Conversations, Talk
+from ipmicra.coordinator.settings import CoordinatorSettings
+from ipmicra.coordinator.store.delegations import Reasons, reasons_of
+from ipmicra.coordinator.store.unit_codec import ground_from, ground_text
+from ipmicra.delegation.balancing.passes import passes_of
+from ipmicra.delegation.balancing.policies import POLICIES, Policy
+from ipmicra.delegation.balancing.snapshot import Moved, Weighed, balanced
+from ipmicra.delegation.calibration import (
+    Calibration,
+    CalibrationSettings,
+    History,
+    Recalibration,
+    Verdict,
+    look_again,
+)
+from ipmicra.delegation.delegations import Ground
+from ipmicra.delegation.strategy import Strategy
+from ipmicra.errors import OperatorFault
+from ipmicra.model.probes import CrawlerId, Measurement, Source, Target
+
+DAY_S = 86_400.0
+KEPT_MAX = 20_000  # grounds whose loads and histories outlive the leader; some 2 MB
+
+
+class Look(NamedTuple):
+    """A second look that is wanted."""
+
+    ground: Ground
+    target: Target
+    time_ms: float
+
+
+class DayLoads(msgspec.Struct, frozen=True):
+    """Bytes of a day (UTC) by ground, each with a site and an address of it."""
+
+    day: int = -1
+    grounds: list[tuple[str, float, str, str]] = []
+
+
+class Watching:
+    """Judges the crawlers' reports for one strategy."""
+
+    def __init__(self, strategy: Strategy, book: Book, settings: CoordinatorSettings) -> None:
+        if settings.balancing not in POLICIES:
+            known = ", ".join(POLICIES)
+            raise OperatorFault(f"coordinator.balancing = {settings.balancing!r}: there are {known}")
+        self._strategy, self._book = strategy, book
+        self._settings = settings
+        self._calibration = Calibration(
+            CalibrationSettings(
+                factor=settings.calibration_factor,
+                repeats=settings.calibration_repeats,
+                rest_s=settings.calibration_rest_seconds,
+            )
+        )
+        self._looking: set[Ground] = set()
+        self._day = -1
+        self._weighed: dict[Ground, Weighed] = {}
+        self._balanced_s: float | None = None
+        self._passes: list[Policy] = []  # of balancing that are still to come
+
+    # --- memory ---------------------------------------------------------------
+
+    def loads(self) -> DayLoads:
+        """The heaviest grounds of the running day."""
+        heaviest = sorted(self._weighed.items(), key=lambda item: -item[1].bytes_a_day)[:KEPT_MAX]
+        return DayLoads(
+            day=self._day,
+            grounds=[
+                (
+                    ground_text(self._strategy.tree, ground),
+                    w.bytes_a_day,
+                    w.target.site,
+                    str(w.target.address),
+                )
+                for ground, w in heaviest
+            ],
+        )
+
+    def histories(self) -> list[tuple[str, History]]:
+        """What is normal for the grounds that were heard of last."""
+        latest = list(self._calibration.histories().items())[-KEPT_MAX:]
+        return [(ground_text(self._strategy.tree, ground), history) for ground, history in latest]
+
+    def recall(self, loads: DayLoads, histories: Sequence[tuple[str, History]]) -> None:
+        """What another leader knew; loads of another day count for nothing."""
+        tree = self._strategy.tree
+        for text, history in histories:
+            ground = ground_from(tree, text)
+            if ground is not None and history.crawler in self._strategy.crawlers:
+                self._calibration.recall(ground, history)
+        self._day = loads.day
+        for text, bytes_a_day, site, address in loads.grounds:
+            if (ground := ground_from(tree, text)) is not None:
+                target = Target.of(site, ipaddress.ip_address(address))
+                self._weighed[ground] = Weighed(bytes_a_day, target)
+        self._tell_loads()
+
+    # --- reports --------------------------------------------------------------
+
+    def hear(self, heard: Heard, now_s: float) -> Look | None:
+        """Learn from one report; a look where it asks for one.
+
+        A report without a round trip says nothing of distance: it adds to the load only.
+        """
+        strategy, crawler, seen = self._strategy, CrawlerId(heard.crawler), heard.passive
+        address = _address(seen.address)
+        if address is None or crawler not in strategy.crawlers:
+            return None
+        time_ms = seen.round_trip_ms
+        if time_ms is not None:
+            strategy.learn(Measurement(crawler, address, time_ms, heard.at_s, Source.PASSIVE))
+        target = Target.of(seen.site, address)
+        if strategy.delegated(target) != crawler:
+            return None
+        ground = strategy.ground_of(target)
+        self._weigh(ground, target, seen.body_bytes, now_s)
+        if time_ms is None:
+            return None
+        verdict = self._calibration.observe(ground, crawler, time_ms, now_s)
+        wanted = verdict is Verdict.LOOK_AGAIN and ground not in self._looking
+        return Look(ground, target, time_ms) if wanted else None
+
+    def look(self, connection: Connection, look: Look, talks: Conversations, now_s: float) -> None:
+        """Begin a second look; what it moves is moved when it ends."""
+        self._looking.add(look.ground)
+
+        def ended(connection: Connection, result: Recalibration | None) -> None:
+            self._looking.discard(look.ground)
+            if result is not None and result.moved:
+                reasons = reasons_of(result.decision, self._settings.strategy, look.target.site)
+                grounds = [look.ground, *result.decision.subnets]
+                self._book.settle(connection, grounds, reasons, now_s)
+
+        talk = look_again(self._strategy, self._calibration, look.target, look.time_ms, now_s)
+        talks.begin(connection, talk, ended)
+
+    def balance(self, connection: Connection, talks: Conversations, now_s: float) -> None:
+        """Relieve crawlers over their daily capacity, now and then, in as many passes as it takes."""
+        due = self._balanced_s is None or now_s - self._balanced_s >= self._settings.balancing_seconds
+        if not due:
+            return
+        self._balanced_s = now_s
+        self._tell_loads()
+        fullness = self._strategy.crawlers.fullness
+        overfull = any(fullness(crawler) > 1 for crawler in self._strategy.crawlers.all)
+        if not self._passes and overfull:
+            self._passes = list(passes_of(self._settings.balancing))
+        if not self._passes:
+            return
+
+        def ended(connection: Connection, moved: tuple[Moved, ...]) -> None:
+            reasons = Reasons(
+                why="relieved",
+                words="its crawler was over its daily capacity",
+                strategy=self._settings.balancing,
+            )
+            self._book.settle(connection, [move.ground for move in moved], reasons, now_s)
+
+        talk: Talk = balanced(self._strategy, dict(self._weighed), self._passes.pop(0), now_s)
+        talks.begin(connection, talk, ended)
+
+    def _weigh(self, ground: Ground, target: Target, body_bytes: int, now_s: float) -> None:
+        """Bytes of the running day (UTC) by ground."""
+        if (day := int(now_s // DAY_S)) != self._day:
+            self._day, self._weighed = day, {}
+        before = self._weighed.get(ground)
+        self._weighed[ground] = Weighed((before.bytes_a_day if before else 0.0) + body_bytes, target)
+
+    def _tell_loads(self) -> None:
+        """What each crawler carries, for the strategy's choices among equals."""
+        carried: dict[CrawlerId, float] = {}
+        for ground, weighed in self._weighed.items():
+            if (owner := self._strategy.delegations.owner(ground)) is not None:
+                carried[owner] = carried.get(owner, 0.0) + weighed.bytes_a_day
+        for crawler in self._strategy.crawlers.all:
+            self._strategy.crawler_loaded(crawler, carried.get(crawler, 0.0))
+
+
+def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError:
+        return None

@@ -1,0 +1,62 @@
+"""Who was given which site, under which lease -> what a crawler's package may speak of.
+
+Law: a crawler may report on a site if it was given the site under the very lease that the package was
+made in; having had it under an earlier one counts for nothing. A line of a lease that has ended goes when
+no package of that lease waits any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sqlalchemy import Connection, delete, exists, select
+
+from ipmicra.coordinator.store.batches import in_batches
+from ipmicra.coordinator.store.schema import grant as grants
+from ipmicra.coordinator.store.schema import host as hosts
+from ipmicra.coordinator.store.schema import package as packages
+from ipmicra.coordinator.store.upserts import insert_new
+
+
+def note(connection: Connection, given: Sequence[tuple[str, str]], now_s: float) -> None:
+    """Sites and the crawlers that they were given to, under the leases that run now."""
+    names = list(dict.fromkeys(crawler for _, crawler in given))
+    query = select(hosts.c.name, hosts.c.epoch).where(hosts.c.name.in_(names))
+    leases = {row.name: row.epoch for row in connection.execute(query)} if names else {}
+    rows = [
+        {"crawler": crawler, "lease_epoch": leases[crawler], "site": site, "granted_s": now_s}
+        for site, crawler in given
+        if crawler in leases
+    ]
+    for batch in in_batches(rows):
+        insert_new(connection, grants, batch)
+
+
+def foreign(connection: Connection, crawler: str, lease_epoch: int, sites: Iterable[str]) -> set[str]:
+    """Those of the sites that the crawler was never given under that lease."""
+    asked = sorted(set(sites))
+    known: set[str] = set()
+    for batch in in_batches(asked):
+        known.update(
+            connection.execute(
+                select(grants.c.site).where(
+                    grants.c.crawler == crawler,
+                    grants.c.lease_epoch == lease_epoch,
+                    grants.c.site.in_(batch),
+                )
+            ).scalars()
+        )
+    return set(asked) - known
+
+
+def forget_ended(connection: Connection, crawler: str) -> None:
+    """The crawler's lease has ended: what no package that waits can need is forgotten."""
+    current = select(hosts.c.epoch).where(hosts.c.name == crawler).scalar_subquery()
+    waits = exists().where(
+        packages.c.crawler == crawler,
+        packages.c.epoch == grants.c.lease_epoch,
+        packages.c.state == "kept",
+    )
+    connection.execute(
+        delete(grants).where(grants.c.crawler == crawler, grants.c.lease_epoch < current, ~waits)
+    )

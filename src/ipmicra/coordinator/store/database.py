@@ -1,0 +1,117 @@
+"""A database address -> an open database with the schema that this program knows.
+
+SQLite in the data folder by default; PostgreSQL when one process is not enough. Law: a writing
+transaction takes its lock when it begins (BEGIN IMMEDIATE), so two writers wait for each other instead
+of failing at commit; a schema newer than this program is refused before anything is touched.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, select
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, OperationalError
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from ipmicra.coordinator.store.migrations import bring_up
+from ipmicra.coordinator.store.schema import SCHEMA_VERSION, metadata, schema_version
+from ipmicra.errors import HostFault, OperatorFault
+
+BUSY_SECONDS = 30
+_READING = "ipmicra_reading"
+
+
+class Database:
+    """The coordinator's database. `begin()` is a transaction that commits unless it raises."""
+
+    def __init__(self, address: str) -> None:
+        self.engine = _engine(address)
+        self.address = self.engine.url.render_as_string(hide_password=True)
+        try:
+            self._bring_up_to_date()
+        except OperationalError as error:
+            self.engine.dispose()
+            raise HostFault(f"opening the database {self.address}: {error.orig}") from error
+        except OperatorFault:
+            self.engine.dispose()
+            raise
+
+    @property
+    def is_postgresql(self) -> bool:
+        return self.engine.dialect.name == "postgresql"
+
+    @contextmanager
+    def begin(self) -> Iterator[Connection]:
+        with self.engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """One consistent look that waits for no writer."""
+        with (
+            self.engine.connect().execution_options(**{_READING: True}) as connection,
+            connection.begin(),
+        ):
+            yield connection
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+    def _bring_up_to_date(self) -> None:
+        with self.begin() as connection:
+            found = self._version_found(connection)
+            if found is not None and found > SCHEMA_VERSION:
+                raise OperatorFault(
+                    f"the database {self.address} has schema {found}, made by a newer ipmicra; "
+                    f"this one knows up to {SCHEMA_VERSION}: run the newer program"
+                )
+            metadata.create_all(connection)
+            if found is None:
+                connection.execute(schema_version.insert().values(version=SCHEMA_VERSION))
+            elif found < SCHEMA_VERSION:
+                bring_up(connection, found)
+                connection.execute(schema_version.update().values(version=SCHEMA_VERSION))
+
+    def _version_found(self, connection: Connection) -> int | None:
+        if self.is_postgresql:  # replicas that start together create the schema one after the other
+            connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7311)")
+        if not inspect(connection).has_table(schema_version.name):
+            return None
+        return connection.execute(select(schema_version.c.version)).scalar()
+
+
+def _engine(address: str) -> Engine:
+    try:
+        url = make_url(address)
+    except ArgumentError as error:
+        raise OperatorFault(
+            f"{address!r} is no database address; write sqlite:///FILE or postgresql://USER@HOST/NAME"
+        ) from error
+    if url.get_backend_name() == "postgresql":
+        return create_engine(url.set(drivername="postgresql+psycopg"), pool_size=8, pool_pre_ping=True)
+    if url.get_backend_name() != "sqlite":
+        raise OperatorFault(f"{address!r}: the coordinator keeps its state in sqlite or postgresql")
+    engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False})
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_immediately)
+    return engine
+
+
+def _prepare_sqlite(connection: sqlite3.Connection, _: ConnectionPoolEntry) -> None:
+    """WAL with full sync: what a transaction acknowledged survives a power cut."""
+    connection.isolation_level = None
+    for pragma in (
+        "journal_mode=wal",
+        "synchronous=full",
+        "foreign_keys=on",
+        f"busy_timeout={BUSY_SECONDS}000",
+    ):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_immediately(connection: Connection) -> None:
+    reading = connection.get_execution_options().get(_READING)
+    connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")

@@ -1,0 +1,128 @@
+"""What a strategy knows <-> rows: delegations with their reasons, and remembered round trips.
+
+Law: rows are by range and name, so they outlive the tree and the process. What a new tree has no subnet
+for is forgotten and delegated again when one of its sites turns up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+from sqlalchemy import Connection, delete, select
+
+from ipmicra.coordinator.store.batches import in_batches
+from ipmicra.coordinator.store.schema import delegation as delegations
+from ipmicra.coordinator.store.schema import memory as memories
+from ipmicra.coordinator.store.unit_codec import ground_from, ground_text
+from ipmicra.coordinator.store.upserts import put
+from ipmicra.delegation.decision import IN_WORDS, Decision, Why
+from ipmicra.delegation.delegations import Ground
+from ipmicra.delegation.measurements import Measurements, Record
+from ipmicra.delegation.strategies.learning_strategy import LearningStrategy
+from ipmicra.delegation.strategy import Strategy
+from ipmicra.model.probes import CrawlerId
+
+MEASUREMENTS = "measurements"
+
+
+class Reasons(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a ground is whose it is, as it was on the day of the decision."""
+
+    why: str  # for programs
+    words: str  # for people
+    strategy: str
+    site: str = ""
+    round_trip_ms: float | None = None
+    probes: tuple[tuple[str, float | None, str], ...] = ()  # crawler, round trip, silence
+    steps: tuple[tuple[str, str], ...] = ()
+
+
+def reasons_of(decision: Decision, strategy: str, site: str) -> Reasons:
+    return Reasons(
+        why=decision.why,
+        words=IN_WORDS[decision.why],
+        strategy=strategy,
+        site=site,
+        round_trip_ms=decision.round_trip_ms,
+        probes=tuple((c, a.round_trip_ms, a.silence or "") for c, a in decision.probes),
+        steps=tuple((step.what, step.found) for step in decision.steps),
+    )
+
+
+class Delegated(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of what is delegated."""
+
+    ground: str
+    crawler: str
+    decided_s: float
+    reasons: Reasons
+
+
+def keep(
+    connection: Connection, strategy: Strategy, decided: Mapping[Ground, Reasons], now_s: float
+) -> None:
+    """Write down whose the grounds are now; nobody's has no row."""
+    rows, nobodys = {}, []
+    for ground, reasons in decided.items():
+        text, owner = ground_text(strategy.tree, ground), strategy.delegations.owner(ground)
+        if owner is None:
+            nobodys.append(text)
+        else:
+            body = msgspec.msgpack.encode(reasons)
+            rows[text] = {"ground": text, "crawler": owner, "decided_s": now_s, "decision": body}
+    for batch in in_batches(nobodys):
+        connection.execute(delete(delegations).where(delegations.c.ground.in_(batch)))
+    put(connection, delegations, *rows.values())
+
+
+def recall(connection: Connection, strategy: Strategy) -> None:
+    """Tell a new strategy what the rows know, of crawlers that are present."""
+    for row in connection.execute(select(delegations).order_by(delegations.c.decided_s)):
+        ground = ground_from(strategy.tree, row.ground)
+        if ground is None or row.crawler not in strategy.crawlers:
+            connection.execute(delete(delegations).where(delegations.c.ground == row.ground))
+        else:
+            strategy.give(ground, CrawlerId(row.crawler))
+            _recall_anycast(strategy, ground, row.decision)
+    strategy.measurements.remember(
+        record for record in remembered(connection) if record.crawler in strategy.crawlers
+    )
+
+
+def _recall_anycast(strategy: Strategy, ground: Ground, decision: bytes) -> None:
+    is_anycast = msgspec.msgpack.decode(decision, type=Reasons).why == Why.ANYCAST
+    if is_anycast and isinstance(strategy, LearningStrategy):
+        strategy.recall_anycast(ground)
+
+
+def save(connection: Connection, name: str, body: bytes, now_s: float) -> None:
+    """Keep bytes under a name for whoever leads next."""
+    put(connection, memories, {"name": name, "saved_s": now_s, "body": body})
+
+
+def saved(connection: Connection, name: str) -> bytes | None:
+    """What was last kept under the name."""
+    query = select(memories.c.body).where(memories.c.name == name)
+    body: bytes | None = connection.execute(query).scalar()
+    return body
+
+
+def remembered(connection: Connection) -> list[Record]:
+    """The round trips that were saved last."""
+    body = saved(connection, MEASUREMENTS)
+    return [] if body is None else list(Measurements.from_bytes(body).records())
+
+
+def delegated(connection: Connection, grounds: list[str]) -> dict[str, Delegated]:
+    """The rows of these grounds."""
+    rows = connection.execute(select(delegations).where(delegations.c.ground.in_(grounds)))
+    return {
+        row.ground: Delegated(
+            ground=row.ground,
+            crawler=row.crawler,
+            decided_s=row.decided_s,
+            reasons=msgspec.msgpack.decode(row.decision, type=Reasons),
+        )
+        for row in rows
+    }

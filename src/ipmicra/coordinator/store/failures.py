@@ -1,0 +1,178 @@
+"""Visits that failed, as packages tell of them -> counts by kind, site and crawler, with the newest of each.
+
+    count      when a package is integrated, in the same transaction: each failure once
+    failures   how often in the last days, by kind, the newest examples first
+
+Law: bounded whatever crawlers say. A row for each day, crawler, kind and site holds a count and one example;
+a crawler has `SITES_A_DAY_MAX` of them, and what is beyond is counted without its site. After `DAYS` they
+are gone, and those of a purged crawler at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+from sqlalchemy import ColumnElement, Connection, Row, delete, func, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from ipmicra.carrier.package import Package
+from ipmicra.carrier.record_queries import site_about
+from ipmicra.coordinator.store.batches import in_batches
+from ipmicra.coordinator.store.schema import failure as rows
+from ipmicra.coordinator.views.failure_advice import family_of, in_words, kind_of
+from ipmicra.model.records import VisitFailed
+from ipmicra.model.urls import Normaliser
+
+DAYS = 7
+DAY_S = 86_400
+SITES_A_DAY_MAX = 200  # rows of one crawler that name a site
+EXAMPLES_MAX = 5  # of one kind
+URL_CHARACTERS_MAX = 500
+DETAIL_CHARACTERS_MAX = 200
+SITE_CHARACTERS_MAX = 300
+
+
+class FailedVisit(msgspec.Struct, frozen=True, kw_only=True):
+    """The newest failure of a kind, of one site for one crawler."""
+
+    url: str
+    site: str  # "" where its crawler had too many that day
+    crawler: str
+    at_s: float
+    detail: str  # in the crawler's words
+
+
+class FailedVisits(msgspec.Struct, frozen=True, kw_only=True):
+    """All failures of one kind in the last days."""
+
+    kind: str
+    family: str
+    title: str  # of the family
+    whose: str
+    what: str
+    advice: str
+    count: int
+    sites: int  # that are known by name
+    latest_s: float
+    examples: list[FailedVisit]
+
+
+class _Counted(msgspec.Struct):
+    kind: str
+    site: str
+    url: str
+    detail: str
+    at_s: float
+    count: int = 0
+
+
+def count(connection: Connection, package: Package, now_s: float) -> None:
+    """Add what a package tells. The caller sees to it that a package is counted once."""
+    day, crawler = int(now_s) // DAY_S, package.header.crawler
+    connection.execute(delete(rows).where(rows.c.day <= day - DAYS))
+    found = _counted(package, now_s)
+    if not found:
+        return
+    known = connection.execute(
+        select(rows.c.kind, rows.c.site).where(
+            rows.c.day == day, rows.c.crawler == crawler, rows.c.site != ""
+        )
+    )
+    _add(connection, day, crawler, _bounded(found, {(kind, site) for kind, site in known}))
+
+
+def forget(connection: Connection, crawler: str) -> None:
+    """Nothing that the crawler told is counted any more."""
+    connection.execute(delete(rows).where(rows.c.crawler == crawler))
+
+
+def _counted(package: Package, now_s: float) -> list[_Counted]:
+    """By kind and site, with the latest; the crawler's clock is believed as far as it is possible."""
+    normaliser = Normaliser()
+    sums: dict[tuple[str, str], _Counted] = {}
+    for record in package.records:
+        if isinstance(record, VisitFailed):
+            site = site_about(record, normaliser)
+            one = _Counted(
+                kind=kind_of(record.kind),
+                site=site if len(site) <= SITE_CHARACTERS_MAX else "",
+                url=_kept(record.url, URL_CHARACTERS_MAX),
+                detail=_kept(record.detail, DETAIL_CHARACTERS_MAX),
+                at_s=min(max(record.fetched_at_ms / 1000, now_s - DAYS * DAY_S), now_s),
+            )
+            _join(sums, one, 1)
+    return list(sums.values())
+
+
+def _bounded(found: Iterable[_Counted], known: set[tuple[str, str]]) -> list[_Counted]:
+    """What is too many for the day, counted without its site."""
+    sums: dict[tuple[str, str], _Counted] = {}
+    for one in found:
+        key = (one.kind, one.site)
+        if one.site and key not in known:
+            if len(known) < SITES_A_DAY_MAX:
+                known.add(key)
+            else:
+                one.site = ""
+        _join(sums, one, one.count)
+    return [sums[key] for key in sorted(sums)]  # in one order, so that two workers wait for each other
+
+
+def _join(sums: dict[tuple[str, str], _Counted], one: _Counted, times: int) -> None:
+    before = sums.get((one.kind, one.site))
+    latest = one if before is None or before.at_s <= one.at_s else before
+    latest.count = times + (0 if before is None else before.count)
+    sums[one.kind, one.site] = latest
+
+
+def _add(connection: Connection, day: int, crawler: str, counted: Sequence[_Counted]) -> None:
+    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    for batch in in_batches(counted):
+        values = [{"day": day, "crawler": crawler, **msgspec.structs.asdict(one)} for one in batch]
+        statement = insert(rows).values(values)
+        changed: dict[str, ColumnElement[object]] = {
+            "count": rows.c["count"] + statement.excluded["count"],
+            **{name: statement.excluded[name] for name in ("url", "detail", "at_s")},
+        }
+        keys = [column.name for column in rows.primary_key.columns]
+        connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=changed))
+
+
+def _kept(text: str, most: int) -> str:
+    """Without the one character that PostgreSQL does not keep."""
+    return text.replace("\0", "")[:most]
+
+
+def failures(connection: Connection, now_s: float) -> list[FailedVisits]:
+    """What failed in the last days, the most frequent first."""
+    lately = rows.c.day > int(now_s) // DAY_S - DAYS
+    sites = func.count(func.distinct(func.nullif(rows.c.site, "")))
+    query = select(rows.c.kind, func.sum(rows.c.count), sites, func.max(rows.c.at_s))
+    found = connection.execute(query.where(lately).group_by(rows.c.kind)).all()
+    told = [_told(row, _examples(connection, lately & (rows.c.kind == row.kind))) for row in found]
+    return sorted(told, key=lambda one: (-one.count, one.kind))
+
+
+def _told(row: Row[str, int, int, float], examples: list[FailedVisit]) -> FailedVisits:
+    kind, count, sites, latest_s = row
+    family = family_of(kind)
+    return FailedVisits(
+        kind=kind,
+        family=family.name,
+        title=family.title,
+        whose=family.whose,
+        what=in_words(kind),
+        advice=family.advice,
+        count=int(count),
+        sites=sites,
+        latest_s=latest_s,
+        examples=examples,
+    )
+
+
+def _examples(connection: Connection, which: ColumnElement[bool]) -> list[FailedVisit]:
+    """The newest first."""
+    columns = (rows.c.url, rows.c.site, rows.c.crawler, rows.c.at_s, rows.c.detail)
+    newest = select(*columns).where(which).order_by(rows.c.at_s.desc(), rows.c.url).limit(EXAMPLES_MAX)
+    return [FailedVisit(**row) for row in connection.execute(newest).mappings()]

@@ -1,0 +1,63 @@
+"""A released site's state -> kept for whoever has the site next.
+
+Law: only the owner of the running epoch may leave a state, only the owner after it may fetch it, and it
+goes when that one has taken it. The bytes are the frontier's business; here they are just bytes.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, delete, select
+
+from ipmicra.carrier.package import digest_of
+from ipmicra.coordinator.store import sites
+from ipmicra.coordinator.store.database import Database
+from ipmicra.coordinator.store.hosts import Refused
+from ipmicra.coordinator.store.package_files import PackageStore
+from ipmicra.coordinator.store.schema import handover as handovers
+from ipmicra.coordinator.store.upserts import put
+
+
+def leave(
+    database: Database,
+    store: PackageStore,
+    owner: str,
+    site: str,
+    epoch: int,
+    state: bytes,
+    now_s: float,
+) -> None:
+    """Keep the state that the owner sends; on return it may be acknowledged."""
+    with database.begin() as connection:
+        _check_owner(connection, owner, site, epoch)
+    digest = digest_of(state)
+    store.keep(digest, state)
+    with database.begin() as connection:
+        _check_owner(connection, owner, site, epoch)
+        put(connection, handovers, {"site": site, "epoch": epoch, "digest": digest, "saved_s": now_s})
+
+
+def fetch(database: Database, store: PackageStore, owner: str, site: str) -> bytes | None:
+    """The state that waits for the site's new owner; None where there is none (any more)."""
+    with database.begin() as connection:
+        row = sites.site_named(connection, site)
+        if row is None or row.crawler != owner:
+            raise Refused("not-owner", f"{site} is not {owner}'s")
+        query = select(handovers.c.digest, handovers.c.epoch).where(handovers.c.site == site)
+        found = connection.execute(query).first()
+    return store.fetch(found.digest) if found is not None and found.epoch < row.epoch else None
+
+
+def taken(connection: Connection, site: str, epoch: int) -> str | None:
+    """The owner of that epoch has taken the state. Returns the digest of what can be discarded."""
+    digest: str | None = connection.execute(
+        delete(handovers)
+        .where(handovers.c.site == site, handovers.c.epoch < epoch)
+        .returning(handovers.c.digest)
+    ).scalar()
+    return digest
+
+
+def _check_owner(connection: Connection, owner: str, site: str, epoch: int) -> None:
+    row = sites.site_named(connection, site)
+    if row is None or row.crawler != owner or row.epoch != epoch:
+        raise Refused("epoch", f"{site} is not {owner}'s in epoch {epoch} (any more)")

@@ -1,0 +1,244 @@
+"""Registrations, enrolments and requests -> which host this is, and whether it may speak.
+
+| state      | means                                     | next               |
+|------------|-------------------------------------------|--------------------|
+| registered | announced; its join token waits to be used | enrolled, revoked  |
+| enrolled   | has a key; its requests are heard          | revoked, left, retired |
+| revoked    | the operator has ended it; nothing is heard |                   |
+| left       | its owner has ended it                     |                    |
+| retired    | handed everything over, as it was told     |                    |
+
+Law: a join token works once and for a limited time, and only its digest is kept. A request counts only
+when its signature is right, its time is near ours, and its sequence is higher than any before on its
+channel.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from enum import StrEnum
+from typing import NamedTuple
+
+import msgspec
+from sqlalchemy import ColumnElement, Connection, RowMapping, and_, select, update
+
+from ipmicra.coordinator.store.schema import channel as channels
+from ipmicra.coordinator.store.schema import host as hosts
+from ipmicra.coordinator.store.upserts import insert_new
+from ipmicra.errors import OperatorFault
+from ipmicra.protocol.host_messages import Refusal
+from ipmicra.protocol.signing import CLOCK_SKEW_MS_MAX, Claim, is_genuine
+
+CHANNELS = ("orders", "reports", "packages")
+
+
+class HostState(StrEnum):
+    REGISTERED = "registered"
+    ENROLLED = "enrolled"
+    REVOKED = "revoked"
+    LEFT = "left"
+    RETIRED = "retired"
+
+
+class Host(NamedTuple):
+    """A host as the coordinator knows it."""
+
+    name: str
+    contact: str
+    state: HostState
+    address: str
+    heard_s: float | None
+    lease_until_s: float | None
+    epoch: int
+    report: dict[str, object]
+
+
+class Refused(Exception):
+    """A request that is not taken, with what the host is told."""
+
+    def __init__(self, kind: str, reason: str) -> None:
+        super().__init__(reason)
+        self.refusal = Refusal(kind=kind, reason=reason)
+
+
+def register(
+    connection: Connection, name: str, token: str, now_s: float, token_s: float, contact: str = ""
+) -> None:
+    """Announce a host. `token` is given to its owner and kept only as a digest."""
+    row = {
+        "name": name,
+        "contact": contact,
+        "state": HostState.REGISTERED,
+        "token_digest": _digest(token),
+        "token_until_s": now_s + token_s,
+    }
+    if not insert_new(connection, hosts, [row]):
+        raise OperatorFault(f"there is a host {name!r} already; choose another name, or revoke it first")
+
+
+def renew_token(connection: Connection, name: str, token: str, now_s: float, token_s: float) -> None:
+    """Another join token for a host that has not joined; the former one is void."""
+    waiting = (hosts.c.name == name) & (hosts.c.state == HostState.REGISTERED)
+    renewed = connection.execute(
+        update(hosts).where(waiting).values(token_digest=_digest(token), token_until_s=now_s + token_s)
+    )
+    if not renewed.rowcount:
+        raise OperatorFault(f"no host {name!r} waits to join; register it, or revoke it first")
+
+
+def enrol(connection: Connection, token: str, public_key: bytes, address: str, now_s: float) -> str:
+    """Use up a join token: the key is the host's from now on. Returns the host's name."""
+    name: str | None = connection.execute(
+        update(hosts)
+        .where(
+            hosts.c.token_digest == _digest(token),
+            hosts.c.state == HostState.REGISTERED,
+            hosts.c.token_until_s > now_s,
+        )
+        .values(
+            state=HostState.ENROLLED,
+            token_digest=None,
+            public_key=public_key,
+            address=address,
+            heard_s=now_s,
+        )
+        .returning(hosts.c.name)
+    ).scalar()
+    if name is None:
+        raise Refused("token", "this join token is unknown, used up or too old; ask for a new one")
+    return name
+
+
+def admit(
+    connection: Connection, claim: Claim, method: str, path: str, body: bytes, now_s: float
+) -> Host:
+    """Check a signed request and use up its sequence number. Raises `Refused`."""
+    row = connection.execute(select(hosts).where(hosts.c.name == claim.host)).mappings().first()
+    if row is None or row["public_key"] is None:
+        raise Refused("unknown-host", f"no host {claim.host!r} is enrolled here")
+    if row["state"] != HostState.ENROLLED:
+        raise Refused("not-enrolled", f"the host {claim.host!r} is {row['state']}")
+    if not is_genuine(row["public_key"], method, path, body, claim):
+        raise Refused("signature", "the signature does not fit the request")
+    if abs(claim.time_ms - now_s * 1000) > CLOCK_SKEW_MS_MAX:
+        raise Refused("clock", "the request's time is too far from the coordinator's")
+    _use_up(connection, claim)
+    connection.execute(update(hosts).where(hosts.c.name == claim.host).values(heard_s=now_s))
+    return _host(row)
+
+
+def _use_up(connection: Connection, claim: Claim) -> None:
+    if claim.channel not in CHANNELS:
+        raise Refused("channel", f"there is no channel {claim.channel!r}")
+    first = {"host": claim.host, "channel": claim.channel, "last_sequence": claim.sequence}
+    if insert_new(connection, channels, [first]):
+        return
+    raised = connection.execute(
+        update(channels)
+        .where(
+            channels.c.host == claim.host,
+            channels.c.channel == claim.channel,
+            channels.c.last_sequence < claim.sequence,
+        )
+        .values(last_sequence=claim.sequence)
+    )
+    if not raised.rowcount:
+        raise Refused("sequence", "a request with this or a later sequence number was taken before")
+
+
+def seen_at(connection: Connection, name: str, address: str) -> None:
+    """Where the host calls from now: many are given another address every day."""
+    changed = (hosts.c.name == name, hosts.c.address != address)
+    connection.execute(update(hosts).where(*changed).values(address=address))
+
+
+def renew_lease(connection: Connection, name: str, now_s: float, lease_s: float) -> int:
+    """A sign of life: the host keeps its sites for `lease_s` more. Returns the lease's epoch."""
+    return int(
+        connection.execute(
+            update(hosts)
+            .where(hosts.c.name == name)
+            .values(lease_until_s=now_s + lease_s, heard_s=now_s)
+            .returning(hosts.c.epoch)
+        ).scalar_one()
+    )
+
+
+def expire_leases(connection: Connection, now_s: float) -> list[str]:
+    """Hosts that were silent past their lease: their epoch ends. Returns their names."""
+    expired = connection.execute(
+        update(hosts)
+        .where(hosts.c.state == HostState.ENROLLED, hosts.c.lease_until_s <= now_s)
+        .values(lease_until_s=None, epoch=hosts.c.epoch + 1)
+        .returning(hosts.c.name)
+    )
+    return sorted(expired.scalars())
+
+
+def leased_heard_s(connection: Connection) -> list[float]:
+    """When each host whose lease runs was last heard."""
+    return list(connection.execute(select(hosts.c.heard_s).where(_is_leased())).scalars())
+
+
+def keep_leases(connection: Connection, now_s: float, lease_s: float) -> None:
+    """Let no lease end for now. Only those with less than half left are written."""
+    connection.execute(
+        update(hosts)
+        .where(_is_leased(), hosts.c.lease_until_s < now_s + lease_s / 2)
+        .values(lease_until_s=now_s + lease_s)
+    )
+
+
+def prolong_leases(connection: Connection, now_s: float, lease_s: float) -> None:
+    """After a time when perhaps nobody was here to hear: no host is held silent for that time.
+
+    A lease that runs longer was written by a clock that was wrong; it is cut.
+    """
+    connection.execute(update(hosts).where(_is_leased()).values(lease_until_s=now_s + lease_s))
+
+
+def _is_leased() -> ColumnElement[bool]:
+    return and_(hosts.c.state == HostState.ENROLLED, hosts.c.lease_until_s.is_not(None))
+
+
+def end(connection: Connection, name: str, state: HostState) -> None:
+    """Revoke a host, or note that it has left. Its next request is refused."""
+    changed = connection.execute(
+        update(hosts)
+        .where(hosts.c.name == name)
+        .values(state=state, token_digest=None, lease_until_s=None, epoch=hosts.c.epoch + 1)
+    )
+    if not changed.rowcount:
+        raise OperatorFault(f"there is no host {name!r}")
+
+
+def keep_report(connection: Connection, name: str, report: dict[str, object]) -> None:
+    connection.execute(
+        update(hosts).where(hosts.c.name == name).values(report=msgspec.json.encode(report).decode())
+    )
+
+
+def host_named(connection: Connection, name: str) -> Host | None:
+    row = connection.execute(select(hosts).where(hosts.c.name == name)).mappings().first()
+    return None if row is None else _host(row)
+
+
+def all_hosts(connection: Connection) -> list[Host]:
+    return [_host(row) for row in connection.execute(select(hosts).order_by(hosts.c.name)).mappings()]
+
+
+def _host(row: RowMapping) -> Host:
+    return Host(
+        row["name"],
+        row["contact"],
+        HostState(row["state"]),
+        row["address"],
+        row["heard_s"],
+        row["lease_until_s"],
+        row["epoch"],
+        msgspec.json.decode(row["report"]),
+    )
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode()).digest()

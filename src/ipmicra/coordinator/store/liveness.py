@@ -1,0 +1,76 @@
+"""Rows of hosts -> the crawlers that are present, awake or asleep.
+
+Law: a crawler is present while its host's lease runs. One that has never reported, or whose hours have
+ended since, is asleep: nobody is asked outside of their hours. So is one that moves to another host: it gets
+nothing new.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import math
+
+import msgspec
+from sqlalchemy import Connection
+
+from ipmicra.addresses import IPAddress
+from ipmicra.coordinator.store import moves
+from ipmicra.coordinator.store.hosts import Host, HostState, all_hosts
+from ipmicra.delegation.crawlers import CrawlerProfile, Position
+from ipmicra.model.probes import CrawlerId
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True):
+    """What of a host's report delegation goes by."""
+
+    awake: bool = False
+    awake_until_ms: int | None = None
+    resting: str = ""
+    capacity_bytes_a_day: int = 0
+    bytes_today: int = 0
+    position: tuple[float, float] | None = None
+
+
+def present(connection: Connection, now_s: float) -> dict[CrawlerId, CrawlerProfile]:
+    """Everybody whose lease runs, by name."""
+    found = (host for host in all_hosts(connection) if is_present(host, now_s))
+    profiles = {CrawlerId(host.name): profile_of(host, now_s) for host in found}
+    for mover in moves.all_moves(connection).keys() & profiles.keys():
+        name = CrawlerId(mover)
+        profiles[name] = msgspec.structs.replace(profiles[name], awake=False)
+    return profiles
+
+
+def is_present(host: Host, now_s: float) -> bool:
+    lease_s = host.lease_until_s
+    return host.state is HostState.ENROLLED and lease_s is not None and lease_s > now_s
+
+
+def profile_of(host: Host, now_s: float) -> CrawlerProfile:
+    said = said_by(host)
+    return CrawlerProfile(
+        id=CrawlerId(host.name),
+        address=_address(host.address),
+        capacity_bytes_a_day=said.capacity_bytes_a_day or math.inf,
+        awake=is_awake(said, now_s),
+        position=None if said.position is None else Position(*said.position),
+    )
+
+
+def said_by(host: Host) -> Said:
+    try:
+        return msgspec.convert(host.report, Said)
+    except msgspec.ValidationError:
+        return Said()
+
+
+def is_awake(said: Said, now_s: float) -> bool:
+    in_hours = said.awake_until_ms is None or now_s * 1000 < said.awake_until_ms
+    return said.awake and in_hours
+
+
+def _address(text: str) -> IPAddress | None:
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError:
+        return None

@@ -1,0 +1,58 @@
+"""An operator's wish that a crawler moves to another host -> a row, until it has moved and is resumed.
+
+Law: while there is a row its host gets nothing new. Who moves is told by rows alone, so a leader that dies
+in the middle leaves all of it to the next.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sqlalchemy import Connection, delete, select, update
+
+from ipmicra.coordinator.store.schema import move as moves
+from ipmicra.coordinator.store.schema import site as sites
+from ipmicra.coordinator.store.sites import OWN_GROUND, SiteRow, SiteState, site_row
+from ipmicra.coordinator.store.upserts import put
+
+
+class Move(NamedTuple):
+    crawler: str
+    target: str
+    wanted_s: float
+    moved_s: float | None  # when it had let go of its last site
+
+
+def want(connection: Connection, crawler: str, target: str, now_s: float) -> None:
+    """The crawler is to move; an earlier wish is forgotten."""
+    row = {"crawler": crawler, "target": target, "wanted_s": now_s, "moved_s": None}
+    put(connection, moves, row)
+
+
+def end(connection: Connection, crawler: str) -> bool:
+    """Its host may be given sites again. False where it did not move."""
+    return bool(connection.execute(delete(moves).where(moves.c.crawler == crawler)).rowcount)
+
+
+def moved(connection: Connection, crawler: str, now_s: float) -> None:
+    connection.execute(update(moves).where(moves.c.crawler == crawler).values(moved_s=now_s))
+
+
+def all_moves(connection: Connection) -> dict[str, Move]:
+    """By who moves."""
+    rows = connection.execute(select(moves).order_by(moves.c.crawler))
+    return {row.crawler: Move(row.crawler, row.target, row.wanted_s, row.moved_s) for row in rows}
+
+
+def still_held(connection: Connection, crawler: str) -> list[SiteRow]:
+    """What is still to go: everything but the sites that its host's owner asked for."""
+    rows = connection.execute(
+        select(sites)
+        .where(
+            sites.c.crawler == crawler,
+            sites.c.ground != OWN_GROUND,
+            sites.c.state.in_((SiteState.DELEGATED, SiteState.RELEASING)),
+        )
+        .order_by(sites.c.name)
+    )
+    return [site_row(row) for row in rows.mappings()]

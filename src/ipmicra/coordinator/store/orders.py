@@ -1,0 +1,153 @@
+"""What hosts are to do -> rows that are offered until they are reported done.
+
+Law: an order is durable from the moment it is given until it is done, and done once in effect: it may
+be fetched many times, it is closed once, and an open order of the same kind and key is not given a
+second time. A host is not sent what it does not understand: such an order is closed as refused at once, so
+whoever gave it has its answer.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from sqlalchemy import Connection, func, select, update
+
+from ipmicra.coordinator.store import hosts
+from ipmicra.coordinator.store.schema import order as orders
+from ipmicra.protocol.host_messages import (
+    FIRST_ORDER_KINDS,
+    ORDER_KINDS,
+    ORDERS_AT_ONCE,
+    Order,
+    OrderBody,
+    OrderDone,
+    UnknownOrder,
+    kind_of,
+)
+
+# Rows of kinds that this version does not know were given by a newer one: they wait for it.
+_OPEN = (orders.c.done_s.is_(None), orders.c.kind.in_(ORDER_KINDS))
+_UNFETCHED = (*_OPEN, orders.c.fetched_s.is_(None))
+_body_decoder = msgspec.msgpack.Decoder(OrderBody)
+
+
+def give(connection: Connection, host: str, body: OrderBody, key: str, now_s: float) -> int:
+    """Give an order, or find the open one of the same kind and key. Returns its number."""
+    kind = kind_of(type(body))
+    open_one = connection.execute(
+        select(orders.c.number).where(
+            orders.c.host == host, orders.c.kind == kind, orders.c.key == key, orders.c.done_s.is_(None)
+        )
+    ).scalar()
+    if open_one is not None:
+        return int(open_one)
+    row = {
+        "host": host,
+        "kind": kind,
+        "key": key,
+        "body": msgspec.msgpack.encode(body),
+        "given_s": now_s,
+    }
+    if kind not in understood(connection, host):
+        row |= {"done_s": now_s, "outcome": msgspec.msgpack.encode(_not_sent(kind))}
+    return int(connection.execute(orders.insert().values(row).returning(orders.c.number)).scalar_one())
+
+
+def understood(connection: Connection, host: str) -> frozenset[str]:
+    """The kinds of order that the host stated in its last report; those of protocol 1 where none."""
+    known = hosts.host_named(connection, host)
+    stated = None if known is None else known.report.get("order_kinds")
+    return frozenset(map(str, stated)) if isinstance(stated, list) and stated else FIRST_ORDER_KINDS
+
+
+def _not_sent(kind: str) -> OrderDone:
+    return UnknownOrder(0, kind, "it is not among the kinds that it stated, and was not sent").refusal()
+
+
+def open_orders(connection: Connection, host: str, now_s: float) -> list[Order]:
+    """The host's open orders, oldest first; noted as fetched. Of too many, those it has not seen yet."""
+    rows = connection.execute(
+        select(orders.c.number, orders.c.body)
+        .where(orders.c.host == host, *_OPEN)
+        .order_by(orders.c.fetched_s.is_not(None), orders.c.number)
+        .limit(ORDERS_AT_ONCE)
+    ).all()
+    found = [Order(number=number, body=_body_decoder.decode(body)) for number, body in sorted(rows)]
+    fresh = [order.number for order in found]
+    connection.execute(
+        update(orders)
+        .where(orders.c.number.in_(fresh), orders.c.fetched_s.is_(None))
+        .values(fetched_s=now_s)
+    )
+    return found
+
+
+def has_open(connection: Connection, host: str) -> bool:
+    """Whether anything is still to be done."""
+    query = select(orders.c.number).where(orders.c.host == host, orders.c.done_s.is_(None)).limit(1)
+    return connection.execute(query).first() is not None
+
+
+def has_news(connection: Connection, host: str) -> bool:
+    """Whether there is an order that the host has not fetched: its long poll is answered at once."""
+    query = select(orders.c.number).where(orders.c.host == host, *_UNFETCHED).limit(1)
+    return connection.execute(query).first() is not None
+
+
+def hosts_with_news(connection: Connection) -> set[str]:
+    """All hosts that have news."""
+    query = select(orders.c.host).where(*_UNFETCHED).distinct()
+    return set(connection.execute(query).scalars())
+
+
+def close(connection: Connection, host: str, done: OrderDone, now_s: float) -> OrderBody | None:
+    """Note an order as done. Returns its body the first time, None ever after or if it is not the host's."""
+    body = connection.execute(
+        update(orders)
+        .where(orders.c.number == done.number, orders.c.host == host, orders.c.done_s.is_(None))
+        .values(done_s=now_s, outcome=msgspec.msgpack.encode(done))
+        .returning(orders.c.body)
+    ).scalar()
+    try:
+        return None if body is None else _body_decoder.decode(body)
+    except msgspec.ValidationError:  # given by a newer coordinator
+        return None
+
+
+def cancel(connection: Connection, number: int, now_s: float) -> None:
+    """Take an order back, unless it is done."""
+    connection.execute(
+        update(orders).where(orders.c.number == number, orders.c.done_s.is_(None)).values(done_s=now_s)
+    )
+
+
+def cancel_kind(
+    connection: Connection, host: str, kind: type[OrderBody], key: str, now_s: float
+) -> None:
+    """Take back the open order of that kind and key, if there is one."""
+    connection.execute(
+        update(orders)
+        .where(
+            orders.c.host == host,
+            orders.c.kind == kind_of(kind),
+            orders.c.key == key,
+            orders.c.done_s.is_(None),
+        )
+        .values(done_s=now_s)
+    )
+
+
+def cancel_all(connection: Connection, host: str, now_s: float) -> int:
+    """Close what is open for a host that is gone. Returns how many."""
+    cancelled = connection.execute(
+        update(orders)
+        .where(orders.c.host == host, orders.c.done_s.is_(None))
+        .values(done_s=now_s, outcome=None)
+    )
+    return cancelled.rowcount
+
+
+def counts(connection: Connection, host: str | None = None) -> dict[str, int]:
+    """Open orders by kind, of all hosts or of one."""
+    query = select(orders.c.kind, func.count()).where(orders.c.done_s.is_(None)).group_by(orders.c.kind)
+    rows = connection.execute(query if host is None else query.where(orders.c.host == host)).all()
+    return {kind: int(count) for kind, count in sorted(tuple(row) for row in rows)}

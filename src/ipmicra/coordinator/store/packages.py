@@ -1,0 +1,173 @@
+"""Packages that arrive -> kept, acknowledged, integrated: each once in effect.
+
+| state      | means                                               | next                 |
+|------------|-----------------------------------------------------|----------------------|
+| kept       | synced to the store, row committed: acknowledged    | integrated, refused  |
+| integrated | in the index, its links are rows                    |                      |
+| refused    | nothing in it can be used; kept aside with why      |                      |
+
+Law: the acknowledgement is sent after the commit, which is after the sync. The same package again is
+acknowledged again; another one under the same number is refused. A worker claims a package for a
+while, and a claim that ran out is anybody's, so what a killed worker left is picked up.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, and_, func, or_, select, tuple_, update
+
+from ipmicra.carrier.package import digest_of
+from ipmicra.coordinator.store.database import Database
+from ipmicra.coordinator.store.hosts import Refused
+from ipmicra.coordinator.store.package_files import PackageStore
+from ipmicra.coordinator.store.schema import host as hosts
+from ipmicra.coordinator.store.schema import package as packages
+from ipmicra.coordinator.store.upserts import insert_new
+
+CLAIM_SECONDS_MAX = 3_600.0  # a claim that runs longer was written by a clock that was wrong
+
+
+class PackageState(StrEnum):
+    KEPT = "kept"
+    INTEGRATED = "integrated"
+    REFUSED = "refused"
+
+
+class Arrival(NamedTuple):
+    """A package as a host brings it, made in an epoch of the host's lease."""
+
+    crawler: str
+    sequence: int
+    digest: str
+    epoch: int
+    data: bytes
+
+
+class Claimed(NamedTuple):
+    """A package that a worker may integrate until its claim runs out."""
+
+    crawler: str
+    sequence: int
+    digest: str
+    epoch: int = 0  # of the host's lease in which it was made
+
+
+def receive(database: Database, store: PackageStore, arrival: Arrival, now_s: float) -> bool:
+    """Keep a package; on return it may be acknowledged. True the first time. Raises `Refused`."""
+    if digest_of(arrival.data) != arrival.digest:
+        raise Refused("digest", "the bytes do not have the digest that they were announced with")
+    with database.begin() as connection:
+        if _kept_before(connection, arrival):
+            return False
+        _check_epoch(connection, arrival)
+    store.keep(arrival.digest, arrival.data)
+    with database.begin() as connection:
+        _check_epoch(connection, arrival)
+        row = {
+            "crawler": arrival.crawler,
+            "sequence": arrival.sequence,
+            "digest": arrival.digest,
+            "package_bytes": len(arrival.data),
+            "epoch": arrival.epoch,
+            "received_s": now_s,
+            "state": PackageState.KEPT,
+        }
+        if insert_new(connection, packages, [row]):
+            return True
+        _kept_before(connection, arrival)
+        return False
+
+
+def _kept_before(connection: Connection, arrival: Arrival) -> bool:
+    known = connection.execute(
+        select(packages.c.digest).where(
+            packages.c.crawler == arrival.crawler, packages.c.sequence == arrival.sequence
+        )
+    ).scalar()
+    if known is not None and known != arrival.digest:
+        raise Refused("number", f"package {arrival.sequence} of {arrival.crawler!r} was another one")
+    return known is not None
+
+
+def _check_epoch(connection: Connection, arrival: Arrival) -> None:
+    """What was crawled under a lease that has ended is somebody else's to crawl by now."""
+    current = connection.execute(
+        select(hosts.c.epoch).where(hosts.c.name == arrival.crawler).with_for_update()
+    ).scalar()
+    if current is None or arrival.epoch != current:
+        raise Refused(
+            "epoch",
+            f"made in epoch {arrival.epoch} of the lease; it is {current} now: the host was silent for too "
+            "long and its sites were given to others",
+        )
+
+
+def claim(connection: Connection, worker: str, now_s: float, claim_s: float, most: int) -> list[Claimed]:
+    """Take packages to integrate, oldest first, that nobody else has claimed."""
+    key = (packages.c.crawler, packages.c.sequence)
+    free = _is_free(now_s)
+    picked = (
+        select(*key)
+        .where(and_(packages.c.state == PackageState.KEPT, free))
+        .order_by(packages.c.received_s, packages.c.crawler, packages.c.sequence)
+        .limit(most)
+        .with_for_update(skip_locked=True)
+        .cte("picked")
+    )
+    if connection.dialect.name == "postgresql":
+        picked = picked.prefix_with("MATERIALIZED", dialect="postgresql")
+    rows = connection.execute(
+        update(packages)
+        .where(tuple_(*key).in_(select(picked.c.crawler, picked.c.sequence)))
+        .values(claimed_by=worker, claimed_until_s=now_s + claim_s)
+        .returning(packages.c.crawler, packages.c.sequence, packages.c.digest, packages.c.epoch)
+    ).all()
+    return sorted(Claimed(*row) for row in rows)
+
+
+def somebody_waits(connection: Connection, now_s: float) -> bool:
+    """Whether there is a package to integrate that nobody has claimed."""
+    query = select(packages.c.digest).where(packages.c.state == PackageState.KEPT, _is_free(now_s))
+    return connection.execute(query.limit(1)).first() is not None
+
+
+def _is_free(now_s: float) -> ColumnElement[bool]:
+    """Claimed by nobody, or for a time that is over, or by a clock that was wrong."""
+    until_s = packages.c.claimed_until_s
+    return or_(until_s.is_(None), until_s <= now_s, until_s > now_s + CLAIM_SECONDS_MAX)
+
+
+def integrated(connection: Connection, done: Claimed, now_s: float, reason: str = "") -> bool:
+    """Note a package as integrated, in the transaction that has written its links. True the first time.
+
+    `reason` says why some of its records were left out.
+    """
+    return _ended(connection, done, PackageState.INTEGRATED, reason, now_s)
+
+
+def refused(connection: Connection, done: Claimed, reason: str, now_s: float) -> bool:
+    """Keep a package aside that cannot be integrated."""
+    return _ended(connection, done, PackageState.REFUSED, reason, now_s)
+
+
+def _ended(
+    connection: Connection, done: Claimed, state: PackageState, reason: str, now_s: float
+) -> bool:
+    changed = connection.execute(
+        update(packages)
+        .where(
+            packages.c.crawler == done.crawler,
+            packages.c.sequence == done.sequence,
+            packages.c.state == PackageState.KEPT,
+        )
+        .values(state=state, reason=reason, integrated_s=now_s, claimed_by=None, claimed_until_s=None)
+    )
+    return bool(changed.rowcount)
+
+
+def counts(connection: Connection) -> dict[str, int]:
+    """Packages by state."""
+    rows = connection.execute(select(packages.c.state, func.count()).group_by(packages.c.state)).all()
+    return {state: int(count) for state, count in sorted(tuple(row) for row in rows)}

@@ -1,0 +1,176 @@
+"""Links that are found, questions that are asked -> the sites there are, and how each of them stands.
+
+| state       | means                                              | next                              |
+|-------------|----------------------------------------------------|-----------------------------------|
+| asked       | somebody wants to know who is nearest; no page yet | located, unreachable, waiting     |
+| located     | known who is nearest; nobody crawls it             | waiting                           |
+| waiting     | has pages to crawl and no crawler yet              | delegated, unreachable            |
+| delegated   | one crawler's, for an epoch                        | releasing, waiting                |
+| releasing   | its crawler is to let go of it and send its state  | waiting                           |
+| unreachable | nobody could reach it; looked at again later       | delegated, located                |
+
+How a site gets an owner is in `granting`, how it loses one in `releasing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from sqlalchemy import Connection, RowMapping, bindparam, func, or_, select, update
+
+from ipmicra.coordinator.store.batches import in_batches
+from ipmicra.coordinator.store.schema import link as links
+from ipmicra.coordinator.store.schema import site as sites
+from ipmicra.coordinator.store.upserts import insert_new
+from ipmicra.model.urls import Url, site_of
+
+SITE_CHARACTERS_MAX = 300
+OWN_GROUND = "own"  # of a site that its host's owner asked for: it moves with no subnet
+URL_CHARACTERS_MAX = 2_000  # a PostgreSQL index entry has to hold it
+
+
+class SiteState(StrEnum):
+    ASKED = "asked"
+    LOCATED = "located"
+    WAITING = "waiting"
+    DELEGATED = "delegated"
+    RELEASING = "releasing"
+    UNREACHABLE = "unreachable"
+
+
+class SiteRow(NamedTuple):
+    name: str
+    address: str
+    ground: str
+    crawler: str | None
+    epoch: int
+    found_s: float
+    delegated_s: float | None
+    state: SiteState
+    note: str
+
+
+# --- what is found --------------------------------------------------------------------------------
+
+
+def found(connection: Connection, urls: Iterable[Url], now_s: float) -> int:
+    """Keep links; their sites wait for a crawler where they have none. Returns how many were new."""
+    kept = {url: site_of(url) for url in urls if len(url) <= URL_CHARACTERS_MAX}
+    kept = {url: site for url, site in kept.items() if len(site) <= SITE_CHARACTERS_MAX}
+    names = list(dict.fromkeys(kept.values()))
+    for batch in in_batches(names):
+        _add_sites(connection, batch, SiteState.WAITING, now_s)
+        connection.execute(
+            update(sites)
+            .where(sites.c.name.in_(batch), sites.c.state.in_((SiteState.ASKED, SiteState.LOCATED)))
+            .values(state=SiteState.WAITING)
+        )
+    rows = [{"url": url, "site": site, "found_s": now_s} for url, site in kept.items()]
+    return sum(insert_new(connection, links, batch) for batch in in_batches(rows))
+
+
+def ask_about(connection: Connection, site: str, now_s: float) -> SiteRow:
+    """The site's row; a site nobody knows is entered as asked about."""
+    _add_sites(connection, [site], SiteState.ASKED, now_s)
+    row = site_named(connection, site)
+    assert row is not None
+    return row
+
+
+def _add_sites(connection: Connection, names: Sequence[str], state: SiteState, now_s: float) -> None:
+    insert_new(connection, sites, [{"name": name, "found_s": now_s, "state": state} for name in names])
+
+
+# --- what is decided ------------------------------------------------------------------------------
+
+
+def undecided(connection: Connection, now_s: float, retry_s: float, most: int) -> list[SiteRow]:
+    """Sites to be delegated, the longest known first; what was unreachable comes again in time."""
+    due = or_(
+        sites.c.state.in_((SiteState.WAITING, SiteState.ASKED)),
+        (sites.c.state == SiteState.UNREACHABLE)
+        & or_(sites.c.delegated_s <= now_s - retry_s, sites.c.delegated_s > now_s + retry_s),
+    )
+    rows = connection.execute(
+        select(sites).where(due).order_by(sites.c.found_s, sites.c.name).limit(most)
+    )
+    return [site_row(row) for row in rows.mappings()]
+
+
+def unreachable(connection: Connection, which: Sequence[tuple[SiteRow, str]], now_s: float) -> None:
+    """Nobody could reach these sites, and why."""
+    _note_each(connection, which, state=SiteState.UNREACHABLE, delegated_s=now_s)
+
+
+def annotate(connection: Connection, which: Sequence[tuple[SiteRow, str]]) -> None:
+    """Say of sites why they are still waiting."""
+    _note_each(connection, which)
+
+
+def _note_each(
+    connection: Connection, which: Sequence[tuple[SiteRow, str]], **values: str | float
+) -> None:
+    if which:
+        connection.execute(
+            update(sites)
+            .where(sites.c.name == bindparam("of_site"), sites.c.epoch == bindparam("in_epoch"))
+            .values(**values),
+            [{"of_site": row.name, "in_epoch": row.epoch, "note": note} for row, note in which],
+        )
+
+
+# --- what is known --------------------------------------------------------------------------------
+
+
+def site_named(connection: Connection, name: str) -> SiteRow | None:
+    row = connection.execute(select(sites).where(sites.c.name == name)).mappings().first()
+    return None if row is None else site_row(row)
+
+
+def delegated_sites(connection: Connection, grounds: Iterable[str]) -> list[SiteRow]:
+    """The sites that are somebody's on these grounds."""
+    found_rows: list[SiteRow] = []
+    for batch in in_batches(list(grounds)):
+        which = (sites.c.ground.in_(batch), sites.c.state == SiteState.DELEGATED)
+        found_rows += map(site_row, connection.execute(select(sites).where(*which)).mappings())
+    return found_rows
+
+
+def delegated_anywhere(connection: Connection, most: int) -> list[SiteRow]:
+    """Sites that are somebody's and have an address, by name."""
+    which = (sites.c.state == SiteState.DELEGATED, sites.c.address != "")
+    rows = connection.execute(select(sites).where(*which).order_by(sites.c.name).limit(most))
+    return [site_row(row) for row in rows.mappings()]
+
+
+def delegated_to(connection: Connection, crawler: str, most: int) -> list[SiteRow]:
+    """Sites of one crawler that have an address, the latest first."""
+    which = (sites.c.crawler == crawler, sites.c.state == SiteState.DELEGATED, sites.c.address != "")
+    rows = connection.execute(
+        select(sites).where(*which).order_by(sites.c.delegated_s.desc()).limit(most)
+    )
+    return [site_row(row) for row in rows.mappings()]
+
+
+def counts(connection: Connection) -> dict[str, int]:
+    """Sites by state."""
+    rows = connection.execute(select(sites.c.state, func.count()).group_by(sites.c.state)).all()
+    return {state: int(count) for state, count in sorted(tuple(row) for row in rows)}
+
+
+def counts_by_crawler(connection: Connection) -> dict[str, int]:
+    rows = connection.execute(
+        select(sites.c.crawler, func.count())
+        .where(sites.c.state.in_((SiteState.DELEGATED, SiteState.RELEASING)))
+        .group_by(sites.c.crawler)
+    ).all()
+    return {crawler: int(count) for crawler, count in rows}
+
+
+def site_row(row: RowMapping) -> SiteRow:
+    return SiteRow(
+        row["name"], row["address"], row["ground"], row["crawler"], int(row["epoch"]), row["found_s"],
+        row["delegated_s"], SiteState(row["state"]), row["note"],
+    )  # fmt: skip

@@ -1,0 +1,80 @@
+"""What ordinary fetches report -> sums by site and crawler: fetches, bytes, bytes times round trip.
+
+Law: a sum only grows, in the transaction that takes the report, so a report counts once. Bytes whose round
+trip is not known are left out of both sums of bytes, so that their quotient stays a mean round trip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from sqlalchemy import Connection, func, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from ipmicra.coordinator.store.schema import traffic
+from ipmicra.protocol.host_messages import Passive
+
+SITE_CHARACTERS_MAX = 300
+
+
+class Total(NamedTuple):
+    """Everything that was fetched, of all sites by all crawlers."""
+
+    fetches: int
+    body_bytes: int
+
+
+class Carried(NamedTuple):
+    """What one crawler fetched from one site."""
+
+    site: str
+    crawler: str
+    body_bytes: int
+    byte_ms: float
+
+
+def add(connection: Connection, crawler: str, seen: Iterable[Passive]) -> None:
+    """Add what a report tells."""
+    sums: dict[str, dict[str, object]] = {}
+    for passive in seen:
+        if len(passive.site) <= SITE_CHARACTERS_MAX:
+            _add(sums.setdefault(passive.site, _nothing(passive.site, crawler)), passive)
+    if not sums:
+        return
+    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    statement = insert(traffic).values(list(sums.values()))
+    grown = {
+        name: traffic.c[name] + statement.excluded[name] for name in ("fetches", "body_bytes", "byte_ms")
+    }
+    keys = [traffic.c.site, traffic.c.crawler]
+    connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=grown))
+
+
+def _nothing(site: str, crawler: str) -> dict[str, object]:
+    return {"site": site, "crawler": crawler, "fetches": 0, "body_bytes": 0, "byte_ms": 0.0}
+
+
+def _add(row: dict[str, object], seen: Passive) -> None:
+    body_bytes = 0 if seen.round_trip_ms is None else max(0, seen.body_bytes)
+    values = {
+        "fetches": max(0, seen.fetches),
+        "body_bytes": body_bytes,
+        "byte_ms": body_bytes * (seen.round_trip_ms or 0.0),
+    }
+    for name, value in values.items():
+        before = row[name]
+        assert isinstance(before, int | float)
+        row[name] = before + value
+
+
+def total(connection: Connection) -> Total:
+    sums = (func.coalesce(func.sum(column), 0) for column in (traffic.c.fetches, traffic.c.body_bytes))
+    row = connection.execute(select(*sums)).one()
+    return Total(int(row[0]), int(row[1]))
+
+
+def carried(connection: Connection) -> list[Carried]:
+    """By site and crawler."""
+    columns = (traffic.c.site, traffic.c.crawler, traffic.c.body_bytes, traffic.c.byte_ms)
+    return [Carried(*row) for row in connection.execute(select(*columns))]

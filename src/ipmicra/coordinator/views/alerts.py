@@ -1,0 +1,238 @@
+"""Rows -> what goes wrong, by kind: how often, whose it is to mend, and what to do.
+
+Law: reads rows. A kind is shown only while it is true, with the latest examples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from urllib.parse import urlsplit
+
+import msgspec
+from sqlalchemy import ColumnElement, Connection, Table, func, select
+
+from ipmicra.coordinator.store import hosts
+from ipmicra.coordinator.store.failures import FailedVisits, failures
+from ipmicra.coordinator.store.hosts import HostState
+from ipmicra.coordinator.store.liveness import is_present
+from ipmicra.coordinator.store.packages import PackageState
+from ipmicra.coordinator.store.schema import event as event_rows
+from ipmicra.coordinator.store.schema import order as order_rows
+from ipmicra.coordinator.store.schema import package as package_rows
+from ipmicra.coordinator.store.schema import site as site_rows
+from ipmicra.coordinator.store.sites import SiteState
+from ipmicra.protocol.host_messages import OrderDone
+
+EXAMPLES_MAX = 5
+KINDS_MAX = 20  # of one family
+DAY_S = 86_400.0
+STUCK_SECONDS = 600.0
+ORDERS_LOOKED_AT = 2_000
+SITES_LOOKED_AT = 20_000
+
+
+class Trouble(msgspec.Struct, frozen=True, kw_only=True):
+    """One kind of trouble."""
+
+    kind: str
+    whose: str  # the site's, a host's, the operator's, ours
+    what: str
+    advice: str
+    count: int
+    examples: list[str] = []
+
+
+class Errors(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that goes wrong: here and now, and in crawlers' visits of the last days."""
+
+    troubles: list[Trouble]
+    failures: list[FailedVisits]
+
+
+def errors_of(connection: Connection, now_s: float) -> Errors:
+    return Errors(troubles=troubles(connection, now_s), failures=failures(connection, now_s))
+
+
+def troubles(connection: Connection, now_s: float) -> list[Trouble]:
+    """Everything that goes wrong, the most frequent first."""
+    families: tuple[Callable[[Connection, float], Iterator[Trouble]], ...] = (
+        _unreachable_sites,
+        _waiting_sites,
+        _silent_hosts,
+        _lost_leases,
+        _cut_lines,
+        _refused_packages,
+        _stuck_packages,
+        _orders_not_done,
+    )
+    found = [trouble for family in families for trouble in family(connection, now_s)]
+    return sorted(found, key=lambda trouble: (-trouble.count, trouble.kind, trouble.what))
+
+
+def _unreachable_sites(connection: Connection, _: float) -> Iterator[Trouble]:
+    """By the reason that was noted, whatever the site's name in it."""
+    rows = site_rows.c
+    query = select(rows.name, rows.note).where(rows.state == SiteState.UNREACHABLE)
+    latest = connection.execute(query.order_by(rows.delegated_s.desc()).limit(SITES_LOOKED_AT))
+    by_reason: dict[str, list[str]] = {}
+    for name, note in latest:
+        by_reason.setdefault(_without_name(note, name), []).append(name)
+    for reason, names in list(by_reason.items())[:KINDS_MAX]:
+        yield Trouble(
+            kind="site-unreachable",
+            whose="the site's",
+            what=reason or "nobody got an answer",
+            advice="They are tried again by themselves after coordinator.retry_seconds. A name that does "
+            "not exist may be mistyped where it was linked.",
+            count=len(names),
+            examples=names[:EXAMPLES_MAX],
+        )
+
+
+def _without_name(note: str, site: str) -> str:
+    name = urlsplit(site).hostname or site
+    return note.replace(name, "the name")
+
+
+def _waiting_sites(connection: Connection, now_s: float) -> Iterator[Trouble]:
+    rows = site_rows.c
+    late = (rows.state == SiteState.WAITING) & (rows.found_s < now_s - STUCK_SECONDS)
+    for note, count in _by_text(connection, rows.note, late):
+        yield Trouble(
+            kind="site-waits",
+            whose="the operator's",
+            what=note or "waits for a crawler",
+            advice="Sites wait while no crawler is awake or near: register more hosts, or look at the "
+            "hours of those there are.",
+            count=count,
+            examples=_examples(connection, rows.name, late & (rows.note == note)),
+        )
+
+
+def _silent_hosts(connection: Connection, now_s: float) -> Iterator[Trouble]:
+    silent = [
+        host.name
+        for host in hosts.all_hosts(connection)
+        if host.state is HostState.ENROLLED and not is_present(host, now_s)
+    ]
+    if silent:
+        yield Trouble(
+            kind="host-silent",
+            whose="a host's",
+            what="an enrolled host is not heard from",
+            advice="Its sites have gone to others. See on the machine: ipmicra host status. A host that "
+            "will not come back is best revoked.",
+            count=len(silent),
+            examples=silent[:EXAMPLES_MAX],
+        )
+
+
+def _lost_leases(connection: Connection, now_s: float) -> Iterator[Trouble]:
+    rows = event_rows.c
+    lost = (rows.kind == "lease-lost") & (rows.at_s > now_s - DAY_S)
+    count = _count(connection, event_rows, lost)
+    if count:
+        yield Trouble(
+            kind="lease-lost",
+            whose="a host's",
+            what="hosts were silent past their lease in the last day",
+            advice="A host that comes and goes: a longer coordinator.lease_seconds moves fewer sites about.",
+            count=count,
+            examples=_examples(connection, rows.subject, lost),
+        )
+
+
+def _cut_lines(connection: Connection, now_s: float) -> Iterator[Trouble]:
+    rows = event_rows.c
+    count = _count(connection, event_rows, (rows.kind == "line-cut") & (rows.at_s > now_s - DAY_S))
+    if count:
+        yield Trouble(
+            kind="line-cut",
+            whose="the operator's",
+            what="nearly all hosts fell silent at once in the last day",
+            advice="No lease ends meanwhile, so nothing is crawled again. Look at the coordinator's own "
+            "line, its certificate and its name.",
+            count=count,
+        )
+
+
+def _refused_packages(connection: Connection, _: float) -> Iterator[Trouble]:
+    rows = package_rows.c
+    for reason, count in _by_text(connection, rows.reason, rows.reason != ""):
+        which = rows.reason == reason
+        yield Trouble(
+            kind="package-refused",
+            whose="a host's",
+            what=reason,
+            advice="The bytes are kept aside. One host alone: its program is old or its disk is failing. "
+            "Several: look at the coordinator's log.",
+            count=count,
+            examples=_examples(connection, rows.crawler, which),
+        )
+
+
+def _stuck_packages(connection: Connection, now_s: float) -> Iterator[Trouble]:
+    rows = package_rows.c
+    stuck = (rows.state == PackageState.KEPT) & (rows.received_s < now_s - STUCK_SECONDS)
+    count = _count(connection, package_rows, stuck)
+    if count:
+        yield Trouble(
+            kind="package-waits",
+            whose="ours",
+            what="packages wait to be integrated for more than ten minutes",
+            advice="The integrator is behind or failing: see the coordinator's log, and its disk.",
+            count=count,
+            examples=_examples(connection, rows.crawler, stuck),
+        )
+
+
+def _orders_not_done(connection: Connection, now_s: float) -> Iterator[Trouble]:
+    """What hosts said of orders that they did not do, in the last day."""
+    rows = order_rows.c
+    query = select(rows.host, rows.kind, rows.outcome).where(
+        rows.done_s > now_s - DAY_S, rows.outcome.is_not(None)
+    )
+    said: dict[tuple[str, str], list[str]] = {}
+    unknown: dict[str, list[str]] = {}
+    for row in connection.execute(query.order_by(rows.number.desc()).limit(ORDERS_LOOKED_AT)):
+        done = msgspec.msgpack.decode(row.outcome, type=OrderDone)
+        if done.unknown_kind:
+            unknown.setdefault(row.kind, []).append(row.host)
+        elif not done.done:
+            said.setdefault((row.kind, done.detail), []).append(row.host)
+    for kind, who in list(unknown.items())[:KINDS_MAX]:
+        yield Trouble(
+            kind="order-unknown",
+            whose="a host's",
+            what=f"{kind}: the host's version does not know this kind of order",
+            advice="Have its owner install the coordinator's version. Its other orders are done.",
+            count=len(who),
+            examples=sorted(set(who))[:EXAMPLES_MAX],
+        )
+    for (kind, detail), who in list(said.items())[:KINDS_MAX]:
+        yield Trouble(
+            kind="order-not-done",
+            whose="a host's",
+            what=f"{kind}: {detail or 'no reason given'}",
+            advice="The host's own rules always win: outside of its hours or limits it does nothing, and "
+            "others are asked.",
+            count=len(who),
+            examples=sorted(set(who))[:EXAMPLES_MAX],
+        )
+
+
+def _by_text(
+    connection: Connection, text: ColumnElement[str], which: ColumnElement[bool]
+) -> list[tuple[str, int]]:
+    query = select(text, func.count()).where(which).group_by(text)
+    rows = connection.execute(query.order_by(func.count().desc(), text).limit(KINDS_MAX))
+    return [(words, int(count)) for words, count in rows]
+
+
+def _examples(connection: Connection, name: ColumnElement[str], which: ColumnElement[bool]) -> list[str]:
+    rows = connection.execute(select(name).where(which).distinct().order_by(name).limit(EXAMPLES_MAX))
+    return list(rows.scalars())
+
+
+def _count(connection: Connection, table: Table, which: ColumnElement[bool]) -> int:
+    return int(connection.execute(select(func.count()).select_from(table).where(which)).scalar_one())

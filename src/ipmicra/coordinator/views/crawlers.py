@@ -1,0 +1,137 @@
+"""Rows of hosts, orders and moves -> every crawler with its state, since when, its code and its sites.
+
+Law: the state is read from the rows by `crawler_life.state_of`, by whoever asks; only the leader notes since
+when it is so.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from sqlalchemy import Connection, func, select
+
+from ipmicra.coordinator.admin.crawler_states import CrawlerState, Facts, Wish, state_of, wishes_in
+from ipmicra.coordinator.bundles.rollout_orders import said_of_code
+from ipmicra.coordinator.store import hosts, moves, sites
+from ipmicra.coordinator.store.hosts import Host
+from ipmicra.coordinator.store.liveness import is_awake, is_present, said_by
+from ipmicra.coordinator.store.moves import Move
+from ipmicra.coordinator.store.schema import life as lives
+from ipmicra.coordinator.store.schema import order as orders
+from ipmicra.coordinator.store.upserts import put
+from ipmicra.errors import OperatorFault
+from ipmicra.protocol.host_messages import Pause, Resume, Retire, Upgrade, kind_of
+
+
+class CrawlerStanding(msgspec.Struct, frozen=True, kw_only=True):
+    """One crawler. Its host bears the same name."""
+
+    name: str
+    state: CrawlerState
+    since_s: float | None  # as the leader noted it; None: it has not looked since
+    address: str
+    code: str  # the version that was dispatched; empty: what the owner installed
+    trial: str  # the version that is being tried
+    takes_code: bool
+    sites: int
+    moves_to: str
+    wishes: tuple[Wish, ...]  # what the operator may want of it now
+    report: dict[str, object]
+
+
+class _Told(msgspec.Struct, frozen=True):
+    """Names of hosts by what they were told."""
+
+    retiring: set[str]
+    upgrading: set[str]
+    paused: set[str]
+
+
+def crawlers(connection: Connection, now_s: float, name: str | None = None) -> list[CrawlerStanding]:
+    """Everybody who ever was, or one, by name."""
+    told, moving = _told(connection), moves.all_moves(connection)
+    counts = sites.counts_by_crawler(connection)
+    since = {(row.crawler, row.state): row.since_s for row in connection.execute(select(lives))}
+    found = [host for host in hosts.all_hosts(connection) if name in (None, host.name)]
+    return [_standing(host, _state(host, told, moving, now_s), counts, since, moving) for host in found]
+
+
+def _standing(
+    host: Host,
+    state: CrawlerState,
+    counts: dict[str, int],
+    since: dict[tuple[str, str], float],
+    moving: dict[str, Move],
+) -> CrawlerStanding:
+    code = said_of_code(host)
+    return CrawlerStanding(
+        name=host.name,
+        state=state,
+        since_s=since.get((host.name, state)),
+        address=host.address,
+        code=code.version,
+        trial=code.trial,
+        takes_code=code.takes_bundles,
+        sites=counts.get(host.name, 0),
+        moves_to=moving[host.name].target if host.name in moving else "",
+        wishes=wishes_in(state),
+        report=host.report,
+    )
+
+
+def crawler_named(connection: Connection, name: str, now_s: float) -> CrawlerStanding:
+    found = crawlers(connection, now_s, name)
+    if not found:
+        raise OperatorFault(f"there is no host {name!r}; see them with: ipmicra coordinator hosts")
+    return found[0]
+
+
+def follow(connection: Connection, now_s: float) -> None:
+    """Note who is in another state than before."""
+    told, moving = _told(connection), moves.all_moves(connection)
+    noted = {row.crawler: row.state for row in connection.execute(select(lives))}
+    states = {host.name: _state(host, told, moving, now_s) for host in hosts.all_hosts(connection)}
+    changed = [
+        {"crawler": name, "state": state, "since_s": now_s}
+        for name, state in states.items()
+        if noted.get(name) != state
+    ]
+    put(connection, lives, *changed)
+
+
+def _state(host: Host, told: _Told, moving: dict[str, Move], now_s: float) -> CrawlerState:
+    present, move, code = is_present(host, now_s), moving.get(host.name), said_of_code(host)
+    return state_of(
+        Facts(
+            host=host.state,
+            present=present,
+            has_reported=bool(host.report),
+            awake=present and is_awake(said_by(host), now_s),
+            told_to_retire=host.name in told.retiring,
+            moves=move is not None and move.moved_s is None,
+            has_moved=move is not None and move.moved_s is not None,
+            paused=host.name in told.paused,
+            changes_code=host.name in told.upgrading or bool(code.trial),
+        )
+    )
+
+
+def _told(connection: Connection) -> _Told:
+    def told(kind: str) -> set[str]:
+        query = select(orders.c.host).where(orders.c.kind == kind, orders.c.done_s.is_(None))
+        return set(connection.execute(query).scalars())
+
+    return _Told(told(kind_of(Retire)), told(kind_of(Upgrade)), _paused(connection))
+
+
+def _paused(connection: Connection) -> set[str]:
+    """Whose last word from the operator was to pause; one that was taken back counts for nothing."""
+    stands = orders.c.done_s.is_(None) | orders.c.outcome.is_not(None)
+    kinds = (kind_of(Pause), kind_of(Resume))
+    last = (
+        select(func.max(orders.c.number))
+        .where(orders.c.kind.in_(kinds), stands)
+        .group_by(orders.c.host)
+        .scalar_subquery()
+    )
+    query = select(orders.c.host).where(orders.c.number.in_(last), orders.c.kind == kind_of(Pause))
+    return set(connection.execute(query).scalars())

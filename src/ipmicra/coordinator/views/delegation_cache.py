@@ -1,0 +1,56 @@
+"""Rows of delegations -> all decisions in memory, read again only where they are new.
+
+For pages that show totals: probes spent, who has what inside of a subnet, what was saved. Law: reads
+rows, decides nothing; what it holds is as of the last reading.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from sqlalchemy import Connection, func, select
+
+from ipmicra.coordinator.store.delegations import Delegated, Reasons
+from ipmicra.coordinator.store.schema import delegation as delegations
+
+_decode = msgspec.msgpack.Decoder(Reasons).decode
+
+
+class Decisions:
+    """Ground -> what was decided. `read` brings it up to date."""
+
+    def __init__(self) -> None:
+        self.by_ground: dict[str, Delegated] = {}
+        self._read_until_s = 0.0
+        self.version = 0  # rises when anything has changed
+
+    def read(self, connection: Connection) -> None:
+        """Rows are only added, replaced by later ones, or deleted, which the count shows."""
+        self._take(connection)
+        count = connection.execute(select(func.count()).select_from(delegations)).scalar_one()
+        if count != len(self.by_ground):
+            self.by_ground, self._read_until_s = {}, 0.0
+            self.version += 1
+            self._take(connection)
+
+    def _take(self, connection: Connection) -> None:
+        fresh = select(delegations).where(delegations.c.decided_s >= self._read_until_s)
+        for row in connection.execute(fresh):
+            known = self.by_ground.get(row.ground)
+            if known is not None and (known.decided_s, known.crawler) == (row.decided_s, row.crawler):
+                continue
+            self.version += 1
+            self.by_ground[row.ground] = Delegated(
+                ground=row.ground,
+                crawler=row.crawler,
+                decided_s=row.decided_s,
+                reasons=_decode(row.decision),
+            )
+            self._read_until_s = max(self._read_until_s, row.decided_s)
+
+    def probes_by_site(self) -> dict[str, int]:
+        """Probes that each site's own decision took; one decision may stand in several rows."""
+        return {
+            made.reasons.site: len(made.reasons.probes)
+            for made in self.by_ground.values()
+            if made.reasons.site
+        }

@@ -1,0 +1,238 @@
+"""A URL -> whose it is and why: subnet path, organisation, decision, probes, loads, other opinions.
+
+Law: reads rows and asks nobody. What another strategy would have chosen is found by letting it decide on
+the round trips that are remembered; what nobody measured it cannot ask.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import random
+
+import msgspec
+from sqlalchemy import Connection
+
+from ipmicra.addresses import AddressRange, IPAddress
+from ipmicra.coordinator.leader.probe_dispatcher import NOT_ASKED
+from ipmicra.coordinator.store import delegations, hosts, sites
+from ipmicra.coordinator.store.delegations import Delegated
+from ipmicra.coordinator.store.liveness import is_present, profile_of, said_by
+from ipmicra.coordinator.store.sites import SiteRow
+from ipmicra.delegation.crawlers import CrawlerProfile
+from ipmicra.delegation.decision import IN_WORDS, Decision
+from ipmicra.delegation.measurements import Record
+from ipmicra.delegation.registry import STRATEGIES, strategy_named
+from ipmicra.delegation.subnets import UNKNOWN_ORGANISATION, Subnets
+from ipmicra.errors import OperatorFault
+from ipmicra.hierarchy import Subnet
+from ipmicra.model.probes import Answer, Target
+from ipmicra.model.urls import Normaliser, Site, site_of
+
+SEED = 0  # for strategies that draw: the same question gets the same answer
+
+
+class Nearest(msgspec.Struct, frozen=True, kw_only=True):
+    """Who is nearest to a site, as far as that is known."""
+
+    site: str
+    state: str  # see sites.SiteState; "unknown" where nobody has asked yet
+    crawler: str | None = None
+    address: str = ""
+    subnet: str = ""
+    round_trip_ms: float | None = None
+    why: str = ""
+    decided_s: float | None = None
+    note: str = ""
+
+
+class SubnetSeen(msgspec.Struct, frozen=True, kw_only=True):
+    range: str
+    organisation: str
+    country: str
+    registry: str
+
+
+class Remembered(msgspec.Struct, frozen=True, kw_only=True):
+    """What one crawler remembers of the address."""
+
+    crawler: str
+    round_trip_ms: float | None
+    age_s: float
+    probes: int
+    fetches: int
+
+
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """A crawler that is present."""
+
+    crawler: str
+    awake: bool
+    sites: int
+    bytes_today: int
+    capacity_bytes_a_day: int
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is known about who has a site and why."""
+
+    nearest: Nearest
+    path: list[SubnetSeen] = []  # from the whole Internet down
+    path_note: str = ""
+    decided_by: str = ""  # the strategy
+    age_s: float | None = None
+    probes: list[tuple[str, float | None, str]] = []  # of the decision: crawler, round trip, silence
+    steps: list[tuple[str, str]] = []
+    remembered: list[Remembered] = []
+    candidates: list[Candidate] = []
+    others: dict[str, str] = {}  # what each strategy would choose by what is remembered
+
+
+def site_in(url: str) -> Site:
+    normal = Normaliser().url(url if "://" in url else f"https://{url}")
+    if normal is None:
+        raise OperatorFault(f"{url!r} is no web page's address; write one such as https://example.org/")
+    return site_of(normal)
+
+
+def nearest(connection: Connection, site: str) -> Nearest:
+    row = sites.site_named(connection, site)
+    if row is None:
+        return Nearest(site=site, state="unknown", note="nobody has asked about this site yet")
+    return _nearest(row, _decision(connection, row))
+
+
+def explain(connection: Connection, tree: Subnets, site: str, now_s: float) -> Explanation:
+    row = sites.site_named(connection, site)
+    if row is None or not row.address:
+        note = "where the site is has not been found out yet"
+        return Explanation(
+            nearest=nearest(connection, site), path_note=note, candidates=_candidates(connection, now_s)
+        )
+    address = ipaddress.ip_address(row.address)
+    path, note = _path(tree, address)
+    delegated = _decision(connection, row)
+    records = [r for r in delegations.remembered(connection) if _is_of(r, address)]
+    reasons = None if delegated is None else delegated.reasons
+    return Explanation(
+        nearest=_nearest(row, delegated),
+        path=path,
+        path_note=note,
+        decided_by="" if reasons is None else reasons.strategy,
+        age_s=None if delegated is None else now_s - delegated.decided_s,
+        probes=[] if reasons is None else list(reasons.probes),
+        steps=[] if reasons is None else list(reasons.steps),
+        remembered=[_remembered(record, now_s) for record in records],
+        candidates=_candidates(connection, now_s),
+        others=_other_opinions(
+            connection, tree, Target.of(site, address), _known_ms(records, delegated), now_s
+        ),
+    )
+
+
+def _nearest(row: SiteRow, delegated: Delegated | None) -> Nearest:
+    reasons = None if delegated is None else delegated.reasons
+    return Nearest(
+        site=row.name,
+        state=row.state,
+        crawler=row.crawler,
+        address=row.address,
+        subnet=row.ground,
+        round_trip_ms=None if reasons is None else reasons.round_trip_ms,
+        why="" if reasons is None else reasons.words,
+        decided_s=None if delegated is None else delegated.decided_s,
+        note=row.note,
+    )
+
+
+def _decision(connection: Connection, row: SiteRow) -> Delegated | None:
+    found = delegations.delegated(connection, [row.ground, row.address])
+    return found.get(row.ground) or found.get(row.address)
+
+
+def _path(tree: Subnets, address: IPAddress) -> tuple[list[SubnetSeen], str]:
+    subnet: Subnet | None = tree.smallest(address)
+    path: list[SubnetSeen] = []
+    while subnet is not None:
+        path.insert(0, _seen(tree, subnet))
+        subnet = tree.parent(subnet)
+    if len(path) > 1:
+        return path, ""
+    return path, f"no registered subnet is known to hold {address}: it is delegated by itself"
+
+
+def _seen(tree: Subnets, subnet: Subnet) -> SubnetSeen:
+    organisation = tree.organisation_of(subnet)
+    return SubnetSeen(
+        range=str(tree.range_of(subnet)),
+        organisation=""
+        if organisation == UNKNOWN_ORGANISATION
+        else tree.organisation_name(organisation),
+        country=tree.country_of(subnet),
+        registry=tree.registry_of(subnet),
+    )
+
+
+def _is_of(record: Record, address: IPAddress) -> bool:
+    family, start, end = record.place
+    return AddressRange(4 if family == 4 else 6, int(start), int(end)).holds(address)
+
+
+def _remembered(record: Record, now_s: float) -> Remembered:
+    return Remembered(
+        crawler=record.crawler,
+        round_trip_ms=record.smoothed_ms,
+        age_s=record.age_s(now_s),
+        probes=record.active_count,
+        fetches=record.passive_count,
+    )
+
+
+def _candidates(connection: Connection, now_s: float) -> list[Candidate]:
+    counts = sites.counts_by_crawler(connection)
+    present = [host for host in hosts.all_hosts(connection) if is_present(host, now_s)]
+    return [
+        Candidate(
+            crawler=host.name,
+            awake=profile_of(host, now_s).awake,
+            sites=counts.get(host.name, 0),
+            bytes_today=said_by(host).bytes_today,
+            capacity_bytes_a_day=said_by(host).capacity_bytes_a_day,
+        )
+        for host in present
+    ]
+
+
+def _known_ms(records: list[Record], delegated: Delegated | None) -> dict[str, float]:
+    """The latest known round trip of each crawler: remembered, else from the day of the decision."""
+    probed = () if delegated is None else delegated.reasons.probes
+    known = {crawler: round_trip_ms for crawler, round_trip_ms, _ in probed if round_trip_ms is not None}
+    return known | {r.crawler: r.smoothed_ms for r in records if r.smoothed_ms is not None}
+
+
+def _other_opinions(
+    connection: Connection, tree: Subnets, target: Target, known_ms: dict[str, float], now_s: float
+) -> dict[str, str]:
+    crowd = [profile_of(h, now_s) for h in hosts.all_hosts(connection) if is_present(h, now_s)]
+    return {name: _opinion(name, tree, target, crowd, known_ms, now_s) for name in STRATEGIES}
+
+
+def _opinion(
+    name: str,
+    tree: Subnets,
+    target: Target,
+    crowd: list[CrawlerProfile],
+    known_ms: dict[str, float],
+    now_s: float,
+) -> str:
+    strategy = strategy_named(name, tree, random.Random(SEED))  # noqa: S311 - fair, not secret
+    for profile in crowd:
+        strategy.crawler_joined(profile)
+    answers = {crawler: Answer(round_trip_ms) for crawler, round_trip_ms in known_ms.items()}
+    talk = strategy.delegate(target, now_s)
+    try:
+        probe = next(talk)
+        while True:
+            probe = talk.send(answers.get(probe.crawler, NOT_ASKED))
+    except StopIteration as end:
+        decision: Decision = end.value
+    return decision.crawler or f"nobody: {IN_WORDS[decision.why]}"

@@ -1,0 +1,53 @@
+"""Decisions and the tree -> who has what inside of any subnet.
+
+Law: pure; made anew from decisions that have changed. Subnets inside of one are neighbours in walk order,
+so what is held inside is found by two binary searches.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ipmicra.coordinator.store.delegations import Delegated
+from ipmicra.coordinator.store.unit_codec import ground_from
+from ipmicra.delegation.delegations import is_subnet
+from ipmicra.hierarchy import Subnet, SubnetTree
+
+
+class Holdings:
+    """Every ground that is somebody's, in walk order."""
+
+    def __init__(self, tree: SubnetTree, decisions: Mapping[str, Delegated]) -> None:
+        self._tree = tree
+        pairs = sorted(_placed(tree, decisions))
+        self._subnets: NDArray[np.int64] = np.array([place for place, _ in pairs], dtype=np.int64)
+        self._owners = [owner for _, owner in pairs]
+
+    def inside(self, subnet: Subnet) -> Counter[str]:
+        """How much each crawler has in a subnet, itself included."""
+        low, high = np.searchsorted(self._subnets, [subnet, self._tree.end_of_subtree(subnet)])
+        return Counter(self._owners[low:high])
+
+    def counts(self, parent: Subnet, children: Sequence[Subnet]) -> list[int]:
+        """How much is held in each child; a child's subtree ends where the next one begins."""
+        bounds = [*children, self._tree.end_of_subtree(parent)]
+        counts: list[int] = np.diff(np.searchsorted(self._subnets, bounds)).tolist()
+        return counts
+
+
+def _placed(tree: SubnetTree, decisions: Mapping[str, Delegated]) -> list[tuple[int, str]]:
+    """Lone addresses count where they lie, unless the subnet that holds them is the same crawler's."""
+    owners: dict[Subnet, str] = {}
+    alone: list[tuple[Subnet, str]] = []
+    for text, made in decisions.items():
+        ground = ground_from(tree, text)
+        if ground is not None and is_subnet(ground):
+            owners[ground] = made.crawler
+        elif isinstance(ground, ipaddress.IPv4Address | ipaddress.IPv6Address):
+            alone.append((tree.smallest(ground), made.crawler))
+    return [*owners.items(), *((s, owner) for s, owner in alone if owners.get(s) != owner)]

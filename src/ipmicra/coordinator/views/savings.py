@@ -1,0 +1,72 @@
+"""Bytes fetched, round trips known -> bytes times milliseconds, as they were and as hashing had made them.
+
+Hashing gives a site to any crawler alike, so its round trip is the mean over all crawlers. Where one of
+them never measured a site, it is taken for a stranger: the mean of all round trips that were measured by
+others than the owner. Crawlers are mostly asked about what is probably near to them, so a stranger is
+rather too near, and the saving rather too small.
+
+Law: pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
+
+from ipmicra.coordinator.store.delegations import Delegated
+from ipmicra.coordinator.store.traffic import Carried
+
+
+class Savings(NamedTuple):
+    """Bytes times milliseconds: as it was, and as hashing would have had it."""
+
+    spent_byte_ms: float = 0.0
+    hashed_byte_ms: float = 0.0
+
+    @property
+    def saved_byte_ms(self) -> float:
+        return self.hashed_byte_ms - self.spent_byte_ms
+
+    @property
+    def saved_share(self) -> float | None:
+        return self.saved_byte_ms / self.hashed_byte_ms if self.hashed_byte_ms else None
+
+
+def savings(
+    carried: Iterable[Carried], decision_of: Mapping[str, Delegated], crawlers: Collection[str]
+) -> Savings:
+    """`decision_of` is by site. A site whose round trips nobody knows is left out on both sides."""
+    stranger_ms = _stranger_ms(decision_of.values())
+    spent = hashed = 0.0
+    for row in carried:
+        if not row.body_bytes or (made := decision_of.get(row.site)) is None:
+            continue
+        own_ms = _own_ms(row, made)
+        others = [name for name in crawlers if name != row.crawler]
+        known = _known_ms(made)
+        away_ms = [known.get(name, stranger_ms) for name in others]
+        told = [value for value in away_ms if value is not None]
+        spent += row.body_bytes * own_ms
+        hashed += row.body_bytes * (own_ms + sum(told)) / (1 + len(told))
+    return Savings(spent, hashed)
+
+
+def _own_ms(row: Carried, made: Delegated) -> float:
+    """As probed, like the others' round trips; else as met by the fetches."""
+    probed = _known_ms(made).get(row.crawler)
+    return row.byte_ms / row.body_bytes if probed is None else probed
+
+
+def _known_ms(made: Delegated) -> dict[str, float]:
+    return {crawler: ms for crawler, ms, _ in made.reasons.probes if ms is not None}
+
+
+def _stranger_ms(decisions: Iterable[Delegated]) -> float | None:
+    seen = {(made.reasons.site, made.decided_s): made for made in decisions}
+    away = [
+        ms
+        for made in seen.values()
+        for crawler, ms in _known_ms(made).items()
+        if crawler != made.crawler
+    ]
+    return sum(away) / len(away) if away else None

@@ -1,0 +1,107 @@
+"""Rows -> the figures by which an operator knows how the crawl is doing.
+
+Counting is quick; what nearness is worth needs a look at every site and decision, so it is a figure of its
+own that may be taken less often. Law: counted from rows alone, so every replica shows the same.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from sqlalchemy import Connection, func, select
+
+from ipmicra.coordinator.store import hosts, sites, traffic
+from ipmicra.coordinator.store.liveness import is_awake, is_present, said_by
+from ipmicra.coordinator.store.packages import PackageState
+from ipmicra.coordinator.store.schema import package as package_rows
+from ipmicra.coordinator.store.schema import site as site_rows
+from ipmicra.coordinator.store.sites import SiteState
+from ipmicra.coordinator.views.delegation_cache import Decisions
+from ipmicra.coordinator.views.savings import Savings, savings
+
+_OWNED = (SiteState.DELEGATED, SiteState.RELEASING)
+
+
+class Nearness(msgspec.Struct, frozen=True, kw_only=True):
+    """What delegation has cost and what it is worth."""
+
+    sites: int = 0
+    subnets: int = 0
+    probes: int = 0
+    probed_sites: int = 0
+    savings: Savings = Savings()
+
+    @property
+    def probes_per_delegation(self) -> float | None:
+        return self.probes / self.sites if self.sites else None
+
+    @property
+    def share_without_probe(self) -> float | None:
+        return 1 - self.probed_sites / self.sites if self.sites else None
+
+
+class Figures(msgspec.Struct, frozen=True, kw_only=True):
+    """One moment of the crawl."""
+
+    at_s: float
+    hosts: int = 0
+    present: int = 0
+    awake: int = 0
+    sites: int = 0
+    delegated: int = 0
+    fetches: int = 0
+    body_bytes: int = 0
+    home_bytes: int = 0
+    packages: int = 0
+    packages_waiting: int = 0
+
+
+def figures(connection: Connection, now_s: float) -> Figures:
+    everybody = hosts.all_hosts(connection)
+    present = [host for host in everybody if is_present(host, now_s)]
+    by_state = sites.counts(connection)
+    fetched = traffic.total(connection)
+    packages, waiting, home_bytes = _packages(connection)
+    return Figures(
+        at_s=now_s,
+        hosts=len(everybody),
+        present=len(present),
+        awake=sum(is_awake(said_by(host), now_s) for host in present),
+        sites=sum(by_state.values()),
+        delegated=sum(by_state.get(state, 0) for state in _OWNED),
+        fetches=fetched.fetches,
+        body_bytes=fetched.body_bytes,
+        home_bytes=home_bytes,
+        packages=packages,
+        packages_waiting=waiting,
+    )
+
+
+def nearness(connection: Connection, decisions: Decisions, now_s: float) -> Nearness:
+    """`decisions` is brought up to date on the way."""
+    decisions.read(connection)
+    ground_of = dict(_owned_sites(connection))
+    probes = {site: n for site, n in decisions.probes_by_site().items() if site in ground_of}
+    known = decisions.by_ground
+    decided = {site: known[ground] for site, ground in ground_of.items() if ground in known}
+    present = [host.name for host in hosts.all_hosts(connection) if is_present(host, now_s)]
+    return Nearness(
+        sites=len(ground_of),
+        subnets=len(set(ground_of.values())),
+        probes=sum(probes.values()),
+        probed_sites=sum(count > 0 for count in probes.values()),
+        savings=savings(traffic.carried(connection), decided, present),
+    )
+
+
+def _owned_sites(connection: Connection) -> list[tuple[str, str]]:
+    """Name and ground of every site that somebody has."""
+    query = select(site_rows.c.name, site_rows.c.ground).where(site_rows.c.state.in_(_OWNED))
+    return [(row[0], row[1]) for row in connection.execute(query)]
+
+
+def _packages(connection: Connection) -> tuple[int, int, int]:
+    """How many came home, how many of them wait, and their bytes."""
+    columns = (package_rows.c.state, func.count(), func.sum(package_rows.c.package_bytes))
+    rows = connection.execute(select(*columns).group_by(package_rows.c.state)).all()
+    waiting = sum(int(count) for state, count, _ in rows if state == PackageState.KEPT)
+    return sum(int(row[1]) for row in rows), waiting, sum(int(row[2]) for row in rows)

@@ -1,0 +1,91 @@
+"""Rows -> how things stand: hosts, sites, orders and packages, counted."""
+
+from __future__ import annotations
+
+import msgspec
+from sqlalchemy import Connection
+
+from ipmicra.coordinator.store import events, hosts, orders, packages, sites
+from ipmicra.coordinator.store.hosts import Host
+from ipmicra.coordinator.store.liveness import is_awake, is_present, said_by
+
+EVENTS_SHOWN = 20
+
+
+class HostStanding(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    state: str
+    present: bool
+    awake: bool
+    resting: str  # why it is not awake, in the host's words
+    address: str  # where it calls from; "" for whom that does not concern
+    heard_s: float | None
+    sites: int
+    epoch: int
+    report: dict[str, object]
+
+
+class Happened(msgspec.Struct, frozen=True, kw_only=True):
+    at_s: float
+    kind: str
+    subject: str
+    detail: str
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    hosts: list[HostStanding]
+    sites: dict[str, int]
+    open_orders: dict[str, int]
+    packages: dict[str, int]
+    events: list[Happened]
+
+
+def hosts_standing(connection: Connection, now_s: float) -> list[HostStanding]:
+    counts = sites.counts_by_crawler(connection)
+    return [_host(host, counts, now_s) for host in hosts.all_hosts(connection)]
+
+
+def standing(connection: Connection, now_s: float) -> Standing:
+    return Standing(
+        hosts=hosts_standing(connection, now_s),
+        sites=sites.counts(connection),
+        open_orders=orders.counts(connection),
+        packages=packages.counts(connection),
+        events=happened(connection),
+    )
+
+
+def without_addresses(now: Standing) -> Standing:
+    """For strangers: where a volunteer's machine stands on the network is the operator's to know."""
+    replace = msgspec.structs.replace
+    return replace(
+        now,
+        hosts=[replace(host, address="") for host in now.hosts],
+        events=[replace(one, detail=public_detail(one)) for one in now.events],
+    )
+
+
+def public_detail(event: Happened) -> str:
+    """Where a host enrolled from is left out."""
+    return "" if event.kind == "host-enrolled" else event.detail
+
+
+def happened(connection: Connection) -> list[Happened]:
+    """What happened last, the latest first."""
+    return [Happened(**event._asdict()) for event in events.latest(connection, EVENTS_SHOWN)]
+
+
+def _host(host: Host, counts: dict[str, int], now_s: float) -> HostStanding:
+    present = is_present(host, now_s)
+    return HostStanding(
+        name=host.name,
+        state=host.state,
+        present=present,
+        awake=present and is_awake(said_by(host), now_s),
+        resting=said_by(host).resting,
+        address=host.address,
+        heard_s=host.heard_s,
+        sites=counts.get(host.name, 0),
+        epoch=host.epoch,
+        report=host.report,
+    )

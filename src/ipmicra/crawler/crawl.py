@@ -1,0 +1,316 @@
+"""Settings and a wish -> one crawl, run with its frontier, spool and fetcher opened and closed.
+
+A crawl has a name, and under the data folder a frontier and a spool of that name; run again, it goes on
+where it was. Law: without a contact nothing outside of the opened address ranges is asked for anything.
+"""
+
+from __future__ import annotations
+
+import gc
+import re
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from ipmicra import __version__
+from ipmicra.addresses import BITS, gaps_between
+from ipmicra.carrier.allocator import tune_allocator
+from ipmicra.carrier.resend_requests import forget_wishes, wishes_in
+from ipmicra.carrier.spool import FOLDER as SPOOL_FOLDER
+from ipmicra.carrier.spool import Position, SealRules, Spool
+from ipmicra.carrier.warc import WarcWriter
+from ipmicra.crawler.archiving_fetcher import ArchivingFetcher
+from ipmicra.crawler.decisions.partition import owner_of
+from ipmicra.crawler.decisions.scope import ScopeKind, scope_around
+from ipmicra.crawler.engine import Engine
+from ipmicra.crawler.fetching.settings import FetchingSettings
+from ipmicra.crawler.fetching.web_fetcher import WebFetcher
+from ipmicra.crawler.frontier import Counts, Discovery, Frontier
+from ipmicra.crawler.multiprocess.mailbox import FOLDER as PARCELS_FOLDER
+from ipmicra.crawler.multiprocess.mailbox import Parcels
+from ipmicra.crawler.multiprocess.partition import Neighbours
+from ipmicra.crawler.page_limit import PageLimit
+from ipmicra.crawler.plan import CrawlPlan, plan_from
+from ipmicra.crawler.progress import Progress
+from ipmicra.crawler.settings import CrawlerSettings
+from ipmicra.errors import HostFault, OperatorFault
+from ipmicra.model.fetches import FailureKind, Fetcher, FetchFailed
+from ipmicra.model.urls import Normaliser, Url, site_of
+from ipmicra.net.address_guard import ranges_of
+from ipmicra.net.dns_resolver import Resolver
+from ipmicra.net.tcp_connector import Connector
+from ipmicra.settings import Settings
+
+FRONTIER_FOLDER = "frontier"  # under the data folder; a file a crawl in it
+
+
+class Share(NamedTuple):
+    """Which of how many processes of one crawl; they are counted from 0."""
+
+    number: int
+    processes: int
+
+    @property
+    def suffix(self) -> str:
+        """What sets the process's files apart: nothing where there is only one."""
+        return f".{self.number + 1}of{self.processes}" if self.processes > 1 else ""
+
+
+ALONE = Share(0, 1)
+
+
+@dataclass(frozen=True)
+class CrawlWish:
+    """What somebody wants crawled."""
+
+    seeds: tuple[str, ...]
+    scope: ScopeKind = "site"
+    pattern: str | None = None
+    pages_max: int | None = None
+    depth_max: int | None = None
+    watch: bool = False
+    name: str | None = None
+    warc: Path | None = None  # also archive every answer there
+    share: Share = ALONE
+
+
+class Crawl:
+    """One named crawl: its plan, its places on disk, and its seeds."""
+
+    def __init__(self, settings: Settings, wish: CrawlWish) -> None:
+        self.settings, self.wish = settings, wish
+        self.seeds = _seeds(wish, Normaliser(settings.crawler.dropped_parameters))
+        self.plan = _plan(settings, wish, self.seeds)
+        self.crawl_name = _checked_name(wish.name) if wish.name else _name_from(self.seeds)
+        self.name = f"{self.crawl_name}{wish.share.suffix}"
+        self.frontier_path = settings.data_folder / FRONTIER_FOLDER / f"{self.name}.sqlite"
+        self.spool_folder = settings.data_folder / SPOOL_FOLDER / self.name
+
+    def fetcher(self) -> Fetcher:
+        """The fetcher that says who we are, and archives what it gets where that was wished for."""
+        if self.wish.warc is None:
+            return fetcher_for(self.settings)
+        stem, dot, ending = self.wish.warc.name.partition(".")
+        path = self.wish.warc.with_name(f"{stem}{self.wish.share.suffix}{dot}{ending}")
+        writer = WarcWriter(path, time.time_ns() // 1_000_000)
+        return ArchivingFetcher(fetcher_for(self.settings), writer)
+
+    @contextmanager
+    def opened(self) -> Iterator[tuple[Frontier, Spool]]:
+        """The frontier, and the spool as far as the frontier vouches for it."""
+        frontier = Frontier(self.frontier_path, self.plan.budget, self.plan.traps)
+        try:
+            self._check_same_scope(frontier)
+            self._widen_scope(frontier)
+            position = frontier.spool_position() or Position(1, 0)
+            spool = Spool(self.spool_folder, self.name, position, seal_rules(self.settings.crawler))
+            try:
+                yield frontier, spool
+            finally:
+                spool.close()
+        finally:
+            frontier.close()
+
+    async def run(
+        self,
+        on_commit: Callable[[Progress, Counts], None] = lambda _progress, _counts: None,
+        on_start: Callable[[Engine], None] = lambda _engine: None,
+        limit: PageLimit | None = None,
+    ) -> tuple[Progress, Counts]:
+        """Crawl until done or stopped. Made for one event loop of its own. Raises a Fault."""
+        try:
+            return await self._run(on_commit, on_start, limit)
+        except (OSError, sqlite3.DatabaseError, ExceptionGroup) as error:
+            cause = _first_cause(error)
+            if not isinstance(cause, OSError | sqlite3.DatabaseError):
+                raise cause from error
+            place = self.settings.data_folder if isinstance(cause, OSError) else self.frontier_path
+            raise HostFault(
+                f"crawling {self.name!r}: {place}: {cause}; mend this, and run the same command again: "
+                "it goes on from what is kept"
+            ) from error
+
+    async def _run(
+        self,
+        on_commit: Callable[[Progress, Counts], None],
+        on_start: Callable[[Engine], None],
+        limit: PageLimit | None,
+    ) -> tuple[Progress, Counts]:
+        with self.opened() as (frontier, spool):
+            async with self.fetcher() as fetcher:
+                await self.check_contact(fetcher)
+                engine = Engine(
+                    self.plan,
+                    frontier,
+                    spool,
+                    fetcher,
+                    lambda progress: on_commit(progress, frontier.counts()),
+                    limit,
+                    self._neighbours(frontier),
+                )
+                self._hear_wishes(frontier)
+                frontier.ask_again(self._own_seeds(), int(time.time() * 1000))
+                on_start(engine)
+                progress = await engine.run([Discovery(seed, 0, 0) for seed in self._own_seeds()])
+            return progress, frontier.counts()
+
+    def _hear_wishes(self, frontier: Frontier) -> None:
+        """Pages that whoever reads the packages lacks are visited now, and sent whole."""
+        wished = wishes_in(self.spool_folder)
+        urls = [url for url in map(self.plan.normaliser.url, wished) if url is not None]
+        if wished:
+            frontier.send_whole(urls, int(time.time() * 1000))
+            forget_wishes(self.spool_folder)
+
+    def parcels(self) -> Parcels:
+        """What the processes of this crawl send each other."""
+        folder = self.settings.data_folder / PARCELS_FOLDER / self.crawl_name
+        return Parcels(folder, *self.wish.share)
+
+    def _neighbours(self, frontier: Frontier) -> Neighbours | None:
+        return Neighbours(frontier, self.parcels()) if self.wish.share.processes > 1 else None
+
+    def _own_seeds(self) -> list[Url]:
+        """This process's part; one whose address is another's goes there as any other link does."""
+        number, processes = self.wish.share
+        return [seed for seed in self.seeds if owner_of(site_of(seed), processes) == number]
+
+    def _check_same_scope(self, frontier: Frontier) -> None:
+        scope = f"{self.wish.scope} {self.wish.pattern or ''}".strip()
+        begun_with = frontier.fact("scope")
+        if begun_with is None:
+            frontier.keep_fact("scope", scope)
+        elif begun_with != scope:
+            raise OperatorFault(
+                f"the crawl {self.name!r} was begun with --scope {begun_with}, not {scope}; "
+                "give this one a --name of its own"
+            )
+
+    def _widen_scope(self, frontier: Frontier) -> None:
+        """Around all seeds that the crawl was ever given: pages of earlier ones may still be queued."""
+        before = frontier.fact("seeds") or ""
+        seeds = list(dict.fromkeys([*map(Url, before.split()), *self.seeds]))
+        if len(seeds) > len(before.split()):
+            frontier.keep_fact("seeds", "\n".join(seeds))
+        if len(seeds) > len(self.seeds):
+            scope = scope_around(seeds, self.wish.scope, self.wish.pattern)
+            self.plan = replace(self.plan, scope=scope)
+
+    async def check_contact(self, fetcher: Fetcher) -> None:
+        """Raise OperatorFault when a seed is on the Internet and no contact is set."""
+        for seed in self.seeds:
+            located = await fetcher.locate(seed)
+            refused = isinstance(located, FetchFailed) and located.kind is FailureKind.REFUSED_ADDRESS
+            if refused and not self.settings.crawler.contact:
+                raise OperatorFault(f"crawling {seed}: {NO_CONTACT}")
+
+
+NO_CONTACT = (
+    "its address is not among the opened ranges, and no contact is set. On the Internet, set "
+    "crawler.contact to a URL or mail address that owners of sites can turn to; for a site of your own "
+    "on this machine or an intranet, open its range (--allow-range 127.0.0.0/8, fetching.open_ranges)"
+)
+
+
+def seal_rules(crawler: CrawlerSettings) -> SealRules:
+    return SealRules(
+        records_max=crawler.package_records_max,
+        journal_bytes_max=crawler.package_bytes_max,
+        age_s_max=crawler.package_seconds_max,
+        level=crawler.package_level,
+    )
+
+
+def fetcher_for(
+    settings: Settings, resolver: Resolver | None = None, connector: Connector | None = None
+) -> Fetcher:
+    """The fetcher that says who we are."""
+    crawler = settings.crawler
+    contact = f" (+{crawler.contact})" if crawler.contact else ""
+    user_agent = f"{crawler.product}/{__version__}{contact}"
+    return WebFetcher(reachable(settings), user_agent, resolver, connector)
+
+
+def reachable(settings: Settings) -> FetchingSettings:
+    """Where we may connect to: without a contact all that is not opened is closed."""
+    fetching = settings.fetching
+    if settings.crawler.contact:
+        return fetching
+    opened = ranges_of(fetching.open_ranges, "fetching.open_ranges")
+    closed = [str(gap) for family in BITS for gap in gaps_between(opened, family)]
+    return msgspec.structs.replace(fetching, closed_ranges=(*fetching.closed_ranges, *closed))
+
+
+_BARE_NAME = re.compile(r"[\w.-]+\.[\w-]+(:\d+)?([/?].*)?")  # example.org, without a scheme
+
+
+def _seeds(wish: CrawlWish, normaliser: Normaliser) -> tuple[Url, ...]:
+    seeds = []
+    for text in wish.seeds:
+        url = normaliser.url(f"https://{text}" if _BARE_NAME.fullmatch(text) else text)
+        if url is None:
+            raise OperatorFault(f"{text!r} is not the address of a web page; write https://example.org/")
+        seeds.append(url)
+    return tuple(dict.fromkeys(seeds))
+
+
+def _plan(settings: Settings, wish: CrawlWish, seeds: Sequence[Url]) -> CrawlPlan:
+    if (wish.scope == "pattern") != (wish.pattern is not None):
+        raise OperatorFault("--scope pattern needs a --pattern, and the other scopes take none")
+    try:
+        scope = scope_around(seeds, wish.scope, wish.pattern)
+    except re.error as error:
+        raise OperatorFault(f"--pattern {wish.pattern!r} is no regular expression: {error}") from error
+    return plan_from(
+        settings.crawler,
+        scope,
+        pages_max=wish.pages_max,
+        depth_max=wish.depth_max,
+        redirects_max=settings.fetching.redirects_max,
+        watch=wish.watch,
+    )
+
+
+def _first_cause(error: Exception) -> Exception:
+    """What went wrong first, where several tasks ended by it."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+_NAME = re.compile(r"(?!.*\.\d+of\d+$)\w[\w.+-]{0,99}")  # it names files; .1of2 sets processes apart
+
+
+def _checked_name(name: str) -> str:
+    if _NAME.fullmatch(name) is None:
+        raise OperatorFault(
+            f"--name {name!r}: a crawl's name names files: write letters, digits, dots and dashes"
+        )
+    return name
+
+
+def _name_from(seeds: Sequence[Url]) -> str:
+    sites = sorted({site_of(seed).partition("://")[2] for seed in seeds})
+    return re.sub(r"[^A-Za-z0-9.]+", "-", "+".join(sites)).strip("-.")[:100]
+
+
+def crawl_names(data_folder: Path) -> list[str]:
+    """The crawls that have been begun under the data folder."""
+    return sorted(path.stem for path in (data_folder / FRONTIER_FOLDER).glob("*.sqlite"))
+
+
+def tune_process() -> None:
+    """Ask the allocator not to give memory back after every page, and the collector to look less often.
+
+    A crawl's garbage has no cycles worth the default thresholds. A full journal's records are fewer objects
+    than the threshold, and so are not walked through while they wait to be sealed.
+    """
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+    tune_allocator()

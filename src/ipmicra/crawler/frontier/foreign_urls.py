@@ -1,0 +1,47 @@
+"""Queued URLs of a site that another process takes care of -> links for it, and the queue without them.
+
+Law: a key stays in `known`, so that each URL is passed on once; it is counted where it went. Call
+`let_go` when the links are durable with the other.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ipmicra.crawler.frontier.entries import Discovery, SiteState
+from ipmicra.crawler.frontier.sites import Sites
+from ipmicra.crawler.frontier.transaction import Ledger
+from ipmicra.model.urls import url_at
+
+
+class Queued(NamedTuple):
+    """One row of the queue, as its key there and as a link."""
+
+    due_ms: int
+    key: int
+    link: Discovery
+
+
+def queued(ledger: Ledger, site: SiteState, limit: int) -> list[Queued]:
+    """Up to `limit` of the site's queued URLs."""
+    rows = ledger.database.execute(
+        "SELECT due_ms, key, path, depth, hops, hint_seconds FROM queue WHERE site_id = ?"
+        " ORDER BY due_ms, key LIMIT ?",
+        (site.id, limit),
+    )
+    return [
+        Queued(due_ms, key, Discovery(url_at(site.site, path), depth, due_ms, hops, hint_seconds))
+        for due_ms, key, path, depth, hops, hint_seconds in rows
+    ]
+
+
+def let_go(ledger: Ledger, sites: Sites, site: SiteState, rows: list[Queued], epoch: int) -> None:
+    """Take the rows out of the queue. The caller holds the transaction."""
+    ledger.database.executemany(
+        "DELETE FROM queue WHERE site_id = ? AND due_ms = ? AND key = ?",
+        [(site.id, row.due_ms, row.key) for row in rows],
+    )
+    sites.add_pending({site.id: -len(rows)})
+    ledger.count("known", -len(rows))
+    if not sites.forget_unused(site):
+        sites.wake([site.id], epoch)

@@ -1,0 +1,49 @@
+"""Sites that are open here and belong elsewhere -> parcels; parcels for us -> the frontier.
+
+Law: a site changes hands only while no lane of ours has it open. One that was never fetched from here goes
+as links; one that was goes whole, with its clocks, validators and history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from ipmicra.crawler.frontier import Frontier, SiteState
+from ipmicra.crawler.multiprocess.mailbox import Parcels
+
+LINKS_PER_PARCEL = 10_000
+
+
+class Neighbours:
+    """The other processes of the crawl, as seen by one."""
+
+    def __init__(self, frontier: Frontier, parcels: Parcels) -> None:
+        self.parcels = parcels
+        self._frontier = frontier
+        self._leaving: dict[int, tuple[SiteState, int]] = {}
+
+    def own(self, address: str) -> bool:
+        return self.parcels.owner_of(address) is not None
+
+    def claim(self, site: SiteState, address: str) -> bool:
+        """Whether the site is another's, since its address is; if so, it leaves when its lane is closed."""
+        owner = self.parcels.owner_of(address)
+        if owner is None:
+            return False
+        self._leaving[site.id] = (site, owner)
+        return True
+
+    def send_off(self, closed_sites: Container[int]) -> None:
+        """Send what leaves and is closed. All that is known of it must be committed."""
+        for site_id in [site_id for site_id in self._leaving if site_id in closed_sites]:
+            site, owner = self._leaving.pop(site_id)
+            if site.pages_fetched:
+                self.parcels.send_site(owner, site.site, self._frontier.export_site(site.site))
+                self._frontier.forget_site(site.site)
+            else:
+                self._send_links(site, owner)
+
+    def _send_links(self, site: SiteState, owner: int) -> None:
+        while rows := self._frontier.queued(site, LINKS_PER_PARCEL):
+            self.parcels.send_links(owner, [row.link for row in rows])
+            self._frontier.let_go(site, rows)

@@ -1,0 +1,196 @@
+"""A crawl and a number of processes -> the processes, their figures summed up, and their end.
+
+Law: the crawl is over when all processes, asked twice, were idle both times and no parcel moved in between
+or waits. A process that dies ends the crawl: the others stop cleanly, and running it again goes on.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+from multiprocessing.sharedctypes import Synchronized
+
+from ipmicra import errors
+from ipmicra.crawler.crawl import Crawl, Share, crawl_names
+from ipmicra.crawler.frontier import Counts
+from ipmicra.crawler.multiprocess.worker import (
+    ARE_YOU_IDLE,
+    STOP,
+    Failed,
+    Idleness,
+    Message,
+    Report,
+    work,
+)
+from ipmicra.crawler.progress import Progress
+from ipmicra.errors import HostFault, OperatorFault
+
+ASK_SECONDS = 0.1  # a crawl ends two questions after its last page; a question costs next to nothing
+
+
+class _Member:
+    """One process, and the last that was heard of it."""
+
+    def __init__(self, process: SpawnProcess, pipe: Connection, counts: Counts) -> None:
+        self.process, self.pipe = process, pipe
+        self.progress, self.counts = Progress(), counts
+        self.idleness: Idleness | None = None
+        self.failed: Failed | None = None
+        self.is_open = True
+
+
+class Team:
+    """The processes of one crawl. `run` it once; `stop` it from a signal handler."""
+
+    def __init__(self, crawl: Crawl, processes: int) -> None:
+        self._crawl = crawl
+        self._shares = [Share(number, processes) for number in range(processes)]
+        self._members: list[_Member] = []
+        self._quiet: list[Idleness] | None = None
+        self._stopping = False
+        self._pages_left: Synchronized[int] | None = (
+            None  # of the limit; it must live until all have started
+        )
+
+    def run(self, on_update: Callable[[Progress, Counts], None]) -> tuple[Progress, Counts]:
+        """Crawl until done or stopped."""
+        self._start()
+        try:
+            asked_at = 0.0
+            while any(member.is_open for member in self._members):
+                self._hear()
+                on_update(*self._sums())
+                if time.monotonic() - asked_at >= ASK_SECONDS:
+                    self._ask()
+                    asked_at = time.monotonic()
+        finally:
+            for member in self._members:
+                member.pipe.close()
+                member.process.join()
+        self._complain()
+        return self._sums()
+
+    def stop(self) -> None:
+        """Begin no further request."""
+        self._stopping = True
+        self._tell(STOP)
+
+    def kill(self) -> None:
+        """At once. Nothing is lost: what was not committed is fetched again."""
+        for member in self._members:
+            member.process.kill()
+
+    def _start(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        counts = [self._counts_before(share) for share in self._shares]
+        if self._crawl.wish.pages_max is not None:
+            fetched = sum(count.pages for count in counts)
+            self._pages_left = context.Value("q", max(0, self._crawl.wish.pages_max - fetched))
+        for share, count in zip(self._shares, counts, strict=True):
+            ours, theirs = context.Pipe()
+            wish = replace(self._crawl.wish, share=share)
+            process = context.Process(
+                target=work, args=(self._crawl.settings, wish, self._pages_left, theirs)
+            )
+            process.start()
+            theirs.close()
+            self._members.append(_Member(process, ours, count))
+
+    def _counts_before(self, share: Share) -> Counts:
+        """How far the process was when it last ended."""
+        with self._part(share).opened() as (frontier, _):
+            return frontier.counts()
+
+    def _part(self, share: Share) -> Crawl:
+        return Crawl(self._crawl.settings, replace(self._crawl.wish, share=share))
+
+    def _hear(self) -> None:
+        pipes = {member.pipe: member for member in self._members if member.is_open}
+        for pipe in wait(list(pipes), timeout=ASK_SECONDS):
+            member = pipes[pipe]  # type: ignore[index]  # wait() returns what it was given
+            try:
+                message: Message = member.pipe.recv()
+            except (EOFError, OSError):
+                self._has_ended(member)
+                continue
+            if isinstance(message, Report):
+                member.progress, member.counts = message.progress, message.counts
+            elif isinstance(message, Idleness):
+                member.idleness = message
+            else:
+                member.failed = message
+
+    def _has_ended(self, member: _Member) -> None:
+        """A process has ended: by itself, as told, or by a fault."""
+        member.is_open = False
+        member.process.join()
+        if member.process.exitcode:
+            self.stop()
+
+    def _ask(self) -> None:
+        """Judge the answers to the last question, and ask again."""
+        answers = [member.idleness for member in self._members if member.is_open]
+        if self._stopping or None in answers:
+            pass
+        elif all(answer is not None and answer.idle for answer in answers):
+            quiet = [answer for answer in answers if answer is not None]
+            if quiet == self._quiet and self._crawl_is_quiet():
+                self.stop()
+            self._quiet = quiet
+        else:
+            self._quiet = None
+        for member in self._members:
+            member.idleness = None
+        self._tell(ARE_YOU_IDLE)
+
+    def _crawl_is_quiet(self) -> bool:
+        return self._part(self._shares[0]).parcels().is_empty()
+
+    def _tell(self, message: str) -> None:
+        for member in self._members:
+            if member.is_open:
+                try:
+                    member.pipe.send(message)
+                except OSError:
+                    continue  # it is ending: `_hear` will see
+
+    def _sums(self) -> tuple[Progress, Counts]:
+        progress = Progress()
+        for member in self._members:
+            progress.join(member.progress)
+        return progress, Counts(
+            *(sum(column) for column in zip(*(m.counts for m in self._members), strict=True))
+        )
+
+    def _complain(self) -> None:
+        for member in self._members:
+            if member.failed is not None:
+                family = getattr(errors, member.failed.fault)
+                raise family(member.failed.message)
+            if member.process.exitcode:
+                raise HostFault(
+                    f"crawling {self._crawl.name}: a process of it ended with "
+                    f"{member.process.exitcode}; nothing is lost, run it again"
+                )
+
+
+def check_same_processes(crawl: Crawl, processes: int) -> None:
+    """Raise OperatorFault where the crawl was begun with another number of processes."""
+    for name in crawl_names(crawl.settings.data_folder):
+        stem, _, share = name.rpartition(".")
+        _, of, count = share.partition("of")
+        if name == crawl.crawl_name:
+            begun_with = 1
+        elif stem == crawl.crawl_name and of and count.isdigit():
+            begun_with = int(count)
+        else:
+            continue
+        if begun_with != processes:
+            raise OperatorFault(
+                f"the crawl {crawl.crawl_name!r} was begun with --processes {begun_with}, not {processes}: "
+                "the sites are divided among them; give this one a --name of its own"
+            )

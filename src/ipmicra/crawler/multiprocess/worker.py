@@ -1,0 +1,104 @@
+"""One process of a shared crawl: told to stop or asked whether it is idle, it reports how far it is.
+
+Law: it ends by itself only when the crawl's limit is used up or something is wrong; when whoever started it
+is gone, it stops as if told to, so nothing crawls on unseen. Ctrl-C is the team's business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from multiprocessing.sharedctypes import Synchronized
+from typing import TypeAlias
+
+import msgspec
+import uvloop
+
+from ipmicra.crawler.crawl import Crawl, CrawlWish, tune_process
+from ipmicra.crawler.engine import Engine
+from ipmicra.crawler.frontier import Counts
+from ipmicra.crawler.page_limit import PageLimit, SharedLimit
+from ipmicra.crawler.progress import Progress
+from ipmicra.errors import Fault
+from ipmicra.settings import Settings
+
+STOP, ARE_YOU_IDLE = "stop", "idle?"
+
+
+class Report(msgspec.Struct, frozen=True):
+    """How far one process is."""
+
+    progress: Progress
+    counts: Counts
+
+
+class Idleness(msgspec.Struct, frozen=True):
+    """The answer to the question; the parcels tell whether two answers are of one quiet spell."""
+
+    idle: bool
+    parcels: int  # sent and received so far
+
+
+class Failed(msgspec.Struct, frozen=True):
+    """Why a process gave up: the family of the fault, and its words."""
+
+    fault: str
+    message: str
+
+
+Message: TypeAlias = Report | Idleness | Failed
+
+
+def work(settings: Settings, wish: CrawlWish, left: Synchronized[int] | None, pipe: Connection) -> None:
+    """The process's main function."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    tune_process()
+    limit = None if left is None else SharedLimit(left)
+    try:
+        progress, counts = uvloop.run(_Worker(Crawl(settings, wish), pipe).run(limit))
+    except Fault as fault:
+        with suppress(OSError):
+            pipe.send(Failed(_family(fault), str(fault)))
+        sys.exit(1)
+    with suppress(OSError):
+        pipe.send(Report(progress, counts))
+
+
+def _family(fault: Fault) -> str:
+    """The name of the fault's family: whose fault it is."""
+    kinds = type(fault).__mro__
+    return kinds[kinds.index(Fault) - 1].__name__
+
+
+class _Worker:
+    """A crawl whose engine is governed through a pipe."""
+
+    def __init__(self, crawl: Crawl, pipe: Connection) -> None:
+        self._crawl, self._pipe = crawl, pipe
+
+    async def run(self, limit: PageLimit | None) -> tuple[Progress, Counts]:
+        return await self._crawl.run(self._report, self._listen, limit)
+
+    def _report(self, progress: Progress, counts: Counts) -> None:
+        with suppress(OSError):  # nobody listens any more: `_listen` will see that too, and stop
+            self._pipe.send(Report(progress, counts))
+
+    def _listen(self, engine: Engine) -> None:
+        loop = asyncio.get_running_loop()
+
+        def hear() -> None:
+            try:
+                message = self._pipe.recv()
+            except (EOFError, OSError):
+                loop.remove_reader(self._pipe.fileno())
+                message = STOP
+            if message == STOP:
+                engine.stop()
+            else:
+                self._pipe.send(Idleness(engine.is_idle(), engine.parcels_moved()))
+
+        loop.add_reader(self._pipe.fileno(), hear)

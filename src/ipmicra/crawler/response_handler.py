@@ -1,0 +1,293 @@
+"""One answer of a site -> what is sent home, what is remembered of the page, and the URLs it names.
+
+Law: synchronous, no network, no clock; (url, visit) names every record. An unchanged page has no record.
+What the page's own robots directives forbid is not kept (noindex) or not followed (nofollow).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TypedDict
+
+import msgspec
+
+from ipmicra.carrier.page_delta import change_of, sketch_of
+from ipmicra.crawler.decisions.revisit import History, revisit_seconds
+from ipmicra.crawler.decisions.sitemaps import (
+    Hinted,
+    feeds_in,
+    listed,
+    listed_plainly,
+    looks_like_listing,
+)
+from ipmicra.crawler.extraction import Page, extract
+from ipmicra.crawler.extraction.directives import directives
+from ipmicra.crawler.extraction.language import UsualLanguages
+from ipmicra.crawler.fetching.redirects import redirect_target
+from ipmicra.crawler.frontier.entries import Discovery, Leased, PutOff, Visited
+from ipmicra.crawler.frontier.seen_cache import RecentTexts
+from ipmicra.crawler.plan import CrawlPlan
+from ipmicra.model.fetches import Fetched, FetchFailed
+from ipmicra.model.fingerprints import CONTENT_HASH_BYTES
+from ipmicra.model.page import RobotsDirectives
+from ipmicra.model.records import PageChanged, PageGone, PageMoved, PageSeen, Record, VisitFailed
+from ipmicra.model.urls import Url
+
+GONE = frozenset({404, 410})
+UNCHANGED = 304
+NO_WHOLE_PAGE = frozenset({204, 205, 206})  # nothing to show, or a part that nobody asked for
+RETRIED_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
+LISTING_BYTES_MAX = 50 << 20  # sitemaps.org's own limit
+WHOLE_EVERY = 16  # visits: whoever lost a page has it again after so many, even if nobody asks
+YEAR_MS = 31_556_952_000
+
+
+@dataclass(slots=True)
+class Harvest:
+    """What came of one visit."""
+
+    records: list[Record] = field(default_factory=list)
+    discoveries: list[Discovery] = field(default_factory=list)
+    visited: Visited | None = None
+    put_off: PutOff | None = None
+    outcome: str = "seen"  # "seen", "unchanged", "gone", "moved", "failed", "put_off", "listing"
+    failure: str = ""
+
+    def why(self) -> str:
+        """What went wrong, for people."""
+        details = [record.detail for record in self.records if isinstance(record, VisitFailed)]
+        return ": ".join(word for word in (self.failure, *details) if word)
+
+
+class Harvester:
+    """Turns answers into harvests by one crawl's plan."""
+
+    def __init__(self, plan: CrawlPlan, sketch_kept: Callable[[Leased], bytes] = lambda _: b"") -> None:
+        """`sketch_kept` is that of the page as it was last sent; empty where none is kept."""
+        self._plan, self._sketch_kept = plan, sketch_kept
+        self._recent = RecentTexts(plan.settings.recent_urls_max)
+        self._languages = UsualLanguages()
+        self._agent = plan.settings.product.lower()
+        self.price = 0.0  # of a byte of revisits; 0: no budget
+
+    def forget_links(self) -> None:
+        """What was out of bounds, or is forgotten by the frontier, may be followed when it is found again."""
+        self._recent = RecentTexts(self._plan.settings.recent_urls_max)
+
+    def answer(self, leased: Leased, fetched: Fetched, now_ms: int) -> Harvest:
+        """The harvest of an answer, whatever its status."""
+        status = fetched.status
+        if status == UNCHANGED and leased.visit:
+            return self._unchanged(leased, fetched, now_ms)
+        if status in GONE:
+            gone = PageGone(**_names(leased, now_ms), status=status)
+            return self._done(leased, fetched, now_ms, "gone", [gone])
+        target = redirect_target(fetched)
+        if target is not None:
+            return self._moved(leased, fetched, now_ms, target)
+        if not 200 <= status < 300 or status in NO_WHOLE_PAGE:
+            return self.failed(
+                leased, f"status {status}", "", now_ms, status in RETRIED_STATUSES, status
+            )
+        listing = _listing(fetched.body)
+        if listing is not None:
+            return self._listing(leased, fetched, now_ms, listing)
+        if fetched.body_skipped:
+            return self.failed(leased, "not_a_page", fetched.media_type, now_ms, False, status)
+        return self._page(leased, fetched, now_ms)
+
+    def no_answer(self, leased: Leased, failed: FetchFailed, now_ms: int) -> Harvest:
+        return self.failed(leased, failed.kind.value, failed.detail, now_ms, failed.worth_a_retry)
+
+    def failed(
+        self, leased: Leased, kind: str, detail: str, now_ms: int, may_pass: bool, status: int = 0
+    ) -> Harvest:
+        """Put off while retries are left, else recorded; the page stays as it was."""
+        settings = self._plan.settings
+        if may_pass and leased.tries < settings.retries_max:
+            due_ms = now_ms + int(1000 * settings.retry_seconds * 2**leased.tries)
+            return Harvest(put_off=PutOff(leased, due_ms), outcome="put_off", failure=kind)
+        record = VisitFailed(**_names(leased, now_ms), kind=kind, detail=detail[:500])
+        visited = Visited(
+            leased,
+            status,
+            now_ms,
+            now_ms + int(1000 * self._plan.revisit.interval_seconds_max),
+            leased.etag,
+            leased.last_modified,
+            leased.content_hash,
+            leased.history,
+        )
+        return Harvest([record], visited=visited, outcome="failed", failure=kind)
+
+    def hinted(self, page: Url, hints: Iterable[Hinted], depth: int, now_ms: int) -> list[Discovery]:
+        """URLs that robots.txt, a sitemap or a feed names."""
+        found = []
+        for hint in hints:
+            url = self._plan.normaliser.joined(page, hint.reference)
+            if url is not None and self._is_wanted(url, depth, now_ms):
+                modified_ms = 1000 * (hint.modified_s or 0)
+                modified_ms = (
+                    modified_ms if modified_ms <= now_ms else 0
+                )  # nothing changed in the future
+                found.append(Discovery(url, depth, now_ms, 0, hint.change_seconds, modified_ms))
+        return found
+
+    # --- one way out each -------------------------------------------------------------------------
+
+    def _page(self, leased: Leased, fetched: Fetched, now_ms: int) -> Harvest:
+        headers = fetched.headers
+        page = extract(
+            fetched.body,
+            headers.get("content-type") or "",
+            leased.url,
+            robots_header=_robots_header(fetched),
+            last_modified=headers.get("last-modified") or "",
+            languages=self._languages,
+            agent=self._agent,
+        )
+        remembered = _remembered(page)
+        if leased.content_hash == remembered:
+            return self._unchanged(leased, fetched, now_ms)
+        found = [] if page.robots.nofollow else self._links(page, leased.depth + 1, now_ms)
+        if not page.robots.nofollow:
+            found += self.hinted(leased.url, feeds_in(fetched.body), leased.depth + 1, now_ms)
+        record: Record
+        if page.robots.noindex:
+            record = PageGone(**_names(leased, now_ms), status=fetched.status)
+        else:
+            seen = PageSeen(**_names(leased, now_ms), page=page, status=fetched.status)
+            record = self._changed(leased, seen) or seen
+        harvest = self._done(leased, fetched, now_ms, "seen", [record], remembered)
+        assert harvest.visited is not None
+        if page.robots.noindex:  # asked for whole next time: a 304 would not say that it may be kept now
+            harvest.visited = msgspec.structs.replace(harvest.visited, etag=None, last_modified=None)
+        elif self._plan.watch:
+            harvest.visited = msgspec.structs.replace(harvest.visited, sketch=sketch_of(page))
+        harvest.discoveries = found
+        return harvest
+
+    def _changed(self, leased: Leased, seen: PageSeen) -> PageChanged | None:
+        """Only what changed, where the page before is remembered; now and then the whole all the same."""
+        if not leased.content_hash or seen.visit % WHOLE_EVERY == 0:
+            return None
+        sketch = self._sketch_kept(leased)
+        base = leased.content_hash[:CONTENT_HASH_BYTES]
+        return change_of(seen, base, sketch) if sketch else None
+
+    def _links(self, page: Page, depth: int, now_ms: int) -> list[Discovery]:
+        if depth > self._plan.budget.depth:
+            return []
+        followed = [link.url for link in page.links if "nofollow" not in link.rel]
+        found = []
+        for text in self._recent.unseen(followed):
+            url = self._plan.normaliser.link(text)
+            if url is not None and self._is_wanted(url, depth, now_ms):
+                found.append(Discovery(url, depth, now_ms))
+        return found
+
+    def _is_wanted(self, url: Url, depth: int, now_ms: int) -> bool:
+        return self._plan.refusal_of(url, depth, 1970 + now_ms // YEAR_MS) is None
+
+    def _moved(self, leased: Leased, fetched: Fetched, now_ms: int, target: str) -> Harvest:
+        """A redirect is one more URL to visit: checked for scope, robots and address like any other."""
+        url = self._plan.normaliser.url(target)
+        if url is None or leased.hops >= self._plan.redirects_max:
+            kind = "bad_redirect" if url is None else "redirects_too_many"
+            return self.failed(leased, kind, target, now_ms, False, fetched.status)
+        moved = PageMoved(**_names(leased, now_ms), target=url, status=fetched.status)
+        harvest = self._done(leased, fetched, now_ms, "moved", [moved])
+        if url != leased.url and self._is_wanted(url, leased.depth, now_ms):
+            harvest.discoveries = [Discovery(url, leased.depth, now_ms, leased.hops + 1)]
+        return harvest
+
+    def _listing(self, leased: Leased, fetched: Fetched, now_ms: int, hints: list[Hinted]) -> Harvest:
+        digest = hashlib.blake2b(fetched.body, digest_size=16).digest()
+        harvest = self._done(leased, fetched, now_ms, "listing", [], digest)
+        harvest.discoveries = self.hinted(leased.url, hints, leased.depth + 1, now_ms)
+        return harvest
+
+    def _unchanged(self, leased: Leased, fetched: Fetched, now_ms: int) -> Harvest:
+        harvest = self._done(leased, fetched, now_ms, "unchanged", [], leased.content_hash)
+        if harvest.visited is not None and _asks_more(leased, fetched, self._agent):
+            # Its content is as it was, what it asks of an index is not: it is looked at whole, now.
+            harvest.visited = msgspec.structs.replace(
+                harvest.visited, etag=None, last_modified=None, content_hash=b"", revisit_ms=now_ms
+            )
+        return harvest
+
+    def _done(
+        self,
+        leased: Leased,
+        fetched: Fetched,
+        now_ms: int,
+        outcome: str,
+        records: list[Record],
+        content_hash: bytes = b"",
+    ) -> Harvest:
+        history = leased.history
+        if leased.visit:
+            interval_seconds = (now_ms - leased.fetched_ms) / 1000
+            history = history.after(content_hash != leased.content_hash, interval_seconds)
+        visited = Visited(
+            leased,
+            fetched.status,
+            now_ms,
+            now_ms + self._revisit_ms(leased, history, fetched.bytes_on_wire),
+            fetched.headers.get("etag") or (leased.etag if outcome == "unchanged" else None),
+            fetched.headers.get("last-modified")
+            or (leased.last_modified if outcome == "unchanged" else None),
+            content_hash,
+            history,
+            fetched.bytes_on_wire,
+        )
+        return Harvest(records, visited=visited, outcome=outcome)
+
+    def _revisit_ms(self, leased: Leased, history: History, page_bytes: int) -> int:
+        hint = float(leased.hint_seconds) or None
+        return int(1000 * revisit_seconds(history, self._plan.revisit, self.price, page_bytes, hint))
+
+
+def _robots_header(fetched: Fetched) -> str:
+    return "\n".join(fetched.headers.all("x-robots-tag"))
+
+
+def _bits(robots: RobotsDirectives) -> int:
+    return sum(asked << at for at, asked in enumerate(robots))
+
+
+def _remembered(page: Page) -> bytes:
+    """A page's hash, and behind it what the page asks of an index; most ask nothing."""
+    bits = _bits(page.robots)
+    return page.content_hash + bytes([bits]) if bits else page.content_hash
+
+
+def _asks_more(leased: Leased, fetched: Fetched, agent: str) -> bool:
+    """Whether an answer's header asks for something that the page did not ask for when it was last seen."""
+    header = _robots_header(fetched)
+    before = sum(leased.content_hash[CONTENT_HASH_BYTES:])
+    return bool(header and _bits(directives((), header, agent)) & ~before)
+
+
+class _Names(TypedDict):
+    url: str
+    visit: int
+    fetched_at_ms: int
+
+
+def _names(leased: Leased, now_ms: int) -> _Names:
+    """What tells this visit from all others."""
+    return {"url": leased.url, "visit": leased.visit + 1, "fetched_at_ms": now_ms}
+
+
+def _listing(body: bytes) -> list[Hinted] | None:
+    """The URLs in a sitemap or feed, gzipped or not; None when the bytes are neither."""
+    if body.startswith(b"\x1f\x8b"):
+        try:
+            body = zlib.decompressobj(wbits=31).decompress(body, LISTING_BYTES_MAX)
+        except zlib.error:
+            return None
+    return listed(body) if looks_like_listing(body) else listed_plainly(body)

@@ -1,0 +1,306 @@
+"""One open site -> its requests, made politely one after the other, and what came of each.
+
+A lane asks for robots.txt first, then takes leased URLs as long as there are any, with as many workers as
+the manners towards the site allow connections. Law: every request passes through `_request`, which waits
+for its turn; no page is asked for that robots.txt forbids; a lane that must wait for long gives its
+leases back and closes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import traceback
+from collections import deque
+from typing import Protocol
+
+from ipmicra.addresses import IPAddress
+from ipmicra.crawler.decisions.robots import DISALLOW_ALL
+from ipmicra.crawler.decisions.sitemaps import Hinted
+from ipmicra.crawler.frontier.entries import Leased, PutOff, SiteState, Visited
+from ipmicra.crawler.plan import CrawlPlan
+from ipmicra.crawler.politeness_gate import Courtesy
+from ipmicra.crawler.response_handler import Harvest, Harvester
+from ipmicra.crawler.robots_file import (
+    ROBOTS_UNREACHABLE,
+    ask_for_robots,
+    is_current,
+    robots_of,
+    unreachable_robots,
+)
+from ipmicra.model.fetches import Fetched, Fetcher, FetchFailed, FetchRequest, Outcome
+from ipmicra.model.records import Record, VisitFailed
+from ipmicra.model.urls import path_of, url_at
+
+PAGE_TYPES = (
+    *("text/html", "application/xhtml+xml", "text/plain", "application/xml", "text/xml"),
+    *("application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/pdf", ""),
+)
+DAY_MS = 86_400_000
+OUR_DEFECT = "our_defect"
+DEFECT_CHARACTERS_MAX = 500  # of its traceback's end
+REDIRECTED_WAIT_SECONDS_MAX = 600.0  # for the turn of a redirected robots.txt
+LISTING_TYPES = (*PAGE_TYPES, "application/gzip", "application/x-gzip", "application/octet-stream")
+
+
+class TurnFarOff(Exception):
+    """The next request may begin only after a wait that nobody sits out."""
+
+    def __init__(self, ready_at: float) -> None:
+        super().__init__(ready_at)
+        self.ready_at = ready_at
+
+
+class LaneOwner(Protocol):
+    """What a lane needs of the engine."""
+
+    plan: CrawlPlan
+    fetcher: Fetcher
+    courtesy: Courtesy
+    harvester: Harvester
+
+    def lease(self, site: SiteState) -> list[Leased]: ...
+    def reserve_page(self) -> bool: ...
+    def give_back_page(self) -> None: ...
+    def is_others(self, address: str) -> bool: ...
+    def leave_to_others(self, site: SiteState, address: str) -> bool: ...
+    def make_room_for(self, fetched: Fetched) -> None: ...
+    def take(self, site: SiteState, harvest: Harvest) -> None: ...
+    def learned_robots(self, site: SiteState) -> None: ...
+    def measure(self, site: SiteState, outcome: Outcome, address: str) -> None: ...
+
+
+class Lane:
+    """One site while it is open."""
+
+    def __init__(self, site: SiteState, owner: LaneOwner) -> None:
+        self.site = site
+        self._owner = owner
+        self._manners = owner.plan.manners_towards(site.site)
+        self._robots = DISALLOW_ALL
+        self._leases: deque[Leased] = deque()
+        self._stopped = False
+        self._workers: asyncio.TaskGroup | None = None
+        self._working = 0
+        self._address: IPAddress | None = None
+        self._address_text = ""
+
+    def stop(self) -> None:
+        """Begin no further request."""
+        self._stopped = True
+
+    async def run(self) -> None:
+        """Until nothing is left to fetch now. Leases that are left over are given back."""
+        try:
+            if await self._is_ours() and await self._learn_robots():
+                async with asyncio.TaskGroup() as self._workers:
+                    self._start_workers()
+        except TurnFarOff as far_off:
+            self.site.clock.next_at = max(self.site.clock.next_at, far_off.ready_at)
+        finally:
+            for leased in self._leases:
+                self._give_back(leased, leased.due_ms)
+
+    def top_up(self) -> None:
+        """New URLs may have been committed: put idle connections of a running lane to work."""
+        if 0 < self._working < self._manners.connections:
+            self._start_workers()
+
+    def _start_workers(self) -> None:
+        if self._stopped or not self._has_more():
+            return
+        assert self._workers is not None
+        for _ in range(min(self._manners.connections - self._working, len(self._leases))):
+            self._working += 1
+            self._workers.create_task(self._work())
+
+    async def _is_ours(self) -> bool:
+        """Whether this process may ask the site's address; if not, the site leaves with its queue."""
+        located = await self._owner.fetcher.locate(url_at(self.site.site, "/"))
+        if isinstance(located, FetchFailed):
+            return True  # whoever has it may say so
+        return not self._owner.leave_to_others(self.site, self._text_of(located))
+
+    # --- pages ------------------------------------------------------------------------------------
+
+    async def _work(self) -> None:
+        try:
+            while not self._stopped and self._knows_robots() and self._has_more():
+                leased = self._leases.popleft()
+                if not self._robots.allows(path_of(leased.url)):
+                    self._forbid(leased)
+                elif leased.visit == 0 and not self._owner.reserve_page():
+                    self._wait_for_a_page(leased)
+                else:
+                    await self._visit(leased)
+        finally:
+            self._working -= 1
+
+    def _knows_robots(self) -> bool:
+        """Whether robots.txt need not be asked for again. If it must, the lane closes; the next one asks."""
+        self._stopped = self._stopped or not is_current(self.site, time.time())
+        return not self._stopped
+
+    def _has_more(self) -> bool:
+        if not self._leases and self._owner.plan.budget.allows(
+            self.site.pages_fetched, self.site.bytes_fetched
+        ):
+            self._leases.extend(self._owner.lease(self.site))
+        return bool(self._leases)
+
+    def _wait_for_a_page(self, leased: Leased) -> None:
+        """The crawl's limit is used up. A crawl that only watches now looks at the URL again tomorrow."""
+        self._stopped = not self._owner.plan.watch
+        due_ms = int(time.time() * 1000) + DAY_MS if self._owner.plan.watch else leased.due_ms
+        self._give_back(leased, due_ms)
+
+    async def _visit(self, leased: Leased) -> None:
+        listing = leased.url.endswith(".gz")
+        request = FetchRequest(
+            url=leased.url,
+            etag=leased.etag,
+            last_modified=leased.last_modified,
+            wanted_types=LISTING_TYPES if listing else PAGE_TYPES,
+            connections_max=self._manners.connections,
+        )
+        try:
+            outcome = await self._request(request)
+        except TurnFarOff as far_off:
+            self._give_back_unfetched(leased)
+            self.site.clock.next_at = max(self.site.clock.next_at, far_off.ready_at)
+            self._stopped = True
+            return
+        except BaseException:
+            self._give_back_unfetched(leased)
+            raise
+        now_ms = int(time.time() * 1000)
+        if isinstance(outcome, Fetched):
+            self._owner.make_room_for(outcome)
+            harvest = self._harvested(leased, outcome, now_ms)
+        else:
+            harvest = self._owner.harvester.no_answer(leased, outcome, now_ms)
+        if harvest.put_off is None:
+            self.site.pages_fetched += 1
+        elif leased.visit == 0:
+            self._owner.give_back_page()
+        self._owner.take(self.site, harvest)
+
+    def _harvested(self, leased: Leased, answer: Fetched, now_ms: int) -> Harvest:
+        """What came of an answer. A page that we fail at is recorded, and ends no other site's crawl."""
+        harvester = self._owner.harvester
+        try:
+            return harvester.answer(leased, answer, now_ms)
+        except Exception:
+            why = traceback.format_exc()[-DEFECT_CHARACTERS_MAX:]
+            return harvester.failed(leased, OUR_DEFECT, why, now_ms, False, answer.status)
+
+    def _forbid(self, leased: Leased) -> None:
+        now_ms = int(time.time() * 1000)
+        record = VisitFailed(
+            url=leased.url, visit=leased.visit + 1, fetched_at_ms=now_ms, kind="robots", detail=""
+        )
+        again_ms = now_ms + int(1000 * self._owner.plan.revisit.interval_seconds_max)
+        visited = Visited(leased, 0, now_ms, again_ms)
+        self._owner.take(self.site, Harvest([record], visited=visited, outcome="forbidden"))
+
+    def _give_back_unfetched(self, leased: Leased) -> None:
+        if leased.visit == 0:
+            self._owner.give_back_page()
+        self._give_back(leased, leased.due_ms)
+
+    def _give_back(self, leased: Leased, due_ms: int) -> None:
+        put_off = PutOff(leased, due_ms, counts_as_try=False)
+        self._owner.take(self.site, Harvest(put_off=put_off, outcome="given_back"))
+
+    # --- requests ---------------------------------------------------------------------------------
+
+    async def _request(self, request: FetchRequest, redirected_robots: bool = False) -> Outcome:
+        """One hop, when it is this site's and its address's turn.
+
+        Where robots.txt was redirected to, it is ours to ask whosever the address is, and a turn far off is
+        waited for: a lane that came back later would begin at the first hop, and never get further.
+        """
+        owner, manners = self._owner, self._manners
+        located = await owner.fetcher.locate(request.url)
+        if isinstance(located, FetchFailed):
+            return located
+        address = self._text_of(located)
+        if owner.is_others(address) and not redirected_robots:
+            raise TurnFarOff(time.time())  # the name has moved: the next lane will find it is not ours
+        ready_at = await owner.courtesy.begin(self.site, address, manners)
+        waited_until = time.time() + (REDIRECTED_WAIT_SECONDS_MAX if redirected_robots else 0.0)
+        while ready_at is not None:
+            if ready_at > waited_until or self._stopped:
+                raise TurnFarOff(ready_at)
+            await asyncio.sleep(min(max(ready_at - time.time(), 0.0), 1.0))
+            ready_at = await owner.courtesy.begin(self.site, address, manners)
+        if self._stopped:
+            owner.courtesy.give_back(address)
+            raise TurnFarOff(time.time())  # it was stopped while it waited for its turn
+        began = time.monotonic()
+        outcome: Outcome | None = None
+        try:
+            outcome = await owner.fetcher.fetch(request)
+        finally:
+            answer = outcome if isinstance(outcome, Fetched) else None
+            owner.courtesy.end(
+                self.site,
+                address,
+                manners,
+                time.monotonic() - began,
+                self._robots.crawl_delay_seconds,
+                answer.status if answer else None,
+                answer.headers.get("retry-after") if answer else None,
+            )
+        self.site.bytes_fetched += outcome.bytes_on_wire
+        if outcome.address is not None:
+            owner.measure(self.site, outcome, self._text_of(outcome.address))
+        return outcome
+
+    def _text_of(self, address: IPAddress) -> str:
+        """The address as text, which costs more than it seems, for the one that is used all the time."""
+        if address is not self._address:
+            self._address, self._address_text = address, str(address)
+        return self._address_text
+
+    # --- robots.txt -------------------------------------------------------------------------------
+
+    async def _learn_robots(self) -> bool:
+        """Whether the site may be crawled now: its robots.txt is known and reachable."""
+        outcome = None
+        if not is_current(self.site, time.time()):
+            outcome = await ask_for_robots(self.site, self._request)
+            self._owner.learned_robots(self.site)
+            redirected = outcome.url != url_at(self.site.site, "/robots.txt")
+            if isinstance(outcome, FetchFailed) and not outcome.worth_a_retry and not redirected:
+                await self._fail_all(outcome)
+                return False
+        self._robots = robots_of(self.site, self._owner.plan.settings.product)
+        if self._robots is DISALLOW_ALL:
+            records: list[Record] = [unreachable_robots(self.site, outcome)] if outcome else []
+            self._owner.take(self.site, Harvest(records, outcome="waits", failure=ROBOTS_UNREACHABLE))
+            return False
+        if outcome is not None:
+            self._follow_sitemaps()
+        return True
+
+    async def _fail_all(self, failed: FetchFailed) -> None:
+        """There is no asking this site at all: no such name, a refused address or port, no HTTP.
+
+        One lease at a time: a large site that is gone must not hold up the others.
+        """
+        self.site.robots_until = self.site.clock.blocked_until = 0.0
+        now_ms = int(time.time() * 1000)
+        while not self._stopped and self._has_more():
+            leased = self._leases.popleft()
+            self._owner.take(self.site, self._owner.harvester.no_answer(leased, failed, now_ms))
+            if not self._leases:
+                await asyncio.sleep(0)
+
+    def _follow_sitemaps(self) -> None:
+        """robots.txt's own sitemaps, whenever it has been read; those that are known cost a look-up."""
+        if self._robots.sitemaps:
+            hints = [Hinted(sitemap) for sitemap in self._robots.sitemaps]
+            home = url_at(self.site.site, "/")
+            found = self._owner.harvester.hinted(home, hints, 0, int(time.time() * 1000))
+            self._owner.take(self.site, Harvest(discoveries=found, outcome="sitemaps"))

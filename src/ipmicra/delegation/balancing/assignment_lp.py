@@ -1,0 +1,107 @@
+"""Costs and capacities -> the assignment of least total cost (III.F: "linear programming", and "testing
+all the possible combinations" for small cases).
+
+Every ground goes to one crawler, no crawler takes more than its capacity: solved as an integer programme
+by HiGHS, exactly where all grounds weigh the same, else within `GAP`. Where there is more to carry than
+all can carry, the least overload comes first and the least cost second.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+
+from ipmicra.delegation.balancing.estimates import Numbers
+from ipmicra.delegation.balancing.loads import Loads, Owners
+from ipmicra.errors import OurFault
+
+GAP = 1e-4  # of the optimum; smaller takes much longer where grounds weigh differently
+COMBINATIONS_MAX = 2_000_000  # exhaustive search refuses more
+
+
+def cheapest_owners(costs_ms: Numbers, loads: Loads) -> Owners:
+    """The owners of least total cost within the capacities."""
+    grounds, crawlers = costs_ms.shape
+    if grounds == 0:
+        return loads.owner.copy()
+    programme = _Programme(costs_ms, loads)
+    answer = milp(
+        programme.costs,
+        integrality=np.repeat((1, 0), (grounds * crawlers, crawlers)),
+        bounds=Bounds(0.0, programme.most),
+        constraints=[
+            LinearConstraint(programme.once, 1.0, 1.0),
+            LinearConstraint(programme.carried, -np.inf, programme.capacity),
+        ],
+        options={"mip_rel_gap": GAP},
+    )
+    if answer.x is None:
+        raise OurFault(f"balancing {grounds} grounds over {crawlers} crawlers: {answer.message}")
+    chosen = np.asarray(answer.x[: grounds * crawlers]).reshape(grounds, crawlers)
+    return np.asarray(chosen.argmax(axis=1), dtype=np.int64)
+
+
+def prices_ms(costs_ms: Numbers, loads: Loads) -> Numbers:
+    """What room at each crawler is worth: ground by crawler, the milliseconds that the ground's weight
+    takes from others there. Each ground's cheapest crawler is that of least cost plus price."""
+    programme = _Programme(costs_ms, loads)
+    answer = linprog(  # type: ignore[call-overload]  # the stubs know no sparse matrices
+        programme.costs,
+        A_ub=programme.carried,
+        b_ub=programme.capacity,
+        A_eq=programme.once,
+        b_eq=np.ones(len(costs_ms)),
+        bounds=np.column_stack((np.zeros_like(programme.most), programme.most)),
+        method="highs",
+    )
+    if answer.x is None:
+        raise OurFault(f"pricing {costs_ms.shape[0]} grounds: {answer.message}")
+    return np.outer(programme.weights, -np.asarray(answer.ineqlin.marginals))
+
+
+class _Programme:
+    """Variables: a yes or no for each ground and crawler, row by row, then each crawler's overload."""
+
+    def __init__(self, costs_ms: Numbers, loads: Loads) -> None:
+        grounds, crawlers = costs_ms.shape
+        beyond = 10.0 * float(costs_ms[np.isfinite(costs_ms)].max(initial=1.0))
+        finite = np.where(np.isfinite(costs_ms), costs_ms, beyond)
+        unit = max(float(loads.bytes_a_day.mean()), 1e-12)  # a mean ground: numbers near 1 solve well
+        self.weights = loads.bytes_a_day / unit
+        self.capacity = np.minimum(loads.capacity_bytes_a_day / unit, self.weights.sum() + 1.0)
+        self.costs = np.concatenate((finite.ravel(), np.full(crawlers, 10.0 * beyond)))
+        self.most = np.repeat((1.0, np.inf), (grounds * crawlers, crawlers))
+        each = sparse.kron(sparse.eye_array(grounds), np.ones((1, crawlers)))
+        self.once = sparse.csc_array(sparse.hstack((each, sparse.csr_array((grounds, crawlers)))))
+        here = sparse.kron(self.weights[None, :], sparse.eye_array(crawlers))
+        self.carried = sparse.csc_array(sparse.hstack((here, sparse.csr_array(-np.eye(crawlers)))))
+
+
+def exhaustive_owners(costs_ms: Numbers, loads: Loads) -> Owners | None:
+    """The same by trying all combinations, depth first, leaving a branch when it is dear already.
+
+    None where no combination keeps to the capacities, or where there are too many to try.
+    """
+    grounds, crawlers = costs_ms.shape
+    if crawlers**grounds > COMBINATIONS_MAX:
+        return None
+    rest = np.concatenate((np.cumsum(costs_ms.min(axis=1)[::-1])[::-1], [0.0]))
+    best_cost, best = np.inf, None
+    stack: list[tuple[float, tuple[int, ...], tuple[float, ...]]] = [
+        (0.0, (), tuple(loads.capacity_bytes_a_day.tolist()))
+    ]
+    while stack:
+        cost, chosen, room = stack.pop()
+        if cost + rest[len(chosen)] >= best_cost:
+            continue
+        if len(chosen) == grounds:
+            best_cost, best = cost, chosen
+            continue
+        ground = len(chosen)
+        for crawler in np.argsort(-costs_ms[ground], kind="stable").tolist():  # cheapest popped first
+            left = room[crawler] - float(loads.bytes_a_day[ground])
+            if left >= -1e-9 * float(loads.capacity_bytes_a_day[crawler]):
+                taken = (*room[:crawler], left, *room[crawler + 1 :])
+                stack.append((cost + float(costs_ms[ground, crawler]), (*chosen, crawler), taken))
+    return None if best is None else np.array(best, dtype=np.int64)

@@ -1,0 +1,117 @@
+"""A strategy and the bytes its grounds bring -> the loads that a policy balances, and its moves made real.
+
+Law: grounds that are not weighed are not moved. An address in many places costs the same from everywhere:
+it may be moved for load, never for latency.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from ipmicra.delegation.balancing.estimates import Belief, Numbers
+from ipmicra.delegation.balancing.loads import Loads
+from ipmicra.delegation.balancing.policies import Policy
+from ipmicra.delegation.balancing.regions import RegionalBelief
+from ipmicra.delegation.delegations import Ground
+from ipmicra.delegation.strategy import Strategy
+from ipmicra.model.probes import Answer, CrawlerId, Measurement, Probe, Target
+
+
+class Weighed(NamedTuple):
+    """What a ground brings, and one of its sites, by which it can be probed."""
+
+    bytes_a_day: float
+    target: Target
+
+
+class Moved(NamedTuple):
+    ground: Ground
+    was: CrawlerId
+    now: CrawlerId
+
+
+def balanced(
+    strategy: Strategy,
+    weighed: Mapping[Ground, Weighed],
+    policy: Policy,
+    now_s: float,
+    belief: Belief | None = None,
+) -> Generator[Probe, Answer, tuple[Moved, ...]]:
+    """Let a policy balance what is weighed, ask what it asks, and delegate as it says."""
+    grounds = [ground for ground in weighed if strategy.delegations.owner(ground) is not None]
+    crawlers = strategy.crawlers.all
+    loads = loads_of(strategy, grounds, weighed, belief)
+    talk = policy(loads)
+    try:
+        question = next(talk)
+        while True:
+            crawler, target = crawlers[question.crawler], weighed[grounds[question.ground]].target
+            answer = yield from _asked(strategy, crawler, target, now_s)
+            question = talk.send(answer)
+    except StopIteration as end:
+        moves = end.value.moves(loads)
+    moved = tuple(Moved(grounds[ground], crawlers[was], crawlers[now]) for ground, was, now in moves)
+    moved = tuple(move for move in moved if strategy.crawlers.is_awake(move.now))
+    for move in moved:
+        strategy.give(move.ground, move.now)
+    return moved
+
+
+def _asked(
+    strategy: Strategy, crawler: CrawlerId, target: Target, now_s: float
+) -> Generator[Probe, Answer, float | None]:
+    """A sleeper is not asked: it says nothing, and gets nothing."""
+    if not strategy.crawlers.is_awake(crawler):
+        return None
+    answer = yield Probe(crawler, target)
+    if answer.about_target:
+        strategy.learn(Measurement(crawler, target.address, answer.round_trip_ms, now_s))
+    return answer.round_trip_ms
+
+
+def loads_of(
+    strategy: Strategy,
+    grounds: list[Ground],
+    weighed: Mapping[Ground, Weighed],
+    belief: Belief | None = None,
+) -> Loads:
+    """Rows: the grounds; columns: all crawlers present, in the order they joined."""
+    crawlers = strategy.crawlers.all
+    number = {crawler: column for column, crawler in enumerate(crawlers)}
+    owners = [strategy.delegations.owner(ground) for ground in grounds]
+    profiles = [strategy.crawlers.profile(crawler) for crawler in crawlers]
+    return Loads(
+        known_ms=np.array([_known(strategy, ground, number) for ground in grounds]).reshape(
+            len(grounds), len(crawlers)
+        ),
+        belief=belief if belief is not None else RegionalBelief(mutual_ms(strategy)),
+        bytes_a_day=np.array([weighed[ground].bytes_a_day for ground in grounds], dtype=np.float64),
+        capacity_bytes_a_day=np.array([profile.capacity_bytes_a_day for profile in profiles]),
+        owner=np.array([number[owner] for owner in owners if owner is not None], dtype=np.int64),
+    )
+
+
+def mutual_ms(strategy: Strategy) -> Numbers:
+    """The crawlers' round trips to each other; the mean of the others where a pair is unknown."""
+    crawlers = strategy.crawlers.all
+    table = np.array(
+        [[strategy.crawlers.mutual_ms(a, b) for b in crawlers] for a in crawlers], dtype=float
+    )
+    known = table[np.isfinite(table) & (table > 0)]
+    return np.where(np.isfinite(table), table, float(known.mean()) if known.size else 1.0)
+
+
+def _known(strategy: Strategy, ground: Ground, number: Mapping[CrawlerId, int]) -> Numbers:
+    """What is remembered of a ground, by crawler. NaN: nothing. Infinite: it went silent."""
+    row = np.full(len(number), np.nan)
+    if strategy.is_anycast(ground):
+        return np.zeros(len(number))
+    if (place := strategy.place_of_ground(ground)) is None:
+        return row
+    for crawler, record in strategy.measurements.of(place).items():
+        if crawler in number and record.smoothed_ms is not None:
+            row[number[crawler]] = np.inf if record.silences_in_row else record.smoothed_ms
+    return row

@@ -1,0 +1,58 @@
+"""Delegated subnets -> the crawlers that hold something just below a given subnet.
+
+What IPMicra's climb asks at every step: who holds a child of this subnet, who a grandchild. Under a
+registry's block there may be thousands of delegated children but never more crawlers than there are,
+so the answer is kept by crawler: each with its holdings in address order.
+
+Law: follows every change of `Delegations`, whoever makes it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+
+from ipmicra.delegation.delegations import Ground, is_subnet
+from ipmicra.delegation.subnets import Subnets
+from ipmicra.hierarchy import Subnet
+from ipmicra.model.probes import CrawlerId
+
+LEVELS = 2  # children, and "the crawlers of their children" (IPMicra paper, 4.3)
+
+
+class Neighbours:
+    """(subnet, levels down) -> crawler -> what it holds there."""
+
+    def __init__(self, tree: Subnets) -> None:
+        self._tree = tree
+        self._below: dict[tuple[Subnet, int], dict[CrawlerId, list[tuple[int, Subnet]]]] = {}
+
+    def holding_below(self, subnet: Subnet, level: int) -> list[CrawlerId]:
+        """Who holds something `level` steps below, in the address order of their first holdings."""
+        held = self._below.get((subnet, level), {})
+        return sorted(held, key=lambda crawler: held[crawler][0])
+
+    def given(self, ground: Ground, crawler: CrawlerId) -> None:
+        for above, entry in self._places(ground):
+            insort(self._below.setdefault(above, {}).setdefault(crawler, []), entry)
+
+    def taken(self, ground: Ground, crawler: CrawlerId) -> None:
+        for above, entry in self._places(ground):
+            holdings = self._below[above][crawler]
+            del holdings[bisect_left(holdings, entry)]
+            if not holdings:
+                del self._below[above][crawler]
+            if not self._below[above]:
+                del self._below[above]
+
+    def _places(self, ground: Ground) -> list[tuple[tuple[Subnet, int], tuple[int, Subnet]]]:
+        """Where a subnet is entered: under its parent as a child, under its grandparent, ..."""
+        if not is_subnet(ground):
+            return []
+        entry = self._tree.range_of(ground).start, ground
+        places, above = [], self._tree.parent(ground)
+        for level in range(1, LEVELS + 1):
+            if above is None:
+                break
+            places.append(((above, level), entry))
+            above = self._tree.parent(above)
+        return places

@@ -1,0 +1,107 @@
+"""The strategies by name, and the short way to write one with its parameters.
+
+    random                       the strategy as it comes
+    ipmicra@25                   its main parameter, here the threshold in ms
+    ipmicra@25/inherit           a word that stands for a parameter's value
+    ipmicra@50/silent_probes_max=2
+
+Commas are left free, so that a list of strategies is such words with commas between.
+
+Law: a strategy is in the table or it does not exist; the contract test runs over the table.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from ipmicra.delegation.strategies.adaptive import Adaptive, AdaptiveSettings
+from ipmicra.delegation.strategies.exhaustive import BruteForce, Worst
+from ipmicra.delegation.strategies.first_fit import FirstFit, FirstFitSettings
+from ipmicra.delegation.strategies.ipmicra import IPMicra, IPMicraSettings
+from ipmicra.delegation.strategies.random_and_hash import Hashed, Hashing, Lots, Nothing
+from ipmicra.delegation.strategy import Strategy
+from ipmicra.delegation.subnets import Subnets
+from ipmicra.errors import OperatorFault
+
+Chosen = TypeVar("Chosen", bound=msgspec.Struct)
+
+
+@dataclass(frozen=True)
+class Entry(Generic[Chosen]):
+    """How to make a strategy: `settings` is a frozen Struct type, `build` takes one of it.
+
+    `main` is the parameter that `@` sets; `words` are the bare words after `/` and what they set.
+    """
+
+    story: str
+    settings: type[Chosen]
+    build: Callable[[Subnets, random.Random, Chosen], Strategy]
+    main: str | None = None
+    words: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+
+STRATEGIES: dict[str, Entry[Any]] = {
+    "random": Entry("any crawler, by lot (UCYMicra)", Nothing, Lots),
+    "hash": Entry(
+        "by the site's name, weighted; what today's crawlers do", Hashing, Hashed, main="salt"
+    ),
+    "brute-force": Entry("probe from all and take the nearest: the optimum", Nothing, BruteForce),
+    "worst": Entry("probe from all and take the farthest: for the figures", Nothing, Worst),
+    "first-fit": Entry(
+        "probe by turns, stop below the threshold", FirstFitSettings, FirstFit, main="threshold"
+    ),
+    "ipmicra": Entry(
+        "the registries' tree says whom to ask, stop below the threshold (IPMicra)",
+        IPMicraSettings,
+        IPMicra,
+        main="threshold",
+        words={word: ("organisation", word) for word in ("inherit", "confirm")},
+    ),
+    "adaptive": Entry(
+        "asks the probe worth most, stops when none is worth its price in ms",
+        AdaptiveSettings,
+        Adaptive,
+        main="price",
+    ),
+}
+
+
+def strategy_named(spec: str, tree: Subnets, rng: random.Random) -> Strategy:
+    """The strategy that the words describe, new and knowing nothing."""
+    name, settings = settings_named(spec)
+    return STRATEGIES[name].build(tree, rng, settings)
+
+
+def settings_named(spec: str) -> tuple[str, msgspec.Struct]:
+    """A strategy's name, and its settings checked against their types."""
+    head, *options = spec.split("/")
+    name, at, main_value = head.partition("@")
+    if (entry := STRATEGIES.get(name)) is None:
+        raise OperatorFault(f"there is no strategy {name!r}; there are: {', '.join(STRATEGIES)}")
+    values: dict[str, str] = {}
+    if at:
+        if entry.main is None:
+            raise OperatorFault(f"strategy {name!r} has no parameter for '@'; it was given {spec!r}")
+        values[entry.main] = main_value
+    values |= dict(_option(entry, option, spec) for option in options)
+    try:
+        return name, msgspec.convert(values, entry.settings, strict=False)
+    except msgspec.ValidationError as wrong:
+        raise OperatorFault(f"strategy {spec!r}: {wrong}") from None
+
+
+def _option(entry: Entry[Any], option: str, spec: str) -> tuple[str, str]:
+    key, equals, value = option.partition("=")
+    if not equals and key in entry.words:
+        return entry.words[key]
+    if not equals or key not in entry.settings.__struct_fields__:
+        known = [*entry.words, *(f"{name}=..." for name in entry.settings.__struct_fields__)]
+        raise OperatorFault(
+            f"strategy {spec!r} takes no {option!r}; it takes: {', '.join(known) or 'nothing'}"
+        )
+    return key, value

@@ -1,0 +1,1 @@
+"""One file per delegation strategy; `ipmicra.delegation.registry` lists them by name."""

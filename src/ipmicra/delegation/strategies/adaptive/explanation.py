@@ -1,0 +1,67 @@
+"""A belief -> lines that say what was believed and why asking ended.
+
+Law: the numbers shown are those that decided, in words a person can check, and are put in words when
+somebody asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ipmicra.delegation.decision import Step
+from ipmicra.delegation.strategies.adaptive.arrays import Singles
+from ipmicra.delegation.strategies.adaptive.belief import Belief
+from ipmicra.delegation.strategies.adaptive.prior import TIES, Prior
+from ipmicra.delegation.strategies.adaptive.value_of_information import nearest_shares
+from ipmicra.model.probes import CrawlerId
+
+CANDIDATES_SHOWN = 4
+
+
+def ties_step(prior: Prior) -> Step:
+    """What the site has in common with the examples, by what each tie weighed."""
+
+    def found() -> str:
+        parts, whole = sorted(prior.gave.items(), key=lambda part: -part[1]), sum(prior.gave.values())
+        return ", ".join(f"{TIES[prior.ties[reason]]} {weight / whole:.0%}" for reason, weight in parts)
+
+    return Step("what it was judged by", found)
+
+
+def candidates_step(belief: Belief, crawlers: Sequence[CrawlerId]) -> Step:
+    """The likeliest crawlers: expected round trip, probability of being the nearest, bound."""
+    foretold, bounds_ms = belief.foretold(), belief.bounds.least_ms
+
+    def found() -> str:
+        means: Singles = foretold.means_ms @ foretold.weights
+        shares = nearest_shares(foretold.weights, foretold.means_ms.argmin(axis=0), len(means))
+        shown = np.argsort(means - shares * means.max(initial=1.0), kind="stable")[:CANDIDATES_SHOWN]
+        return "; ".join(
+            f"{crawlers[c]} {means[c]:.1f} ms, nearest with {shares[c]:.0%},"
+            f" at least {bounds_ms[c]:.1f} ms"
+            for c in shown
+        )
+
+    return Step("believed", found)
+
+
+def stop_step(crawler: CrawlerId, saving_ms: float, price_ms: float) -> Step:
+    """Why no further probe was asked for."""
+    return Step(
+        "stopped",
+        lambda: (
+            f"the best further probe, from {crawler}, would save {saving_ms:.2f} ms on average,"
+            f" for this site and those like it, less than its price of {price_ms:.2f} ms"
+        ),
+    )
+
+
+def unasked_step(crawler: CrawlerId) -> Step:
+    """Why somebody has the site who was not asked."""
+    return Step(
+        "not asked",
+        f"{crawler} answered for sites in the same machine room, nearer than who was asked; the first"
+        " fetch tells",
+    )

@@ -1,0 +1,256 @@
+"""A target -> the few probes worth asking -> its nearest crawler, with reasons.
+
+What is believed of a site comes from examples (`experience`), weighed by what the site shares with them
+(`closeness`) and by how well they foretold the answers so far (`belief`). The probe worth most is asked
+(`worth`), until none is worth its price. Then the site is an example itself.
+
+Law: the chosen crawler has answered, for this site or, likelier than not, for one in the same machine room,
+unless its subnet is known to agree. Nothing is learnt about places
+from an address that is in many of them.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Generator
+from math import isfinite
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ipmicra.delegation.crawlers import CrawlerProfile
+from ipmicra.delegation.decision import Decision, Why
+from ipmicra.delegation.delegations import Ground
+from ipmicra.delegation.probe_session import Inquiry
+from ipmicra.delegation.strategies.adaptive.arrays import Whole
+from ipmicra.delegation.strategies.adaptive.belief import Belief
+from ipmicra.delegation.strategies.adaptive.explanation import (
+    candidates_step,
+    stop_step,
+    ties_step,
+    unasked_step,
+)
+from ipmicra.delegation.strategies.adaptive.facts import Facts, facts_in
+from ipmicra.delegation.strategies.adaptive.history import Experience
+from ipmicra.delegation.strategies.adaptive.prior import Ties
+from ipmicra.delegation.strategies.adaptive.settings import AdaptiveSettings
+from ipmicra.delegation.strategies.adaptive.state import AdaptiveState, restore, state_of
+from ipmicra.delegation.strategies.adaptive.subnet_agreement import Agreement
+from ipmicra.delegation.strategies.adaptive.value_of_information import choice
+from ipmicra.delegation.strategies.adaptive.variances import Spreads
+from ipmicra.delegation.strategies.learning_strategy import LearningStrategy
+from ipmicra.delegation.strategy import Delegating
+from ipmicra.delegation.subnets import Subnets, known_subnet
+from ipmicra.hierarchy import Subnet
+from ipmicra.model.probes import Answer, CrawlerId, Measurement, Probe, Target
+
+
+class Adaptive(LearningStrategy):
+    """Asks the probe worth most, and stops when none is worth its price."""
+
+    def __init__(self, tree: Subnets, rng: random.Random, settings: AdaptiveSettings) -> None:
+        super().__init__(tree, rng, settings.silent_probes_max, settings.retry_after_s)
+        self._settings = settings
+        self.experience = Experience(tree, settings)
+        self.ties = Ties(settings)
+        self.spreads = Spreads()
+        self.agreement = Agreement()
+        self._awake: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
+        self._awake_at: tuple[object, ...] = ()
+
+    def to_state(self) -> AdaptiveState:
+        """What was learnt, as plain records."""
+        return state_of(self)
+
+    def from_state(self, state: AdaptiveState) -> None:
+        """Take over what another learnt; the crawlers have joined already."""
+        restore(self, state)
+
+    # --- what is whose --------------------------------------------------------
+
+    def delegated(self, target: Target) -> CrawlerId | None:
+        """The address's own owner, else that of its subnet where its sites agree."""
+        owner = self.delegations.owner(target.address)
+        return self._inherited(known_subnet(self.tree, target.address)) if owner is None else owner
+
+    def ground_of(self, target: Target) -> Ground:
+        """The address, unless it goes with its subnet."""
+        if self.delegations.owner(target.address) is None:
+            subnet = known_subnet(self.tree, target.address)
+            if subnet is not None and self._inherited(subnet) is not None:
+                return subnet
+        return target.address
+
+    def _inherited(self, subnet: Subnet | None) -> CrawlerId | None:
+        owner = None if subnet is None else self.delegations.owner(subnet)
+        return (
+            owner if subnet is not None and owner is not None and self._agrees(subnet, owner) else None
+        )
+
+    def _agrees(self, subnet: Subnet, owner: CrawlerId) -> bool:
+        doubt = self.agreement.doubt(self.tree.range_of(subnet), owner)
+        return doubt * self.experience.wrong_ms < self._price_ms
+
+    @property
+    def _price_ms(self) -> float:
+        """Of a probe, among the crawlers that are there."""
+        return self._settings.price * self.experience.price_factor
+
+    # --- deciding -------------------------------------------------------------
+
+    def delegate(self, target: Target, now_s: float, *, afresh: bool = False) -> Delegating:
+        if not afresh and (owner := self.delegations.owner(target.address)) is not None:
+            return self.kept(owner)
+        subnet = known_subnet(self.tree, target.address)
+        if not afresh and (kept := self._kept(target, subnet, now_s)) is not None:
+            return kept
+        inquiry = Inquiry(self, target, now_s)
+        if not afresh:
+            inquiry.recall(self._settings.remember_s)
+        if not self.crawlers.awake:
+            return inquiry.decision(None, Why.NO_CRAWLER_AWAKE)
+        facts = facts_in(subnet, target.address, self.tree)
+        belief, unasked = yield from self._asked(inquiry, facts)
+        return self._end(inquiry, subnet, facts, belief, None if afresh else unasked)
+
+    def _kept(self, target: Target, subnet: Subnet | None, now_s: float) -> Decision | None:
+        owner = self._inherited(subnet)
+        if owner is not None and subnet is not None and self.rng.random() >= self._settings.explore:
+            return self.kept(owner, subnet)
+        return self.settled(target, (), now_s)
+
+    def _asked(
+        self, inquiry: Inquiry, facts: Facts
+    ) -> Generator[Probe, Answer, tuple[Belief, CrawlerId | None]]:
+        """Ask until nothing is worth asking. The belief is begun anew when more was learnt meanwhile. With
+        it, who is nearer than all that answered without being asked, if anybody."""
+        unasked = None
+        curious = self.rng.random() < self._settings.explore
+        belief = self._begun(inquiry, facts)
+        while not self.no_use(inquiry):
+            if not belief.stands:
+                belief = self._begun(inquiry, facts)
+            best_ms = _best_ms(inquiry)
+            askable = self._askable(inquiry)
+            column, saving_ms, nearer = choice(belief, askable, best_ms, self._price_ms)
+            if column is None:
+                break
+            names = self.experience.mutual.names
+            crawler = names[column]
+            if saving_ms < (price_ms := self._price_ms):
+                if not curious or self._nothing_to_find(belief.light_ms(column), best_ms):
+                    inquiry.steps.append(stop_step(crawler, saving_ms, price_ms))
+                    unasked = None if nearer is None else names[nearer]
+                    break
+                curious = False
+                inquiry.note("curious", "one probe more, so that beliefs do not confirm themselves")
+            round_trip_ms = yield from inquiry.ask(crawler)
+            if round_trip_ms is not None and belief.stands:
+                belief.hear(column, round_trip_ms)
+        return belief if belief.stands else self._begun(inquiry, facts), unasked
+
+    def _nothing_to_find(self, light_ms: float, best_ms: float | None) -> bool:
+        """Whether light is too slow for the answer to be the best. Only an address in many places breaks
+        this, and one curious look in many is spared to find those. The triangle does not count here:
+        routes break it, and curiosity is there to find out where."""
+        too_far = best_ms is not None and light_ms >= best_ms
+        return too_far and self.rng.random() >= self._settings.explore
+
+    def _begun(self, inquiry: Inquiry, facts: Facts) -> Belief:
+        """The belief from the prior, and from what is known already."""
+        self.experience.ready()
+        near = self.experience.near(facts.country) if self._settings.country else None
+        prior = self.ties.prior(facts, near, self.experience.examples)
+        belief = Belief(prior, self.experience, self.spreads)
+        for crawler, round_trip_ms in inquiry.round_trips_ms().items():
+            if (column := self.experience.mutual.column.get(crawler)) is not None:
+                belief.hear(column, round_trip_ms)
+        return belief
+
+    def _askable(self, inquiry: Inquiry) -> Whole:
+        """Columns of crawlers awake, believed, and neither asked nor remembered."""
+        askable = self._believed_awake().copy()
+        for crawler in (*inquiry.answers, *inquiry.recalled_ms):
+            if (column := self.experience.mutual.column.get(crawler)) is not None:
+                askable[column] = False
+        return askable.nonzero()[0]
+
+    def _believed_awake(self) -> NDArray[np.bool_]:
+        """By column; found anew when somebody came, went, slept, woke or was found out."""
+        stand = (self.crawlers.awake, self.trust.distrusted, self.experience.version)
+        if self._awake_at != stand:
+            column, believes = self.experience.mutual.column, self.trust.believes
+            self._awake = np.zeros(len(column), dtype=np.bool_)
+            self._awake[[column[c] for c in self.crawlers.awake if believes(c)]] = True
+            self._awake_at = stand
+        return self._awake
+
+    # --- concluding -----------------------------------------------------------
+
+    def _end(
+        self,
+        inquiry: Inquiry,
+        subnet: Subnet | None,
+        facts: Facts,
+        belief: Belief,
+        unasked: CrawlerId | None,
+    ) -> Decision:
+        """Subnets follow who answered alone, or trust would feed on itself."""
+        fastest = inquiry.fastest()
+        if belief.columns:
+            inquiry.steps += [
+                ties_step(belief.prior),
+                candidates_step(belief, belief.crawlers),
+            ]
+        grounds: tuple[Ground, ...] = (inquiry.target.address,)
+        if fastest is not None and not inquiry.near:
+            self._become_wiser(inquiry, facts, belief)
+            grounds += self._subnet_with(subnet, fastest) if unasked is None else ()
+        if unasked is not None:
+            inquiry.steps.append(unasked_step(unasked))
+        return self.concluded(inquiry, unasked or fastest, Why.BELIEVED, grounds)
+
+    def _become_wiser(self, inquiry: Inquiry, facts: Facts, belief: Belief) -> None:
+        if belief.columns:
+            self.ties.learn(belief.prior, belief.by_example())
+            belief.teach()
+            if self._settings.sites:
+                values_ms, doubts_ms = belief.summary()
+                belief.tell_twins()
+                self.experience.remember(inquiry.target.address, facts, values_ms, doubts_ms)
+
+    def _subnet_with(self, subnet: Subnet | None, chosen: CrawlerId) -> tuple[Ground, ...]:
+        """It goes along where most of its sites go to the chosen crawler."""
+        if subnet is None:
+            return ()
+        most = self.agreement.count(self.tree.range_of(subnet), chosen)
+        return (subnet,) if most == chosen else ()
+
+    # --- events ---------------------------------------------------------------
+
+    def learn(self, measurement: Measurement) -> None:
+        """A remembered site is measured again: its example follows."""
+        super().learn(measurement)
+        value = measurement.round_trip_ms
+        if value is not None and isfinite(value) and value > 0:
+            self.experience.correct(measurement.address, measurement.crawler, value)
+
+    def crawlers_measured(self, one: CrawlerId, other: CrawlerId, round_trip_ms: float) -> None:
+        super().crawlers_measured(one, other, round_trip_ms)
+        believed_ms = self.crawlers.mutual_ms(one, other)
+        if believed_ms is not None and one != other:
+            self.experience.measure(one, other, believed_ms)
+
+    def crawler_joined(self, profile: CrawlerProfile) -> None:
+        super().crawler_joined(profile)
+        self.experience.join(profile)
+
+    def crawler_left(self, crawler: CrawlerId) -> tuple[Ground, ...]:
+        self.experience.leave(crawler)
+        self.agreement.forget(crawler)
+        return super().crawler_left(crawler)
+
+
+def _best_ms(inquiry: Inquiry) -> float | None:
+    fastest = inquiry.fastest()
+    return None if fastest is None else inquiry.round_trips_ms()[fastest]

@@ -1,0 +1,60 @@
+"""Probing by turns until somebody is near enough (location-aware crawling by probing, VI).
+
+Law: one crawler after the other, stop below the threshold, the fastest where nobody is below it.
+Results are remembered per address: another site on the same server costs no probe.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Literal
+
+import msgspec
+
+from ipmicra.delegation.decision import Why
+from ipmicra.delegation.delegations import Ground
+from ipmicra.delegation.probe_session import Inquiry
+from ipmicra.delegation.strategies.learning_strategy import LearningStrategy
+from ipmicra.delegation.strategy import Delegating
+from ipmicra.delegation.subnets import Subnets
+from ipmicra.model.probes import CrawlerId, Target
+
+
+class FirstFitSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`order`: whom to ask first; the paper is silent. `drawn` spreads the probes evenly."""
+
+    threshold: float = 50.0  # ms; lower: nearer crawlers, more probes
+    order: Literal["drawn", "joined"] = "drawn"
+    remember_s: float = 7 * 86400.0  # how old a remembered result may be; longer: fewer probes, staler
+    silent_probes_max: int = 3  # higher: more probes wasted on the dead, fewer given up too early
+    retry_after_s: float = 3600.0  # shorter: more probes wasted on the dead
+
+
+class FirstFit(LearningStrategy):
+    """The first crawler found below the threshold."""
+
+    def __init__(self, tree: Subnets, rng: random.Random, settings: FirstFitSettings) -> None:
+        super().__init__(tree, rng, settings.silent_probes_max, settings.retry_after_s)
+        self._settings = settings
+
+    def ground_of(self, target: Target) -> Ground:
+        return target.address
+
+    def delegate(self, target: Target, now_s: float, *, afresh: bool = False) -> Delegating:
+        if not afresh and (settled := self.settled(target, (target.address,), now_s)) is not None:
+            return settled
+        inquiry = Inquiry(self, target, now_s)
+        if not afresh:
+            inquiry.recall(self._settings.remember_s)
+        chosen = inquiry.recalled_below(self._settings.threshold)
+        if chosen is None:
+            chosen = yield from self.first_below(inquiry, self._turns(), self._settings.threshold)
+        if chosen is not None:
+            return self.concluded(inquiry, chosen, Why.BELOW_THRESHOLD, (target.address,))
+        return self.concluded(inquiry, inquiry.fastest(), Why.FASTEST_OF_ALL, (target.address,))
+
+    def _turns(self) -> list[CrawlerId]:
+        turns = list(self.crawlers.awake)
+        if self._settings.order == "drawn":
+            self.rng.shuffle(turns)
+        return turns

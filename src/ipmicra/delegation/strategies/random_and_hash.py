@@ -1,0 +1,100 @@
+"""Strategies that ask nobody: by lot, and by a hash of the site's name.
+
+Law: neither looks at a round trip. They are what delegation by nearness is measured against.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import random
+
+import msgspec
+
+from ipmicra.delegation.crawlers import CrawlerProfile
+from ipmicra.delegation.decision import Decision, Why
+from ipmicra.delegation.delegations import LONE_MAX, Ground
+from ipmicra.delegation.strategy import Delegating, Strategy
+from ipmicra.delegation.subnets import Subnets
+from ipmicra.model.probes import CrawlerId, Site, Target
+
+
+class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The settings of a strategy that has none."""
+
+
+class Lots(Strategy):
+    """UCYMicra: every address to a crawler drawn by lot, and there it stays."""
+
+    def __init__(self, tree: Subnets, rng: random.Random, settings: Nothing) -> None:
+        super().__init__(tree, rng)
+
+    def ground_of(self, target: Target) -> Ground:
+        return target.address
+
+    def delegate(self, target: Target, now_s: float, *, afresh: bool = False) -> Delegating:
+        yield from ()
+        owner = self.delegations.owner(target.address)
+        if owner is not None and not afresh:
+            return self.kept(owner)
+        if not self.crawlers.awake:
+            return Decision(None, Why.NO_CRAWLER_AWAKE)
+        crawler = self.rng.choice(self.crawlers.awake)
+        self.delegations.give(target.address, crawler)
+        return Decision(crawler, Why.DRAWN)
+
+
+class Hashing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`salt` shuffles who gets what; two crawls with the same salt agree."""
+
+    salt: str = ""
+
+
+class Hashed(Strategy):
+    """Every site to the crawler that its name ranks highest (weighted rendezvous hashing).
+
+    A crawler's score for a site is weight / -ln(u), u the hash of both names as a number in (0, 1), so
+    it wins its weight's share of the sites. When a crawler joins, only what it wins moves, all of it to
+    the newcomer; when one leaves, only what it had. Nothing need be known of the past.
+    """
+
+    def __init__(self, tree: Subnets, rng: random.Random, settings: Hashing) -> None:
+        super().__init__(tree, rng)
+        self._salt = settings.salt.encode()[:16]
+        self._counted_for: tuple[CrawlerId, ...] = ()
+        self._winners: dict[Site, CrawlerId] = {}
+
+    def ground_of(self, target: Target) -> Ground:
+        return target.site
+
+    def delegated(self, target: Target) -> CrawlerId | None:
+        return self._winner(target.site)
+
+    def delegate(self, target: Target, now_s: float, *, afresh: bool = False) -> Delegating:
+        yield from ()
+        crawler = self._winner(target.site)
+        if crawler is None:
+            return Decision(None, Why.NO_CRAWLER_AWAKE)
+        if self.delegations.owner(target.site) != crawler:
+            self.delegations.give(target.site, crawler)
+        return Decision(crawler, Why.HASHED)
+
+    def _winner(self, site: Site) -> CrawlerId | None:
+        """Counted once for as long as the same crawlers are awake."""
+        crawlers = self.crawlers
+        if self._counted_for is not crawlers.awake:
+            self._counted_for = crawlers.awake
+            self._winners = {}
+        winner = self._winners.get(site)
+        if winner is None and crawlers.awake:
+            if len(self._winners) >= LONE_MAX:
+                self._winners.clear()
+            winner = max(crawlers.awake, key=lambda name: self._score(site, crawlers.profile(name)))
+            self._winners[site] = winner
+        return winner
+
+    def _score(self, site: Site, profile: CrawlerProfile) -> tuple[float, str]:
+        text = f"{profile.id}\n{site}".encode()
+        digest = hashlib.blake2b(text, digest_size=8, salt=self._salt).digest()
+        share = (int.from_bytes(digest, "big") + 0.5) / 2**64
+        return profile.weight / -math.log(share), profile.id

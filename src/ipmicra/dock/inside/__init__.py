@@ -1,5 +1,0 @@
-"""What runs in a sandbox -> a crawler that does as the dock says, over a control channel.
-
-Law: it is the dispatched code, so nothing in the dock trusts it. The dock's own ends of the channel are in
-`ipmicra.dock.sandboxed`; both ends share `messages`.
-"""

@@ -1,0 +1,243 @@
+"""Questions of a crawler in a sandbox -> names resolved and sockets connected, within the owner's rules.
+
+Law: nothing that arrives is trusted. A question is judged, an address is in the ledger before the first
+packet goes to it, connections are few enough in all, to one address and in a second; and when the host
+rests, none is made and none is left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from ipmicra.addresses import IPAddress
+from ipmicra.crawler.fetching.settings import FetchingSettings
+from ipmicra.host.broker.connections import Accounts, OpenConnection
+from ipmicra.host.broker.policy import Judge, Refusal
+from ipmicra.host.limits.token_bucket import Throttle
+from ipmicra.host.limits.usage import Meter
+from ipmicra.host.sandbox.throttled_log import Remarks
+from ipmicra.host.settings import HostSettings
+from ipmicra.model.fetches import FailureKind
+from ipmicra.net import kernel_round_trip
+from ipmicra.net.address_guard import Guard
+from ipmicra.net.dns_resolver import NamesUnreachable, NoSuchName, Resolver
+from ipmicra.net.target import literal_address
+from ipmicra.net.tcp_connector import DirectConnector, OpeningFailed
+from ipmicra.probing.passive import PassiveRoundTrips
+from ipmicra.protocol.broker_messages import (
+    PACKET_BYTES_MAX,
+    Answer,
+    Ask,
+    Connect,
+    Resolve,
+    decode_ask,
+    encode_answer,
+)
+
+QUESTIONS_AT_ONCE = 512  # being answered; honest crawlers have fewer
+PACKETS_AT_ONCE = 64  # read before others have their turn
+OPENINGS_PER_SECOND_MAX = 250
+CONNECTIONS_PER_ADDRESS_MAX = 16
+PATIENCE_MS_MAX = 60_000
+NAME_CHARACTERS_MAX = 253
+FULL_LOOK_SECONDS = 0.01
+REST_PATIENCE_SECONDS, REST_LOOK_SECONDS = 3.0, 0.1
+_RECEIVE_BYTES_LEAST = 16 << 10
+
+
+class Broker:
+    """One crawler's broker. `open` it within a running loop; `close` it."""
+
+    def __init__(
+        self,
+        channel: socket.socket,
+        host: HostSettings,
+        fetching: FetchingSettings,
+        meter: Meter,
+        resolver: Resolver,
+        reason_to_rest: Callable[[], str | None],
+        remarks: Remarks,
+        passive: PassiveRoundTrips | None,
+    ) -> None:
+        self._channel, self._host, self._meter, self._passive = channel, host, meter, passive
+        self._resolver, self._remarks = resolver, remarks
+        self.judge = Judge(fetching, reason_to_rest)
+        opened = Guard(open_ranges=("0.0.0.0/0", "::/0"))  # the judge has judged
+        self._connector = DirectConnector(opened, fetching.source_address)
+        self.accounts = Accounts(self._carried)
+        self._openings = Throttle(OPENINGS_PER_SECOND_MAX)
+        self._answering: set[asyncio.Task[None]] = set()
+        self._connecting = 0
+
+    def open(self) -> None:
+        asyncio.get_running_loop().add_reader(self._channel, self._read)
+
+    def cut_all(self) -> int:
+        """No connection is left, and none is being made. Returns how many were open."""
+        for task in self._answering:
+            task.cancel()
+        return self.accounts.cut_all()
+
+    async def close(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._channel)
+        self.cut_all()
+        await asyncio.gather(*self._answering, return_exceptions=True)
+        self.accounts.close()
+        await self._resolver.close()
+
+    # --- questions ----------------------------------------------------------------------------------
+
+    def _read(self) -> None:
+        for _ in range(PACKETS_AT_ONCE):
+            try:
+                packet = self._channel.recv(PACKET_BYTES_MAX)
+            except BlockingIOError:
+                return
+            except OSError:
+                packet = b""
+            if not packet:  # the other end is closed
+                asyncio.get_running_loop().remove_reader(self._channel)
+                return
+            self._hear(packet)
+
+    def _hear(self, packet: bytes) -> None:
+        try:
+            ask = decode_ask(packet)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            self._remarks.add("the crawler's code sent the broker what is no question")
+            return
+        if len(self._answering) >= QUESTIONS_AT_ONCE:
+            self._remarks.add(
+                f"the crawler's code asked the broker over {QUESTIONS_AT_ONCE} things at once"
+            )
+            self._send(Answer(ask.number, FailureKind.NO_NETWORK.value, "too many questions"))
+            return
+        task = asyncio.create_task(self._answer(ask))
+        self._answering.add(task)
+        task.add_done_callback(self._answering.discard)
+
+    async def _answer(self, ask: Ask) -> None:
+        try:
+            if isinstance(ask, Resolve):
+                self._send(await self._resolved(ask))
+            else:
+                await self._connected(ask)
+        except asyncio.CancelledError:
+            self._send(Answer(ask.number, FailureKind.NO_NETWORK.value, "this host rests"))
+            raise
+
+    def _send(self, answer: Answer, plug: socket.socket | None = None) -> bool:
+        """Whether it was taken. Who does not read answers does not get them."""
+        fds = [] if plug is None else [plug.fileno()]
+        try:
+            socket.send_fds(self._channel, [encode_answer(answer)], fds)
+        except OSError as error:
+            self._remarks.add(f"the crawler's code does not take the broker's answers: {error.strerror}")
+            return False
+        return True
+
+    # --- names --------------------------------------------------------------------------------------
+
+    async def _resolved(self, ask: Resolve) -> Answer:
+        refusal = await self._rest()
+        if refusal is not None:
+            return Answer(ask.number, FailureKind.DNS_FAILED.value, refusal.why)
+        if len(ask.name) > NAME_CHARACTERS_MAX or not ask.name.isascii():
+            return Answer(ask.number, FailureKind.DNS_NO_NAME.value, "that is no name")
+        try:
+            found = await self._resolver.resolve(ask.name)
+        except NoSuchName as error:
+            return Answer(ask.number, FailureKind.DNS_NO_NAME.value, str(error))
+        except NamesUnreachable as error:
+            return Answer(ask.number, FailureKind.DNS_FAILED.value, str(error))
+        self.judge.name_servers_said(ask.name, found.addresses)
+        return Answer(
+            ask.number, addresses=tuple(map(str, found.addresses)), ttl_seconds=found.ttl_seconds
+        )
+
+    # --- connections --------------------------------------------------------------------------------
+
+    async def _connected(self, ask: Connect) -> None:
+        await self._rest()
+        await self._room(min(max(ask.patience_ms, 1), PATIENCE_MS_MAX) / 1000)
+        address = self.judge.judge(ask)
+        if not isinstance(address, Refusal) and (why := self._full(address)) is not None:
+            address = Refusal(FailureKind.NO_NETWORK, why, False)
+        if isinstance(address, Refusal):
+            self._refuse(ask, address)
+            return
+        site = site_in_words(ask.name, ask.port)
+        self._meter.note(str(address), site, "fetch")
+        self._connecting += 1
+        try:
+            patience_ms = min(max(ask.patience_ms, 1), PATIENCE_MS_MAX)
+            plug = await self._connector.connect(ask.name, address, ask.port, patience_ms)
+        except OpeningFailed as failure:
+            self._send(Answer(ask.number, failure.kind.value, str(failure)))
+            return
+        finally:
+            self._connecting -= 1
+        self._pass_in(ask, OpenConnection(plug, site, address))
+
+    def _pass_in(self, ask: Connect, connection: OpenConnection) -> None:
+        rate = self._host.download_bytes_per_second_max
+        if rate:  # what arrives while the crawler has to wait is bounded
+            connection.plug.setsockopt(
+                socket.SOL_SOCKET, socket.SO_RCVBUF, max(_RECEIVE_BYTES_LEAST, rate // 4)
+            )
+        if not self._send(Answer(ask.number), connection.plug):
+            connection.plug.close()
+            return
+        self.accounts.add(connection)
+        self._meter.count(str(connection.address), connection.site, "fetch", 0, 0)
+
+    async def _rest(self) -> Refusal | None:
+        """Why nothing is done now. First a while is waited, in which honest code is told to stop."""
+        until = time.monotonic() + REST_PATIENCE_SECONDS
+        while (refusal := self.judge.resting()) is not None and time.monotonic() < until:
+            await asyncio.sleep(REST_LOOK_SECONDS)
+        return refusal
+
+    async def _room(self, patience_seconds: float) -> None:
+        """When another one may be opened; or when there was none in time."""
+        self._openings.used(1, time.monotonic())
+        until = time.monotonic() + patience_seconds
+        await asyncio.sleep(self._openings.seconds_to_wait(time.monotonic()))
+        while self._full(None) and time.monotonic() < until:
+            await asyncio.sleep(FULL_LOOK_SECONDS)
+
+    def _full(self, address: IPAddress | None) -> str | None:
+        most = self._host.connections_max
+        if len(self.accounts) + self._connecting >= most:
+            return f"all {most} connections are in use"
+        if address is not None and self.accounts.open_at(address) >= CONNECTIONS_PER_ADDRESS_MAX:
+            return f"{CONNECTIONS_PER_ADDRESS_MAX} connections to {address} are open"
+        return None
+
+    def _refuse(self, ask: Connect, refusal: Refusal) -> None:
+        if refusal.is_notable:
+            self._remarks.add(
+                f"the crawler's code asked for a connection to {ask.name} ({ask.address}) port {ask.port}: "
+                f"refused: {refusal.why}"
+            )
+        self._send(Answer(ask.number, refusal.kind.value, refusal.why))
+
+    def _carried(self, connection: OpenConnection, bytes_in: int, bytes_out: int) -> None:
+        address = str(connection.address)
+        self._meter.count(address, connection.site, "fetch", bytes_in, bytes_out, contacts=0)
+        round_trip_ms = kernel_round_trip.round_trip_ms(connection.plug)
+        if self._passive is not None and round_trip_ms is not None:
+            self._passive.learn(connection.address, round_trip_ms)
+
+
+def site_in_words(name: str, port: int) -> str:
+    """For the ledger: what a crawler calls a site cannot be known from its name and port alone."""
+    name = name if literal_address(name) is None or ":" not in name else f"[{name.strip('[]')}]"
+    if port in (80, 443):
+        return f"{'https' if port == 443 else 'http'}://{name}"
+    return f"http://{name}:{port}"

@@ -1,0 +1,52 @@
+"""The owner's consent -> whether a coordinator's code is run on this host, and under which root of trust.
+
+Law: no consent, no code: without a root that the owner has accepted by its fingerprint, and without a sandbox
+that holds, only what he installed himself runs.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from ipmicra.carrier.durable import write_durably
+from ipmicra.errors import OperatorFault
+from ipmicra.host import folder as folders
+from ipmicra.host.code.updater import FOLDER, ROOT_FILE, Dispatched
+from ipmicra.host.sandbox.mode import Choice
+from ipmicra.host.store import Ledger
+from ipmicra.protocol.bundle_trust import Bundles, fingerprint
+
+
+def accept(folder: Path, root: bytes, expected: str) -> None:
+    """Keep a root of trust, if it is the one that the owner was told of."""
+    found = fingerprint(root)
+    if "".join(expected.split()).lower() != found.replace(" ", ""):
+        raise OperatorFault(
+            f"the coordinator's root has the fingerprint {found}, not {expected!r}: ask its operator, by "
+            "another way than this coordinator, which is right"
+        )
+    (folder / FOLDER).mkdir(parents=True, exist_ok=True, mode=0o755)
+    write_durably(folder / FOLDER / ROOT_FILE, root)
+
+
+def withdraw(folder: Path) -> bool:
+    """Run nobody else's code from the next start on; nothing of it stays. False: there was none."""
+    had = (folder / FOLDER).exists()
+    shutil.rmtree(folder / FOLDER, ignore_errors=True)
+    return had
+
+
+def accepted_root(folder: Path) -> bytes | None:
+    path = folder / FOLDER / ROOT_FILE
+    return path.read_bytes() if path.is_file() else None
+
+
+def dispatched_to(folder: Path, ledger: Ledger, choice: Choice) -> Dispatched | None:
+    """What the coordinator may dispatch here; None: nothing."""
+    root = accepted_root(folder)
+    if root is None or choice.installed is None or not choice.takes_bundles:
+        return None
+    place = folder / FOLDER
+    bundles = Bundles(folders.membership(ledger).coordinator, place, root)
+    return Dispatched(place, bundles, choice.installed, ledger.note)

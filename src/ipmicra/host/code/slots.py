@@ -1,0 +1,162 @@
+"""Two slots of code and what became of their trials -> which one runs next, whatever happened in between.
+
+| event            | good slot      | trial slot | what follows                                   |
+|------------------|----------------|------------|------------------------------------------------|
+| stage(version)   | stays          | the other  | the next start is a trial                      |
+| begin            | stays          | stays      | a trial is counted before it starts            |
+| healthy          | the trial's    | none       | the new code is the good one                   |
+| failed           | stays          | none after the last try | refused: that version is not tried again |
+
+Law: the state is one small file, replaced whole and synced, so a power cut at any point leaves a slot that
+worked before. A trial is counted before it begins, so that one which takes the machine down is counted too.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from ipmicra.carrier.durable import write_durably
+from ipmicra.errors import HostFault
+from ipmicra.protocol.bundle_format import ORDINARY_CAPS, BadBundle, Caps, unpack
+from ipmicra.protocol.versions import is_newer
+
+TRIES_MAX = 2
+REFUSED_MAX = 50  # versions remembered
+STATE_FILE = "slots.json"
+
+Slot: TypeAlias = Literal["A", "B"]
+
+
+class Held(msgspec.Struct, frozen=True, kw_only=True):
+    """What is in a slot."""
+
+    version: str
+    program: str
+
+
+class Refusal(msgspec.Struct, frozen=True, kw_only=True):
+    version: str
+    reason: str
+
+
+class SlotState(msgspec.Struct, frozen=True, kw_only=True):
+    good: Slot | None = None
+    trial: Slot | None = None
+    tries: int = 0
+    held: dict[Slot, Held] = {}
+    refused: tuple[Refusal, ...] = ()
+
+
+class Running(msgspec.Struct, frozen=True, kw_only=True):
+    """The code to start now."""
+
+    version: str
+    program: str
+    folder: Path
+    is_trial: bool
+
+
+class Slots:
+    """The slots in one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        folder.mkdir(parents=True, exist_ok=True, mode=0o755)
+        self.state = self._loaded()
+
+    def stage(self, version: str, bundle: bytes, caps: Caps = ORDINARY_CAPS) -> None:
+        """Put a verified bundle into the free slot; it is tried at the next start. Raises BadBundle."""
+        self._check(version)
+        slot: Slot = "B" if self.state.good == "A" else "A"
+        self._keep(trial=None, tries=0)
+        shutil.rmtree(self._folder / slot, ignore_errors=True)
+        manifest = unpack(bundle, self._folder / slot, caps)
+        if manifest.version != version:
+            raise BadBundle(f"the bundle says it is {manifest.version}, not {version}")
+        _sync_all(self._folder / slot)
+        held = {**self.state.held, slot: Held(version=version, program=manifest.program)}
+        self._keep(trial=slot, tries=0, held=held)
+
+    def begin(self) -> Running | None:
+        """What to start now; None where nothing was ever dispatched."""
+        if self.state.trial is not None and self.state.tries >= TRIES_MAX:
+            self._refuse("it did not prove healthy in the tries it had")
+        if self.state.trial is not None:
+            self._keep(tries=self.state.tries + 1)
+            return self._running(self.state.trial)
+        return self.running()
+
+    def running(self) -> Running | None:
+        """The good code, which is no trial."""
+        return None if self.state.good is None else self._running(self.state.good)
+
+    def healthy(self) -> None:
+        """The trial has proved itself."""
+        if self.state.trial is not None:
+            self._keep(good=self.state.trial, trial=None, tries=0)
+
+    def failed(self, reason: str) -> None:
+        """The trial crashed, hung or did nothing. After the last try its version is refused for good."""
+        if self.state.trial is not None and self.state.tries >= TRIES_MAX:
+            self._refuse(reason)
+
+    @property
+    def version(self) -> str:
+        """Of the good code; empty where nothing was dispatched."""
+        return "" if self.state.good is None else self.state.held[self.state.good].version
+
+    def _check(self, version: str) -> None:
+        for refusal in self.state.refused:
+            if refusal.version == version:
+                raise BadBundle(f"version {version} was tried and failed: {refusal.reason}")
+        if self.version and not is_newer(version, self.version):
+            raise BadBundle(f"version {version} is not newer than {self.version}, which works here")
+
+    def _refuse(self, reason: str) -> None:
+        assert self.state.trial is not None
+        refusal = Refusal(version=self.state.held[self.state.trial].version, reason=reason)
+        self._keep(trial=None, tries=0, refused=(*self.state.refused, refusal)[-REFUSED_MAX:])
+
+    def _running(self, slot: Slot) -> Running:
+        held = self.state.held[slot]
+        return Running(
+            version=held.version,
+            program=held.program,
+            folder=self._folder / slot,
+            is_trial=slot == self.state.trial,
+        )
+
+    def _keep(self, **changes: object) -> None:
+        self.state = msgspec.structs.replace(self.state, **changes)
+        write_durably(self._folder / STATE_FILE, msgspec.json.encode(self.state))
+
+    def _loaded(self) -> SlotState:
+        path = self._folder / STATE_FILE
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=SlotState)
+        except FileNotFoundError:
+            return SlotState()
+        except msgspec.MsgspecError as error:
+            raise HostFault(
+                f"{path} cannot be read: {error}; remove {self._folder} to begin anew"
+            ) from error
+
+
+def _sync_all(folder: Path) -> None:
+    """Every file and folder of a slot is on the disk before the state names it."""
+    for path in folder.rglob("*"):
+        _sync(path)
+    _sync(folder)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,166 @@
+"""Orders to upgrade -> other code on the same state, watched until it has proved itself or is rolled back.
+
+Law: what is fetched is verified before it is unpacked, and unpacked before anything is stopped; a version
+that fails leaves the good one running and is never tried again. The owner's installed code runs while
+nothing was dispatched, and when all that was dispatched failed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from ipmicra.crawler.frontier import Counts
+from ipmicra.host.code.health import ORDINARY_RULES, Seen, TrialRules, Verdict, verdict
+from ipmicra.host.code.slots import Running, Slots
+from ipmicra.host.sandbox.code import Code
+from ipmicra.protocol.bundle_format import BadBundle
+from ipmicra.protocol.bundle_trust import Bundles
+from ipmicra.protocol.host_messages import CodeReport
+
+FOLDER = "code"  # in the host's folder
+ROOT_FILE = "root.json"  # in it: the root of trust that the owner accepted
+LOOK_SECONDS = 0.5
+
+
+class CodeTenant(Protocol):
+    """A crawler whose code can be changed."""
+
+    heard_at: float  # of the monotonic clock, when its code last said how it goes
+    ends: int  # how often its code has ended by itself
+    last_end: str
+
+    @property
+    def is_working(self) -> bool: ...
+
+    @property
+    def pages_by_code(self) -> int: ...  # fetched since the code that runs now began
+
+    def counts(self) -> Counts: ...
+
+    async def change_code(self, code: Code) -> None: ...
+
+
+class Dispatched:
+    """The code that was dispatched to one host."""
+
+    def __init__(
+        self,
+        folder: Path,
+        bundles: Bundles,
+        installed: Code,
+        note: Callable[[str], None],
+        rules: TrialRules = ORDINARY_RULES,
+    ) -> None:
+        self._slots = Slots(folder)
+        self._bundles, self._installed, self._note, self._rules = bundles, installed, note, rules
+        self._refused_unrun: dict[str, str] = {}  # of this life: not even tried
+        self._tenant: CodeTenant | None = None
+        self._trial: _Trial | None = None
+        self._changing = asyncio.Lock()
+        self._running = self._slots.begin()
+
+    def code(self) -> Code:
+        """What to start now."""
+        running = self._running
+        if running is None:
+            return self._installed
+        return self._installed._replace(
+            folder=running.folder, program=running.program, version=running.version
+        )
+
+    def attach(self, tenant: CodeTenant) -> None:
+        """The crawler that runs `code`."""
+        self._tenant = tenant
+        self._begin_trial()
+
+    async def upgrade(self, version: str) -> str:
+        """Fetch, verify and try a version. Returns why not, or nothing. Raises HostFault when it is away."""
+        assert self._tenant is not None
+        async with self._changing:
+            if self._running is not None and self._running.version == version:
+                return ""
+            try:
+                data = await asyncio.to_thread(self._bundles.fetch, version)
+                await asyncio.to_thread(self._slots.stage, version, data)
+            except BadBundle as bad:
+                self._refused_unrun[version] = str(bad)
+                self._note(f"version {version} of the crawler's code is refused: {bad}")
+                return str(bad)
+            self._note(f"version {version} of the crawler's code is tried: {len(data):,} bytes")
+            await self._change()
+        return ""
+
+    async def watch(self) -> None:
+        """Until cancelled: keep what proves healthy, roll back what does not."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            if self._trial is not None:
+                async with self._changing:
+                    await self._judge()
+
+    def report(self) -> CodeReport:
+        refused = {refusal.version: refusal.reason for refusal in self._slots.state.refused}
+        return CodeReport(
+            version=self._slots.version,
+            trial="" if self._trial is None else self._trial.version,
+            refused=tuple((refused | self._refused_unrun).items()),
+            ends_today=0 if self._tenant is None else self._tenant.ends,
+            takes_bundles=True,
+        )
+
+    async def _judge(self) -> None:
+        if self._trial is None:
+            return
+        judged, why = verdict(self._trial.seen(), self._rules)
+        if judged is Verdict.HEALTHY:
+            self._slots.healthy()
+            self._trial = None
+            self._running = self._slots.running()
+            self._note(f"version {self._slots.version} of the crawler's code has proved healthy")
+        elif judged is Verdict.FAILED:
+            self._note(f"version {self._trial.version} of the crawler's code failed: {why}")
+            self._slots.failed(why)
+            await self._change()
+
+    async def _change(self) -> None:
+        """Run what the slots say is next."""
+        assert self._tenant is not None
+        self._running = self._slots.begin()
+        await self._tenant.change_code(self.code())
+        self._begin_trial()
+
+    def _begin_trial(self) -> None:
+        running, tenant = self._running, self._tenant
+        on_trial = running is not None and running.is_trial and tenant is not None
+        self._trial = _Trial(running, tenant) if on_trial else None  # type: ignore[arg-type]  # both are there
+
+
+class _Trial:
+    """One try of one version: counts only the time in which it was allowed to work."""
+
+    def __init__(self, running: Running, tenant: CodeTenant) -> None:
+        self.version = running.version
+        self._tenant = tenant
+        self._ends, self._begun_at = tenant.ends, time.monotonic()
+        self._looked_at, self._age_s = self._begun_at, 0.0
+        self._answered_s: float | None = None
+
+    def seen(self) -> Seen:
+        now = time.monotonic()
+        if self._tenant.is_working:
+            self._age_s += now - self._looked_at
+        self._looked_at = now
+        if self._tenant.heard_at > self._begun_at:
+            self._answered_s = self._age_s - (now - self._tenant.heard_at)
+        return Seen(
+            age_s=self._age_s,
+            answered_s=self._answered_s,
+            has_ended=self._tenant.ends > self._ends,
+            ending=self._tenant.last_end,
+            pages_done=self._tenant.pages_by_code,
+            pages_waiting=self._tenant.counts().pending,
+        )

@@ -1,0 +1,336 @@
+"""A host that has joined -> its life: orders heard and done, work within the owner's rules, packages sent.
+
+Four loops side by side: *hear* (long poll for orders), *report* (heartbeats), *deliver* (packages) and
+*work* (once a second: may the crawler work?). Law: the owner's rules are looked at before anything is begun,
+and from the host's own copy. Without a coordinator everything but hearing and delivering goes on. All that
+matters is in the ledger, the frontier and the spool, so the process may die at any moment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from datetime import UTC, datetime
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import TypeVar
+
+from ipmicra import __version__
+from ipmicra.errors import HostFault
+from ipmicra.host import folder as folders
+from ipmicra.host.code.updater import Dispatched
+from ipmicra.host.coordinator_client import Backoff, Dismissed, Line, LineDown, Refused
+from ipmicra.host.delivery import deliver
+from ipmicra.host.hosted.in_process import Crawler
+from ipmicra.host.hosted.interface import STATE_FOLDER, Tenant
+from ipmicra.host.hosted.sandboxed import SandboxedCrawler
+from ipmicra.host.identity import read_key
+from ipmicra.host.limits.admission import DRAIN_SECONDS
+from ipmicra.host.limits.owner_rules import Rules
+from ipmicra.host.order_executor import OrderBook
+from ipmicra.host.sandbox.code import Code
+from ipmicra.host.settings import in_words
+from ipmicra.host.store import Ledger
+from ipmicra.model.urls import Site
+from ipmicra.protocol.host_messages import (
+    ORDER_KINDS,
+    PROTOCOL,
+    CodeReport,
+    Heartbeat,
+    OrderDone,
+    Orders,
+    passives_for,
+)
+from ipmicra.settings import Settings
+
+TICK_SECONDS = 0.5
+POLL_SECONDS = 45.0
+HEARTBEAT_SECONDS_MAX = 30.0
+AT_ONCE = 500  # orders and round trips in one report
+
+
+T = TypeVar("T")
+
+
+class Ending(StrEnum):
+    """Why a life has ended."""
+
+    STOPPED = "stopped"
+    RETIRED = "retired"
+    DISMISSED = "dismissed"
+
+
+class Life:
+    """One host from start to stop. `run` it once; `stop` it from a signal handler."""
+
+    def __init__(
+        self,
+        folder: Path,
+        settings: Settings,
+        ledger: Ledger,
+        dice: Random,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        reload: Callable[[], Settings] | None = None,
+        code: Code | None = None,
+        dispatched: Dispatched | None = None,
+    ) -> None:
+        """With `code` the crawler runs in a sandbox; without, in this process.
+
+        With `dispatched` the coordinator may send other code for the sandbox.
+        """
+        self._folder, self._ledger, self._dice = folder, ledger, dice
+        self._rules = Rules(folder, settings, ledger, clock, reload)
+        self._meter = meter = self._rules.meter
+        member, key = folders.membership(ledger), read_key(folder)
+        source = settings.fetching.source_address
+        self._line = line = Line(member.coordinator, member.host, key, ledger, meter, source)
+        self._dispatched = dispatched
+        self._crawler = self._tenant(member.host, code)
+        rest = self._rules.reason_to_begin_nothing
+        upgrade = None if dispatched is None else dispatched.upgrade
+        self._orders = OrderBook(ledger, self._crawler, line, meter, rest, upgrade)
+        self._heartbeat_seconds = HEARTBEAT_SECONDS_MAX
+        self._ending: Ending | None = None
+        self._over = asyncio.Event()
+        self._rest_noted: str | None = ""
+        self._figures_noted: dict[str, int] = {}
+
+    def _tenant(self, name: str, code: Code | None) -> Tenant:
+        rules, meter, ledger = self._rules, self._meter, self._ledger
+        if code is None:
+            return Crawler(self._folder / STATE_FOLDER, name, rules.settings, meter)
+        if self._dispatched is not None:
+            code = self._dispatched.code()
+        crawler = SandboxedCrawler(
+            self._folder, name, rules.settings, meter, code, rules.reason_to_rest, ledger.note
+        )
+        if self._dispatched is not None:
+            self._dispatched.attach(crawler)
+        return crawler
+
+    def stop(self, ending: Ending = Ending.STOPPED) -> None:
+        """End the life: what is under way is given a moment, everything is kept."""
+        self._ending = self._ending or ending
+        self._over.set()
+
+    async def run(self) -> Ending:
+        """Until stopped, retired or dismissed. Raises HostFault where the machine fails: a full disk."""
+        try:
+            await self._live()
+        except (OSError, sqlite3.OperationalError, ExceptionGroup) as error:
+            causes = list(_causes(error))
+            if not all(isinstance(cause, OSError | sqlite3.OperationalError) for cause in causes):
+                raise
+            why = "; ".join(dict.fromkeys(map(str, causes)))
+            raise HostFault(
+                f"running the host in {self._folder}: {why}; nothing is lost: mend it, and run it again"
+            ) from error
+        return self._ending or Ending.STOPPED
+
+    async def _live(self) -> None:
+        await self._remember()
+        loops = [self._hear, self._report, self._deliver, self._work]
+        if self._dispatched is not None:
+            loops.append(self._dispatched.watch)
+        try:
+            async with self._line, asyncio.TaskGroup() as group:
+                tasks = [group.create_task(loop()) for loop in loops]
+                await self._over.wait()
+                for task in tasks:
+                    task.cancel()
+        finally:
+            try:
+                await self._orders.close()
+                await self._crawler.stop(0 if self._ending is Ending.DISMISSED else DRAIN_SECONDS)
+                self._meter.flush()
+            finally:
+                await self._crawler.close()
+
+    async def _remember(self) -> None:
+        """Sites that are held, as the ledger has them; the rest of a release that was interrupted."""
+        for held in self._ledger.held():
+            self._crawler.hold(held)
+        for state in self._ledger.waiting_states():
+            await self._crawler.forget(Site(state.site))
+
+    # --- hear ---------------------------------------------------------------------------------------
+
+    async def _hear(self) -> None:
+        """Without waiting for news at first, and when an answer may have been lost: to the coordinator an
+        order that it has sent is no news, and only its answer says how often to report.
+        """
+        backoff, wait_seconds = Backoff(self._dice), 0.0
+        async with asyncio.TaskGroup() as doing:
+            while True:
+                offered = await self._patiently(backoff, partial(self._line.orders, wait_seconds))
+                wait_seconds = 0.0 if offered is None else POLL_SECONDS
+                if offered is None:
+                    continue
+                told = offered.told
+                await self._heard(told)
+                self._orders.refuse(offered.unknown)
+                fresh = [order for order in told.orders if self._orders.is_new(order)]
+                for order in fresh:
+                    doing.create_task(self._orders.do(order))
+                    await asyncio.sleep(0)
+                if (told.orders or offered.unknown) and not fresh:
+                    await asyncio.sleep(1)  # known to us, and not yet to the coordinator as done
+
+    async def _heard(self, told: Orders) -> None:
+        self._ledger.keep(heard_s=str(int(time.time())))
+        self._heartbeat_seconds = min(HEARTBEAT_SECONDS_MAX, told.lease_s / 4)
+        known = self._ledger.epoch()
+        if known is None:
+            self._ledger.begin_epoch(told.epoch, 1)
+        elif told.epoch > known:
+            await self._begin_epoch(told.epoch)
+
+    async def _begin_epoch(self, epoch: int) -> None:
+        """The lease was lost: the sites are others' now, and what is unsent is not wanted."""
+        self._ledger.note(f"the lease was lost; epoch {epoch} begins without sites")
+        await self._crawler.stop(0)
+        await self._orders.forget_all()
+        await self._crawler.seal()
+        self._ledger.begin_epoch(epoch, await self._crawler.next_package())
+
+    async def _patiently(self, backoff: Backoff, ask: Callable[[], Awaitable[T]]) -> T | None:
+        """The answer; None after a failure and a wait. A coordinator that is away is an ordinary event."""
+        try:
+            answer = await ask()
+        except (LineDown, Refused) as error:
+            self._ledger.keep(line=str(error))
+            await asyncio.sleep(backoff.seconds())
+            return None
+        except Dismissed as error:
+            self._ledger.note(f"the coordinator has ended this host: {error}")
+            retired = self._ledger.fact("retired") is not None
+            self.stop(Ending.RETIRED if retired else Ending.DISMISSED)
+            await asyncio.Event().wait()
+            raise AssertionError from error
+        backoff.succeeded()
+        self._ledger.keep(line="well")
+        return answer
+
+    # --- report -------------------------------------------------------------------------------------
+
+    async def _report(self) -> None:
+        backoff = Backoff(self._dice)
+        while True:
+            done = self._ledger.unreported(AT_ONCE)
+            heartbeat = self._heartbeat(done)
+            told = await self._patiently(backoff, partial(self._told, heartbeat))
+            if told is None:
+                continue
+            self._ledger.reported(done)
+            if self._ledger.fact("retired") is not None and not self._ledger.unreported(1):
+                self.stop(Ending.RETIRED)
+            try:
+                async with asyncio.timeout(self._heartbeat_seconds):
+                    await self._orders.reportable.wait()
+            except TimeoutError:
+                pass
+            self._orders.reportable.clear()
+
+    async def _told(self, heartbeat: Heartbeat) -> bool:
+        await self._line.report(heartbeat)
+        return True
+
+    def _heartbeat(self, done: list[OrderDone]) -> Heartbeat:
+        host = self._rules.settings.host
+        changes = host.working_hours().changes_at(self._rules.clock())
+        rest = self._rules.reason_to_rest()
+        return Heartbeat(
+            done=tuple(done),
+            passive=passives_for(self._line.coordinator_protocol, self._meter.round_trips.take(AT_ONCE)),
+            awake=rest is None,
+            resting=rest or "",
+            awake_until_ms=None if changes is None else int(changes.timestamp() * 1000),
+            sites=len(self._crawler.held.addresses),
+            pages=self._crawler.counts().pages,
+            spooled_packages=len(self._crawler.waiting()),
+            bytes_today=self._meter.used()[0],
+            capacity_bytes_a_day=host.bytes_per_day_max,
+            position=host.coordinates(),
+            own_sites=host.own_sites,
+            rules=in_words(host),
+            version=__version__,
+            code=CodeReport() if self._dispatched is None else self._dispatched.report(),
+            protocol=PROTOCOL,
+            order_kinds=ORDER_KINDS,
+        )
+
+    # --- deliver ------------------------------------------------------------------------------------
+
+    async def _deliver(self) -> None:
+        backoff = Backoff(self._dice)
+        while True:
+            if not self._rules.may_deliver():
+                await asyncio.sleep(TICK_SECONDS)
+                continue
+            sent = await self._patiently(
+                backoff, lambda: deliver(self._crawler, self._ledger, self._line)
+            )
+            if sent is False:
+                await self._finish_retiring()
+                await asyncio.sleep(TICK_SECONDS)
+
+    async def _finish_retiring(self) -> None:
+        """All is released and sent: the order is done, and the next report is the last one."""
+        number = self._ledger.fact("retiring_order")
+        if number is None or self._ledger.fact("released_all") is None or self._crawler.is_working:
+            return
+        if not await self._crawler.seal() and not self._crawler.waiting():
+            self._ledger.order_done(OrderDone(number=int(number)))
+            self._ledger.keep(retired=self._ledger.fact("retiring"))
+            self._orders.reportable.set()
+
+    # --- work ---------------------------------------------------------------------------------------
+
+    async def _work(self) -> None:
+        while True:
+            self._meter.flush()
+            if self._rules.look_around():
+                self._crawler.settings = self._rules.settings
+                self._crawler.drain()  # and begin again by the new rules
+            self._crawler.check()
+            rest = self._rules.reason_to_rest()
+            if rest is not None:
+                await self._crawler.stop(0)
+            elif self._rules.ends_soon():
+                self._crawler.drain()
+            else:
+                self._crawler.start()
+            self._note(rest)
+            await asyncio.sleep(TICK_SECONDS)
+
+    def _note(self, rest: str | None) -> None:
+        """What `host status` shows; and whether the owner is leaving."""
+        if self._ledger.fact("leaving") is not None:
+            self.stop()
+        if rest != self._rest_noted:
+            self._rest_noted = rest
+            self._ledger.keep(resting=rest)
+            self._ledger.note("works" if rest is None else f"rests: {rest}")
+            self._orders.reportable.set()
+        counts = self._crawler.counts()
+        figures = {
+            "sites": len(self._crawler.held.addresses),
+            "pages": counts.pages,
+            "pending": counts.pending,
+        }
+        if figures != self._figures_noted:
+            self._figures_noted = figures
+            self._ledger.keep(**{name: str(value) for name, value in figures.items()})
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """What is inside of groups within groups."""
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _causes(inner)
+    else:
+        yield error

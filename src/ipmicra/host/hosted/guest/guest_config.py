@@ -1,0 +1,138 @@
+"""A host's settings -> the few that a crawler in a sandbox needs, as JSON; and back, in any version.
+
+Invariant: a setting crosses into the sandbox only if it is listed in `GUEST_SETTINGS`: no address of a
+database, no folder, nothing of the owner's. What the reader does not know is ignored, and what the writer
+does not send has its default, so hosts and bundles of different versions start each other's code.
+
+| version | what is new in it                                                                           |
+|--------:|---------------------------------------------------------------------------------------------|
+|       1 | ipmicra 0.1.0: no version, and all settings. Its bundles refuse what they do not know under |
+|         | `settings`, so a later setting must not be listed there: it becomes a field of GuestConfig  |
+|       2 | the listed settings only, and `protocol`                                                    |
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, get_args, get_origin
+
+import msgspec
+
+from ipmicra.errors import HostFault
+from ipmicra.protocol.host_messages import PROTOCOL, PROTOCOL_WITHOUT_NONE
+from ipmicra.settings import Settings
+
+VERSION = 2
+
+GUEST_SETTINGS = {
+    "fetching": (
+        "connect_ms_max",
+        "first_byte_ms_max",
+        "total_ms_max",
+        "rate_bytes_per_second_min",
+        "rate_grace_ms",
+        "body_bytes_max",
+        "inflate_ratio_max",
+        "header_bytes_max",
+        "header_count_max",
+        "redirects_max",
+        "idle_ms_max",
+        "idle_connections_max",
+        "dns_ttl_seconds_min",
+        "dns_ttl_seconds_max",
+        "dns_failure_seconds",
+        "dns_names_max",
+        "open_ports",
+        "authorities_file",  # a file that the sandbox may read
+    ),
+    "probing": ("ways", "passive_seconds_max", "passive_addresses_max"),
+    "crawler": (
+        "contact",  # for the User-Agent
+        "product",
+        "delay_seconds_min",
+        "response_time_factor",
+        "grants",
+        "site_pages_max",
+        "site_bytes_max",
+        "depth_max",
+        "dropped_parameters",
+        "sites_open_max",
+        "retries_max",
+        "retry_seconds",
+        "patience_seconds",
+        "commit_pages",
+        "commit_seconds",
+        "package_records_max",
+        "package_bytes_max",
+        "package_seconds_max",
+        "package_level",
+        "recent_urls_max",
+        "revisit_seconds_min",
+        "revisit_seconds_max",
+        "revisit_seconds_first",
+        "revisit_bytes_per_day",
+    ),
+    "host": ("download_bytes_per_second_max", "memory_bytes_max", "connections_max"),
+}
+
+
+class GuestConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """What the code in a sandbox is started with."""
+
+    name: str  # the crawler's
+    settings: dict[str, dict[str, Any]] = {}
+    version: int = 1
+    protocol: int = PROTOCOL_WITHOUT_NONE  # of the messages that the host understands
+
+
+def written_config(name: str, settings: Settings) -> bytes:
+    config = GuestConfig(name=name, settings=_listed(settings), version=VERSION, protocol=PROTOCOL)
+    return msgspec.json.encode(config)
+
+
+def written_settings(settings: Settings) -> bytes:
+    """The settings alone, for a guest that is told to work by other ones."""
+    return msgspec.json.encode(_listed(settings))
+
+
+def read_config(data: bytes) -> GuestConfig:
+    try:
+        return msgspec.json.decode(data, type=GuestConfig)
+    except msgspec.MsgspecError as error:
+        raise HostFault(f"reading what the host has started this crawler with: {error}") from error
+
+
+def read_settings(data: bytes) -> Settings:
+    try:
+        return settings_in(msgspec.json.decode(data, type=dict[str, dict[str, Any]]))
+    except msgspec.MsgspecError as error:
+        raise HostFault(f"reading the settings that the host sends: {error}") from error
+
+
+def settings_in(tables: dict[str, dict[str, Any]]) -> Settings:
+    """As settings of this version; whatever is not sent, or not known here, has its default.
+
+    Raises HostFault where a value is none that this version can work by.
+    """
+    try:
+        return msgspec.convert(_known(tables, Settings), Settings)
+    except msgspec.ValidationError as error:
+        raise HostFault(f"the settings that the host sends: {error}") from error
+
+
+def _listed(settings: Settings) -> dict[str, dict[str, Any]]:
+    tables = msgspec.to_builtins(settings)
+    return {
+        table: {name: tables[table][name] for name in names} for table, names in GUEST_SETTINGS.items()
+    }
+
+
+def _known(value: Any, kind: Any) -> Any:
+    """The value without fields that the kind does not have."""
+    if get_origin(kind) is Annotated:
+        kind = get_args(kind)[0]
+    if get_origin(kind) is tuple and isinstance(value, list):
+        return [_known(item, get_args(kind)[0]) for item in value]
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and isinstance(value, dict):
+        fields = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
+        return {name: _known(item, fields[name]) for name, item in value.items() if name in fields}
+    return value

@@ -1,0 +1,35 @@
+"""The owner's rates, as code in a sandbox knows them -> requests begun at that pace, round trips kept.
+
+Law: this is courtesy, so that the dock need not hold the crawler up; what counts is what the dock counts.
+The processor's share is the dock's alone, which knows whether the machine is in use.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from ipmicra.host.limits.rate_limiter import Pace
+from ipmicra.host.measuring.passive_round_trips import RoundTrips
+from ipmicra.host.settings import HostSettings
+from ipmicra.model.fetches import Outcome
+from ipmicra.model.urls import Site
+
+
+class InnerMeter(Pace):
+    """What a metered fetcher wants, without a ledger."""
+
+    def __init__(self, settings: HostSettings) -> None:
+        super().__init__(settings)
+        self.round_trips = RoundTrips()
+
+    def apply(self, settings: HostSettings) -> None:
+        super().apply(msgspec.structs.replace(settings, cpu_share_max=0.0))
+
+    def note(self, address: str, site: str, purpose: str) -> None:
+        """The broker has noted it."""
+
+    def count(self, address: str, site: str, purpose: str, bytes_in: int, bytes_out: int) -> None:
+        self.downloaded(bytes_in)
+
+    def measure(self, site: Site, outcome: Outcome, round_trip_ms: float | None) -> None:
+        self.round_trips.measure(site, outcome, round_trip_ms)

@@ -1,0 +1,218 @@
+"""The sites a host holds -> a crawler at work on them, begun and ended as the dock decides.
+
+Frontier, spool and an engine with a metered fetcher, in one process: the dock's own, or one in a sandbox,
+which is given another way to the web (`web_for`). The rest of the dock knows only the `Tenant`.
+
+Law: links are followed only on sites that are held. A stop leaves every page either committed or to be
+fetched again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import msgspec
+
+from ipmicra.carrier.package import PackageFile
+from ipmicra.carrier.spool import Position, Spool
+from ipmicra.crawler.crawl import fetcher_for, seal_rules
+from ipmicra.crawler.engine import Engine
+from ipmicra.crawler.frontier import Counts, Discovery, Frontier
+from ipmicra.crawler.plan import CrawlPlan, plan_from
+from ipmicra.host import site_state_file
+from ipmicra.host.hosted.interface import HeldSites
+from ipmicra.host.limits.metered_fetcher import MeteredFetcher, Metering
+from ipmicra.host.measuring.page_observation import looked_at
+from ipmicra.host.store import HeldSite
+from ipmicra.model.fetches import Fetcher
+from ipmicra.model.urls import Site
+from ipmicra.net.dns_resolver import DnsResolver, NameAnswer, Resolver
+from ipmicra.probing.passive import PassiveRoundTrips
+from ipmicra.protocol.host_messages import Look
+from ipmicra.settings import Settings
+
+FRONTIER_FILE = "frontier.sqlite"
+SPOOL_FOLDER = "spool"
+RELEASE_GRACE_SECONDS = 1.5  # for requests to a site that is let go; a stop that waits behind it has 2 s
+
+
+class PinnedResolver:
+    """DNS, but a held site's name is at the address that was probed, as long as DNS lists that."""
+
+    def __init__(self, within: Resolver, held: HeldSites) -> None:
+        self._within, self._held = within, held
+
+    async def resolve(self, name: str) -> NameAnswer:
+        answer = await self._within.resolve(name)
+        pinned = self._held.pins().get(name)
+        kept = tuple(address for address in answer.addresses if str(address) == pinned)
+        return NameAnswer(kept, answer.ttl_seconds) if kept else answer
+
+    async def close(self) -> None:
+        await self._within.close()
+
+
+def direct_web(settings: Settings, held: HeldSites) -> Fetcher:
+    """A fetcher that asks name servers and connects from this process."""
+    return fetcher_for(settings, PinnedResolver(DnsResolver(settings.fetching.dns_servers), held))
+
+
+class Crawler:
+    """A tenant in this process. Without other `web_for` it has the network to itself."""
+
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        settings: Settings,
+        meter: Metering,
+        web_for: Callable[[Settings, HeldSites], Fetcher] = direct_web,
+    ) -> None:
+        self.held = HeldSites()
+        self.passive = PassiveRoundTrips(settings.probing)
+        self._folder, self._meter, self.settings = folder, meter, settings
+        self._web_for = web_for
+        plan = self._plan()
+        self.frontier = Frontier(folder / FRONTIER_FILE, plan.budget, plan.traps)
+        try:
+            position = self.frontier.spool_position() or Position(1, 0)
+            rules = seal_rules(settings.crawler)
+            self.spool = Spool(folder / SPOOL_FOLDER, name, position, rules)
+        except BaseException:
+            self.frontier.close()
+            raise
+        self._engine: Engine | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    async def close(self) -> None:
+        self.spool.close()
+        self.frontier.close()
+
+    # --- its work -----------------------------------------------------------------------------------
+
+    @property
+    def is_working(self) -> bool:
+        return self._task is not None
+
+    def start(self) -> None:
+        if self._task is None:
+            self._task = asyncio.create_task(self._run())
+
+    async def stop(self, grace_seconds: float) -> None:
+        if self._task is None:
+            return
+        if self._engine is not None:
+            self._engine.stop()
+        _, late = await asyncio.wait([self._task], timeout=grace_seconds)
+        if late:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+        self._check()
+
+    def drain(self) -> None:
+        if self._engine is not None:
+            self._engine.stop()
+
+    def check(self) -> None:
+        if self._task is not None and self._task.done():
+            self._check()
+
+    def _check(self) -> None:
+        task, self._task, self._engine = self._task, None, None
+        if task is not None and not task.cancelled():
+            task.result()
+
+    async def look(self, url: str) -> Look:
+        web = self._web_for(self.settings, self.held)
+        async with MeteredFetcher(web, self._meter, self.passive) as fetcher:
+            return await looked_at(fetcher, url)
+
+    async def _run(self) -> None:
+        fetching = msgspec.structs.replace(
+            self.settings.fetching,
+            idle_connections_max=self.settings.host.connections_max
+            - self.settings.host.connections_in_use_max(),
+        )
+        settings = msgspec.structs.replace(self.settings, fetching=fetching)
+        web = self._web_for(settings, self.held)
+        async with MeteredFetcher(web, self._meter, self.passive) as fetcher:
+            self._engine = Engine(self._plan(), self.frontier, self.spool, fetcher)
+            await self._engine.run([])
+
+    def _plan(self) -> CrawlPlan:
+        """The settings' plan, watching, within the owner's limits."""
+        crawler = msgspec.structs.replace(
+            self.settings.crawler,
+            sites_open_max=min(
+                self.settings.crawler.sites_open_max, self.settings.host.sites_open_max()
+            ),
+        )
+        redirects_max = self.settings.fetching.redirects_max
+        return plan_from(crawler, self.held, redirects_max=redirects_max, watch=True)
+
+    # --- its sites ----------------------------------------------------------------------------------
+
+    def hold(self, held: HeldSite) -> None:
+        if held.site not in self.held.addresses:
+            self._forget_links()
+        self.held.addresses[Site(held.site)] = held.address
+
+    async def give(self, urls: Iterable[str]) -> None:
+        normaliser = self._plan().normaliser
+        found = [url for url in map(normaliser.url, urls) if url is not None and self.held.holds(url)]
+        discoveries = [Discovery(url, 0, 0) for url in found]
+        if self._engine is not None:
+            self._engine.add(discoveries)
+        else:
+            self.frontier.add(discoveries)
+
+    async def take_over(self, state: bytes) -> Site:
+        return self.frontier.import_site(site_state_file.chunks_in(state))
+
+    async def release(self, site: Site, epoch: int) -> str | None:
+        if self._engine is not None:
+            await self._engine.close_site(site, RELEASE_GRACE_SECONDS)
+        self.held.addresses.pop(site, None)
+        chunks = self.frontier.export_site(site)
+        return site_state_file.write_state(self._folder / site_state_file.FOLDER, site, epoch, chunks)
+
+    async def forget(self, site: Site) -> None:
+        self.held.addresses.pop(site, None)
+        if self._engine is not None:
+            await self._engine.close_site(site)
+        self.frontier.forget_site(site)
+        self._forget_links()
+
+    def counts(self) -> Counts:
+        return self.frontier.counts()
+
+    # --- its files ----------------------------------------------------------------------------------
+
+    def state_bytes(self, name: str) -> bytes:
+        return (self._folder / site_state_file.FOLDER / name).read_bytes()
+
+    def remove_state(self, name: str) -> None:
+        (self._folder / site_state_file.FOLDER / name).unlink(missing_ok=True)
+
+    async def seal(self) -> bool:
+        if self._engine is not None:
+            return await self._engine.seal()
+        return self.spool.seal() is not None
+
+    async def next_package(self) -> int:
+        return self.spool.position.sequence
+
+    def waiting(self) -> list[PackageFile]:
+        return self.spool.waiting()
+
+    def package_bytes(self, package: PackageFile) -> bytes:
+        return package.path.read_bytes()
+
+    def acknowledge(self, package: PackageFile) -> None:
+        self.spool.acknowledge(package)
+
+    def _forget_links(self) -> None:
+        if self._engine is not None:
+            self._engine.harvester.forget_links()

@@ -1,0 +1,55 @@
+"""Hours, limits, pauses and what was used -> whether the crawler may work now, or why it rests.
+
+Law: pure, and the only place where this is decided. The owner's word comes before the coordinator's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from ipmicra.host.settings import HostSettings
+
+DRAIN_SECONDS = 3.0  # before a span ends nothing new is begun; at its end all is broken off
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the decision rests on."""
+
+    bytes_today: int = 0
+    bytes_this_month: int = 0
+    disk_bytes: int = 0
+    paused_by_owner: bool = False
+    paused_by_coordinator: str | None = None  # its reason
+    retiring: bool = False
+
+
+def reason_to_rest(settings: HostSettings, facts: Facts, at: datetime) -> str | None:
+    """Why nothing may be fetched or probed now, in words for the owner; None: work."""
+    if facts.paused_by_owner:
+        return "paused by its owner"
+    if facts.retiring:
+        return "retiring"
+    if not settings.working_hours().is_open(at):
+        return f"outside of its hours ({settings.hours})"
+    if facts.paused_by_coordinator is not None:
+        return f"paused by the coordinator: {facts.paused_by_coordinator or 'no reason given'}"
+    if settings.bytes_per_day_max and facts.bytes_today >= settings.bytes_per_day_max:
+        return "the day's bytes are used up"
+    if settings.bytes_per_month_max and facts.bytes_this_month >= settings.bytes_per_month_max:
+        return "the month's bytes are used up"
+    if facts.disk_bytes >= settings.disk_bytes_max:
+        return "the disk's share is full of packages that could not be sent yet"
+    return None
+
+
+def ends_soon(settings: HostSettings, at: datetime) -> bool:
+    """Whether the span of hours that is running ends within the time to drain."""
+    return not settings.working_hours().is_open(at + timedelta(seconds=DRAIN_SECONDS))
+
+
+def may_deliver(settings: HostSettings, facts: Facts, at: datetime) -> bool:
+    """Whether packages may be sent: within hours and bytes; a full disk is a reason to, not against it."""
+    owners = replace(facts, disk_bytes=0, paused_by_coordinator=None, retiring=False)
+    return reason_to_rest(settings, owners, at) is None

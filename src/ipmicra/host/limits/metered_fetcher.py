@@ -1,0 +1,62 @@
+"""A fetcher -> the same, within the owner's limits and written into the host's ledger."""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from types import TracebackType
+from typing import Protocol, Self
+
+from ipmicra.addresses import IPAddress
+from ipmicra.model.fetches import Fetcher, FetchFailed, FetchRequest, Outcome
+from ipmicra.model.urls import Site, Url, site_of
+from ipmicra.probing.passive import PassiveRoundTrips
+
+REQUEST_HEAD_BYTES = 300  # of what we send beside the URL: reckoned, not counted
+
+
+class Metering(Protocol):
+    """Who lets requests begin, and counts them."""
+
+    def turn(self) -> AbstractAsyncContextManager[None]: ...
+
+    def note(self, address: str, site: str, purpose: str) -> None: ...
+
+    def count(self, address: str, site: str, purpose: str, bytes_in: int, bytes_out: int) -> None: ...
+
+    def measure(self, site: Site, outcome: Outcome, round_trip_ms: float | None) -> None: ...
+
+
+class MeteredFetcher:
+    """Every request waits for its turn, and is counted."""
+
+    def __init__(self, within: Fetcher, meter: Metering, passive: PassiveRoundTrips) -> None:
+        self._within, self._meter, self._passive = within, meter, passive
+
+    async def __aenter__(self) -> Self:
+        await self._within.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._within.__aexit__(kind, value, trace)
+
+    async def locate(self, url: str) -> IPAddress | FetchFailed:
+        return await self._within.locate(url)
+
+    async def fetch(self, request: FetchRequest) -> Outcome:
+        site = site_of(Url(request.url))
+        async with self._meter.turn():
+            located = await self._within.locate(request.url)
+            if isinstance(located, FetchFailed):
+                return located
+            self._meter.note(str(located), site, "fetch")
+            outcome = await self._within.fetch(request)
+        self._count(site, request, outcome)
+        return outcome
+
+    def _count(self, site: Site, request: FetchRequest, outcome: Outcome) -> None:
+        if outcome.address is not None:
+            sent = REQUEST_HEAD_BYTES + len(request.url)
+            self._meter.count(str(outcome.address), site, "fetch", outcome.bytes_on_wire, sent)
+        self._meter.measure(site, outcome, self._passive.saw(outcome))

@@ -1,0 +1,60 @@
+"""What the owner lends, and what is used of it -> when the next request may begin.
+
+Law: connections, bytes a second and the share of a processor; nothing that outlives the process. The same
+in the dock and inside a sandbox, where code that keeps to it is never held up from outside.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from ipmicra.host.limits.token_bucket import Throttle
+from ipmicra.host.settings import HostSettings
+
+LOOK_AGAIN_SECONDS = 0.5
+
+
+class Pace:
+    """Lets begin what the owner's rates allow. `cpu_seconds` is what has been used of processors so far."""
+
+    def __init__(
+        self, settings: HostSettings, cpu_seconds: Callable[[], float] = time.process_time
+    ) -> None:
+        self._cpu_seconds = cpu_seconds
+        self._cpu_seen = cpu_seconds()
+        self.apply(settings)
+
+    def apply(self, settings: HostSettings) -> None:
+        """The rates from now on."""
+        self._download = Throttle(settings.download_bytes_per_second_max)
+        self._cpu = Throttle(settings.cpu_share_max)
+        self._connections = asyncio.Semaphore(settings.connections_in_use_max())
+
+    @property
+    def cpu_share_max(self) -> float:
+        return self._cpu.rate_per_second
+
+    @cpu_share_max.setter
+    def cpu_share_max(self, share: float) -> None:
+        if share != self._cpu.rate_per_second:
+            self._cpu = Throttle(share)
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """One connection, when rate and processor allow it."""
+        async with self._connections:
+            while (seconds := self.seconds_to_wait()) > 0:
+                await asyncio.sleep(min(seconds, LOOK_AGAIN_SECONDS))
+            yield
+
+    def downloaded(self, amount_bytes: int) -> None:
+        self._download.used(amount_bytes, time.monotonic())
+
+    def seconds_to_wait(self) -> float:
+        now, cpu = time.monotonic(), self._cpu_seconds()
+        self._cpu.used(cpu - self._cpu_seen, now)
+        self._cpu_seen = cpu
+        return max(self._download.seconds_to_wait(now), self._cpu.seconds_to_wait(now))

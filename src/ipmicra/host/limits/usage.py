@@ -1,0 +1,143 @@
+"""Requests as they are made -> what each address cost, by day, and when the next one may begin.
+
+Every packet that the crawler causes passes here: fetches, probes and the line to the coordinator (but for
+questions to name servers). Law: an address is in the ledger before the first packet of a day goes to it;
+no request begins while the day's or the month's bytes are used up, or faster than the owner's rates.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from ipmicra.host.limits.rate_limiter import LOOK_AGAIN_SECONDS, Pace
+from ipmicra.host.limits.token_bucket import Throttle
+from ipmicra.host.measuring.passive_round_trips import RoundTrips
+from ipmicra.host.settings import HostSettings
+from ipmicra.host.store import Contact, Ledger
+from ipmicra.model.fetches import Outcome
+from ipmicra.model.urls import Site
+
+PROBES_PER_SECOND_MAX = 20
+_Key = tuple[str, str, str, str]  # day, address, site, purpose
+
+
+class Meter:
+    """Counts, and lets begin what the owner's limits allow."""
+
+    def __init__(self, ledger: Ledger, settings: HostSettings, clock: Callable[[], datetime]) -> None:
+        self._ledger, self._clock = ledger, clock
+        self._cpu_elsewhere = 0.0
+        self.pace = Pace(settings, self.cpu_seconds)
+        self._waiting: dict[_Key, Contact] = {}
+        self._noted: set[_Key] = set()
+        self.round_trips = RoundTrips()
+        self._probes = Throttle(PROBES_PER_SECOND_MAX)
+        self._day = ""
+        self.apply(settings)
+
+    def apply(self, settings: HostSettings) -> None:
+        """The rules from now on."""
+        self._settings, self._zone = settings, ZoneInfo(settings.time_zone)
+        self._upload = Throttle(settings.upload_bytes_per_second_max)
+        self.pace.apply(settings)
+        self._begin_day(self.today())
+
+    # --- how much -----------------------------------------------------------------------------------
+
+    def today(self) -> str:
+        return self._clock().astimezone(self._zone).date().isoformat()
+
+    def used(self) -> tuple[int, int]:
+        """Bytes of the day and of the month, in both directions."""
+        self._turn_day()
+        return self._bytes_today, self._bytes_this_month
+
+    def note(self, address: str, site: str, purpose: str) -> None:
+        """Before the packet: durable, once a day."""
+        self._turn_day()
+        key = (self._day, address, site, purpose)
+        if key not in self._noted:
+            self._ledger.add_contacts([Contact(*key, 0, 0, 0)])
+            self._noted.add(key)
+
+    def count(
+        self,
+        address: str,
+        site: str,
+        purpose: str,
+        bytes_in: int,
+        bytes_out: int,
+        contacts: int = 1,
+    ) -> None:
+        """After the answer."""
+        self._turn_day()
+        key = (self._day, address, site, purpose)
+        before = self._waiting.get(key, Contact(*key, 0, 0, 0))
+        self._waiting[key] = Contact(
+            *key, before.contacts + contacts, before.bytes_in + bytes_in, before.bytes_out + bytes_out
+        )
+        self._bytes_today += bytes_in + bytes_out
+        self._bytes_this_month += bytes_in + bytes_out
+        self.pace.downloaded(bytes_in)
+
+    def used_elsewhere(self, cpu_seconds: float) -> None:
+        """Processor time of a crawler in a process of its own."""
+        self._cpu_elsewhere += cpu_seconds
+
+    def cpu_seconds(self) -> float:
+        return time.process_time() + self._cpu_elsewhere
+
+    def flush(self) -> None:
+        """What was counted goes into the ledger."""
+        if self._waiting:
+            self._ledger.add_contacts(list(self._waiting.values()))
+            self._waiting.clear()
+
+    def _turn_day(self) -> None:
+        day = self.today()
+        if day != self._day:
+            self.flush()
+            self._begin_day(day)
+
+    def _begin_day(self, day: str) -> None:
+        self.flush()
+        self._day = day
+        self._noted.clear()
+        self._bytes_today = self._ledger.bytes_since(day)
+        self._bytes_this_month = self._ledger.bytes_since(f"{day[:8]}01")
+
+    # --- when ---------------------------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """One connection, when bytes, rate and processor allow it."""
+        async with self.pace.turn():
+            while not self.has_bytes_left():
+                await asyncio.sleep(LOOK_AGAIN_SECONDS)
+            yield
+
+    async def probe_turn(self) -> None:
+        """One probe after the other, however many are ordered: a host is nobody's weapon."""
+        now = time.monotonic()
+        self._probes.used(1, now)
+        await asyncio.sleep(self._probes.seconds_to_wait(now))
+
+    async def upload_turn(self, sent_bytes: int) -> None:
+        """Wait until so many bytes more may be sent."""
+        self._upload.used(sent_bytes, time.monotonic())
+        await asyncio.sleep(self._upload.seconds_to_wait(time.monotonic()))
+
+    def has_bytes_left(self) -> bool:
+        today, month = self.used()
+        day_max, month_max = self._settings.bytes_per_day_max, self._settings.bytes_per_month_max
+        return not ((day_max and today >= day_max) or (month_max and month >= month_max))
+
+    # --- how near -----------------------------------------------------------------------------------
+
+    def measure(self, site: Site, outcome: Outcome, round_trip_ms: float | None) -> None:
+        self.round_trips.measure(site, outcome, round_trip_ms)

@@ -1,0 +1,56 @@
+"""Fetches as they end -> round trips by site and address, for the coordinator's calibration.
+
+Law: bounded. What is not taken in time is forgotten, oldest first. A time that no fetch showed is None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ipmicra.crawler.fetch_statistics import Measured
+from ipmicra.model.fetches import Outcome
+from ipmicra.model.urls import Site
+from ipmicra.protocol.host_messages import Passive
+
+UNTAKEN_MAX = 10_000
+
+
+class RoundTrips:
+    """What was measured since it was last taken."""
+
+    def __init__(self) -> None:
+        self._measured: dict[tuple[str, str], Measured] = {}
+        self._least_ms: dict[tuple[str, str], float] = {}
+        self._told: list[Passive] = []
+
+    def measure(self, site: Site, outcome: Outcome, round_trip_ms: float | None) -> None:
+        """What a fetch showed."""
+        if outcome.address is None:
+            return
+        key = (site, str(outcome.address))
+        self._measured.setdefault(key, Measured(site, key[1])).add(outcome)
+        if round_trip_ms is not None:
+            self._least_ms[key] = min(round_trip_ms, self._least_ms.get(key, round_trip_ms))
+
+    def tell(self, measured: Iterable[Passive]) -> None:
+        """What a crawler in a process of its own has measured."""
+        self._told += measured
+        del self._told[:-UNTAKEN_MAX]
+
+    def take(self, most: int) -> list[Passive]:
+        told, self._told = self._told[:most], self._told[most:]
+        taken = list(self._measured)[: most - len(told)]
+        measured = (_passive(self._measured.pop(key), self._least_ms.pop(key, None)) for key in taken)
+        return [*told, *measured]
+
+
+def _passive(seen: Measured, round_trip_ms: float | None) -> Passive:
+    return Passive(
+        site=seen.site,
+        address=seen.address,
+        round_trip_ms=round_trip_ms,
+        first_byte_ms=seen.first_byte_ms_mean,
+        download_ms=seen.download_ms_mean,
+        fetches=seen.fetches,
+        body_bytes=seen.bytes_on_wire,
+    )

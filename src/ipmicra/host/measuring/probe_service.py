@@ -1,0 +1,148 @@
+"""Targets that the coordinator names -> round trips from this host, by every way that its owner has set.
+
+What the crawler's fetches have shown comes first and costs nothing. For the rest the host asks itself, with
+a fetcher of its own where a site's server is to be asked (HEAD): no name is looked up, since the address to
+probe is given; and whatever is connected to passes the same guard as a fetch.
+
+Law: one probe after the other at the host's own pace, within hours and limits, and every address in the
+ledger before a packet goes to it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+from collections.abc import Callable, Sequence
+from weakref import WeakValueDictionary
+
+import msgspec
+
+from ipmicra.addresses import IPAddress
+from ipmicra.crawler.crawl import fetcher_for, reachable
+from ipmicra.host.limits.usage import Meter
+from ipmicra.model.fetches import Fetcher
+from ipmicra.model.urls import Site, name_of
+from ipmicra.net.address_guard import Guard
+from ipmicra.net.dns_resolver import NameAnswer, NoSuchName
+from ipmicra.probing.passive import PassiveRoundTrips
+from ipmicra.probing.prober import Prober
+from ipmicra.probing.result import Sounding
+from ipmicra.probing.settings import Way
+from ipmicra.protocol.host_messages import ProbeResult, ProbeTarget
+from ipmicra.settings import Settings
+
+# What one probe takes in each direction: reckoned, not counted. HEAD has TLS's certificates in it.
+PROBE_BYTES: dict[Way, int] = {
+    "passive": 0, "connect": 240, "icmp": 60, "head": 6_000, "answer": 6_000
+}  # fmt: skip
+
+
+class GivenAddresses:
+    """A resolver that asks nobody: a name is where the probe under way says."""
+
+    def __init__(self) -> None:
+        self.addresses: dict[str, IPAddress] = {}
+
+    async def resolve(self, name: str) -> NameAnswer:
+        if name not in self.addresses:
+            raise NoSuchName(f"{name} is not being probed")
+        return NameAnswer((self.addresses[name],), 0)
+
+    async def close(self) -> None:
+        self.addresses.clear()
+
+
+class Soundings:
+    """The host's probes. Close it."""
+
+    def __init__(
+        self,
+        settings: Callable[[], Settings],
+        meter: Meter,
+        passive: PassiveRoundTrips,
+        reason_to_rest: Callable[[], str | None],
+    ) -> None:
+        self._settings, self._meter = settings, meter
+        self._passive, self._reason_to_rest = passive, reason_to_rest
+        self._names = GivenAddresses()
+        self._opened: tuple[Settings, Fetcher] | None = None
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def of(self, targets: Sequence[ProbeTarget]) -> tuple[ProbeResult, ...]:
+        """The round trips, in the targets' order; none of those that the host's rest kept from asking."""
+        return tuple(await asyncio.gather(*map(self._one, targets)))
+
+    async def close(self) -> None:
+        if self._opened is not None:
+            _, fetcher = self._opened
+            self._opened = None
+            await fetcher.__aexit__(None, None, None)
+
+    async def _one(self, target: ProbeTarget) -> ProbeResult:
+        try:
+            address = ipaddress.ip_address(target.address)
+        except ValueError:
+            return _not_probed(target, "no address")
+        await self._meter.probe_turn()
+        async with self._meter.turn():
+            rest = self._reason_to_rest()
+            if rest is not None:
+                return _not_probed(target, rest)
+            self._meter.note(target.address, target.site, "probe")
+            sounding = await self._sounding(address, target)
+        cost = PROBE_BYTES[sounding.way]
+        self._meter.count(target.address, target.site, "probe", cost, cost)
+        return _result(target, sounding)
+
+    async def _sounding(self, address: IPAddress, target: ProbeTarget) -> Sounding:
+        """One name is asked at one address at a time."""
+        if target.is_host:
+            return await (await self._prober()).probe_host(address)
+        name = name_of(Site(target.site))
+        turn = self._turns.setdefault(name, asyncio.Lock())
+        async with turn:
+            self._names.addresses[name] = address
+            try:
+                return await (await self._prober()).probe(address, target.port, target.site)
+            finally:
+                self._names.addresses.pop(name, None)
+
+    async def _prober(self) -> Prober:
+        settings = self._settings()
+        fetching = reachable(settings)
+        guard = Guard(fetching.open_ranges, fetching.closed_ranges, fetching.open_ports)
+        fetcher = await self._fetcher(settings) if settings.probing.asks_sites else None
+        return Prober(settings.probing, guard, self._passive, fetcher, fetching.source_address)
+
+    async def _fetcher(self, settings: Settings) -> Fetcher:
+        """As the settings are now: no connection and no name is kept for later."""
+        if self._opened is not None and self._opened[0] == settings:
+            return self._opened[1]
+        await self.close()
+        patience_ms = settings.probing.patience_ms
+        fetching = msgspec.structs.replace(
+            settings.fetching,
+            idle_connections_max=0,
+            dns_ttl_seconds_min=0,
+            dns_ttl_seconds_max=0,
+            connect_ms_max=patience_ms,
+            first_byte_ms_max=patience_ms,
+        )
+        fetcher = fetcher_for(msgspec.structs.replace(settings, fetching=fetching), self._names)
+        self._opened = (settings, fetcher)
+        await fetcher.__aenter__()
+        return fetcher
+
+
+def _result(target: ProbeTarget, sounding: Sounding) -> ProbeResult:
+    return ProbeResult(
+        site=target.site,
+        address=target.address,
+        round_trip_ms=sounding.round_trip_ms,
+        way=sounding.way,
+        silence=None if sounding.silence is None else sounding.silence.value,
+    )
+
+
+def _not_probed(target: ProbeTarget, why: str) -> ProbeResult:
+    return ProbeResult(site=target.site, address=target.address, round_trip_ms=None, silence=why)

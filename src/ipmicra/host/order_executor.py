@@ -1,0 +1,212 @@
+"""Orders of the coordinator -> done, each once in effect, and what became of each into the ledger.
+
+| order     | what is done                                                                     |
+|-----------|----------------------------------------------------------------------------------|
+| probe     | measured now, or refused while the host rests                                    |
+| take      | state fetched and imported where one waits, site held, links queued              |
+| own-sites | the same                                                                         |
+| look      | pages fetched once, and told how they look; refused while the host rests         |
+| release   | stopped at once, state exported and sent, then forgotten                         |
+| pause     | remembered until resume                                                          |
+| retire    | all sites released, all packages sent, then the host ends                        |
+| (unknown) | refused by itself, with its kind; the orders beside it are done                   |
+| upgrade   | fetched, verified and tried; refused where the owner runs his own code only      |
+
+Law: whatever is half done when the process dies is done again when the order is offered again, with the
+same end. An order is reported only when its effect is durable.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from typing import assert_never
+
+from ipmicra.errors import Fault, HostFault
+from ipmicra.host.coordinator_client import Dismissed, Line, LineDown, Refused
+from ipmicra.host.hosted.interface import Tenant
+from ipmicra.host.limits.usage import Meter
+from ipmicra.host.measuring.probe_service import Soundings
+from ipmicra.host.store import HeldSite, Ledger
+from ipmicra.model.urls import Site
+from ipmicra.protocol.host_messages import (
+    CrawlOwnSites,
+    Grant,
+    LookAt,
+    Order,
+    OrderDone,
+    Pause,
+    ProbeThese,
+    ReleaseThese,
+    Resume,
+    Retire,
+    TakeThese,
+    UnknownOrder,
+    Upgrade,
+)
+
+LOOKS_AT_ONCE = 20
+
+
+class OrderBook:
+    """Does orders. `reportable` is set when there is something new to report."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        crawler: Tenant,
+        line: Line,
+        meter: Meter,
+        reason_to_rest: Callable[[], str | None],
+        upgrade: Callable[[str], Awaitable[str]] | None = None,
+    ) -> None:
+        self.reportable = asyncio.Event()
+        self._ledger, self._crawler = ledger, crawler
+        self._line, self._reason_to_rest = line, reason_to_rest
+        self._upgrade = upgrade
+        self._under_way: set[int] = set()
+        self._soundings = Soundings(lambda: crawler.settings, meter, crawler.passive, reason_to_rest)
+
+    async def close(self) -> None:
+        await self._soundings.close()
+
+    def is_new(self, order: Order) -> bool:
+        return order.number not in self._under_way and not self._ledger.is_done(order.number)
+
+    def refuse(self, unknown: Iterable[UnknownOrder]) -> None:
+        """Report orders that this version cannot read, each once."""
+        for order in unknown:
+            if not self._ledger.is_done(order.number):
+                self._ledger.note(f"order {order.number} ({order.kind or '?'}) refused: {order.why}")
+                self._ledger.order_done(order.refusal())
+                self.reportable.set()
+
+    async def do(self, order: Order) -> None:
+        """Do an order and note it as done; what the line keeps from being done stays to be done."""
+        self._under_way.add(order.number)
+        try:
+            done = await self._done(order)
+        except (LineDown, Dismissed) as error:
+            self._ledger.note(f"order {order.number} waits: {error}")
+            await asyncio.sleep(1)
+            return
+        finally:
+            self._under_way.discard(order.number)
+        if done is not None:
+            self._ledger.order_done(done)
+            self.reportable.set()
+
+    async def _done(self, order: Order) -> OrderDone | None:
+        match order.body:
+            case ProbeThese():
+                return await self._probe(order.number, order.body)
+            case TakeThese(grants=grants) | CrawlOwnSites(sites=grants):
+                for grant in grants:
+                    await self._take(grant)
+            case ReleaseThese(sites=sites):
+                for site, epoch in sites:
+                    await self.release(Site(site), epoch)
+                await self.send_states()
+            case LookAt(urls=urls):
+                return await self._look(order.number, urls)
+            case Pause(reason=reason):
+                self._ledger.keep(paused_by_coordinator=reason)
+            case Resume():
+                self._ledger.keep(paused_by_coordinator=None)
+            case Retire(reason=reason):
+                await self._retire(order.number, reason)
+                return None
+            case Upgrade(version=version):
+                refusal = await self._upgraded(version)
+                return OrderDone(number=order.number, done=not refusal, detail=refusal)
+            case never:
+                assert_never(never)
+        return OrderDone(number=order.number)
+
+    async def _upgraded(self, version: str) -> str:
+        """Why not; empty where the version is being tried."""
+        if self._upgrade is None:
+            return f"no upgrade to {version}: programs are installed by this host's owner"
+        try:
+            return await self._upgrade(version)
+        except HostFault as fault:  # the coordinator is away, or gives half a file
+            raise LineDown(str(fault)) from fault
+
+    # --- probes -------------------------------------------------------------------------------------
+
+    async def _probe(self, number: int, body: ProbeThese) -> OrderDone:
+        rest = self._reason_to_rest()
+        if rest is not None:
+            return OrderDone(number=number, done=False, detail=rest)
+        return OrderDone(number=number, probes=await self._soundings.of(body.targets))
+
+    async def _look(self, number: int, urls: tuple[str, ...]) -> OrderDone:
+        rest = self._reason_to_rest()
+        if rest is not None:
+            return OrderDone(number=number, done=False, detail=rest)
+        try:
+            looks = [await self._crawler.look(url) for url in urls[:LOOKS_AT_ONCE]]
+        except Fault as fault:
+            return OrderDone(number=number, done=False, detail=str(fault))
+        return OrderDone(number=number, looks=tuple(looks))
+
+    # --- sites --------------------------------------------------------------------------------------
+
+    async def _take(self, grant: Grant) -> None:
+        site = Site(grant.site)
+        held = HeldSite(site, grant.epoch, grant.address)
+        if grant.has_state and site not in self._crawler.held.addresses:
+            await self._take_over(site)
+        if not self._ledger.hold(held):
+            self._ledger.note(f"{site} in epoch {grant.epoch} was given up before: not taken")
+            return
+        self._crawler.hold(held)
+        await self._crawler.give(grant.links or (f"{site}/",))
+
+    async def _take_over(self, site: Site) -> None:
+        """A state that cannot be had is no reason to leave the site alone."""
+        try:
+            state = await self._line.get_state(site)
+            if state is not None:
+                await self._crawler.take_over(state)
+                self._ledger.note(f"took over what is known of {site}: {len(state):,} bytes")
+        except (Refused, Fault) as error:
+            self._ledger.note(f"{site} begins anew, without its state: {error}")
+
+    async def release(self, site: Site, epoch: int) -> None:
+        """Export, note, forget: in this order, so that any of it may be repeated."""
+        held = {held.site: held for held in self._ledger.held()}.get(site)
+        if held is None or held.epoch > epoch:
+            return
+        name = await self._crawler.release(site, held.epoch)
+        self._ledger.let_go(site, held.epoch, name)
+        await self._crawler.forget(site)
+
+    async def send_states(self) -> None:
+        """Send what was exported. A state that nobody wants any more is thrown away."""
+        for state in self._ledger.waiting_states():
+            try:
+                data = self._crawler.state_bytes(state.file)
+                await self._line.put_state(state.site, state.epoch, data)
+            except Refused as refused:
+                self._ledger.note(f"the state of {state.site} is not wanted: {refused}")
+            except FileNotFoundError:
+                self._ledger.note(f"the state of {state.site} is gone: {state.file}")
+            self._ledger.state_sent(state)
+            self._crawler.remove_state(state.file)
+
+    async def forget_all(self) -> None:
+        """The sites were given to others."""
+        for held in self._ledger.held():
+            self._ledger.let_go(held.site, held.epoch, None)
+            await self._crawler.forget(Site(held.site))
+
+    # --- the end ------------------------------------------------------------------------------------
+
+    async def _retire(self, number: int, reason: str) -> None:
+        """Let go of all; the life sends the packages, reports the order, and ends."""
+        self._ledger.keep(retiring=reason or "the coordinator wants it so", retiring_order=str(number))
+        for held in self._ledger.held():
+            await self.release(Site(held.site), held.epoch)
+        await self.send_states()
+        self._ledger.keep(released_all="yes")

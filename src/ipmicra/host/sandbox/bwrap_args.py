@@ -1,0 +1,113 @@
+"""A plan and the numbers of open sockets -> the command line that makes the sandbox.
+
+Law: pure but for looking which folders there are. Nothing is writable but the state folder; no device but
+/dev/null and /dev/urandom, no /proc, no temporary memory, since none of those has an owner's limit.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+from ipmicra.host.sandbox import init, seccomp_filter, spec
+from ipmicra.host.sandbox.runtime import Runtime
+from ipmicra.host.sandbox.spec import Plan
+from ipmicra.host.sandbox.syscalls import Processor, number_of
+
+
+class Numbers(NamedTuple):
+    """Open files that the sandbox inherits."""
+
+    control: int
+    broker: int
+    guard: int
+    info: int
+
+
+def command(
+    wanted: Plan, bwrap: str, runtime: Runtime, processor: Processor, user: int | None, fds: Numbers
+) -> list[str]:
+    """What to execute; `user` is whom the code becomes when the dock is root."""
+    orders = json.dumps(_orders(wanted, runtime, processor, user, fds))
+    return [
+        bwrap,
+        *_walls(user),
+        *_floor(wanted, runtime),
+        *("--info-fd", str(fds.info)),
+        "--",
+        *(runtime.python, "-I", "-S", "-B", "-X", "utf8", spec.ENTRY, orders),
+    ]
+
+
+def _walls(user: int | None) -> list[str]:
+    """Namespaces and privileges."""
+    if user is None:
+        nobody = str(spec.NOBODY)
+        who = ["--unshare-user", "--disable-userns", "--uid", nobody, "--gid", nobody]
+    else:  # the entry gives up what is left, and then has none
+        who = ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+    return [
+        *("--unshare-net", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
+        *("--hostname", "crawler", "--die-with-parent", "--new-session", "--clearenv"),
+        *(
+            "--setenv",
+            "LANG",
+            "C.UTF-8",
+            "--setenv",
+            "TMPDIR",
+            spec.STATE,
+            "--setenv",
+            "HOME",
+            spec.STATE,
+        ),
+        *("--setenv", "SQLITE_TMPDIR", spec.STATE),
+        *("--cap-drop", "ALL", *who),
+    ]
+
+
+def _floor(wanted: Plan, runtime: Runtime) -> list[str]:
+    """Files."""
+    shown = [*runtime.folders, *map(str, wanted.readable)]
+    places = [*shown, *(place for _, place in runtime.links), "/dev/null"]
+    return [
+        *(word for path in _parents(places) for word in ("--perms", "0755", "--dir", path)),
+        *(word for path in shown for word in ("--ro-bind", path, path)),
+        *(word for target, place in runtime.links for word in ("--symlink", target, place)),
+        *("--ro-bind", str(wanted.code), spec.CODE),
+        *("--ro-bind", str(wanted.settings), spec.SETTINGS),
+        *("--ro-bind", str(Path(init.__file__).resolve()), spec.ENTRY),
+        *("--bind", str(wanted.state), spec.STATE),
+        *("--dev-bind", "/dev/null", "/dev/null", "--dev-bind", "/dev/urandom", "/dev/urandom"),
+        *("--remount-ro", "/", "--chdir", "/"),
+    ]
+
+
+def _parents(places: list[str]) -> list[str]:
+    """The folders to be made for them, outermost first."""
+    parents = {str(parent) for place in places for parent in Path(place).parents}
+    return sorted(parents - {"/"})
+
+
+def _orders(
+    wanted: Plan, runtime: Runtime, processor: Processor, user: int | None, fds: Numbers
+) -> init.Orders:
+    guards = wanted.guards
+    program = seccomp_filter.program(processor, guards.reporting) if guards.filter else b""
+    return {
+        "user": user,
+        "limits": wanted.limits.for_the_kernel(),
+        "landlock": guards.landlock,
+        "filter": program.hex(),
+        "filter_call": number_of("seccomp", processor) or -1,
+        "reporting": guards.filter and guards.reporting,
+        "guard": fds.guard,
+        "code": spec.CODE,
+        "state": spec.STATE,
+        "packages": list(runtime.packages),
+        "program": wanted.program,
+        "arguments": [
+            *("--settings", spec.SETTINGS, "--state", spec.STATE),
+            *("--control", str(fds.control), "--broker", str(fds.broker)),
+        ],
+    }

@@ -1,0 +1,26 @@
+"""Which code a sandbox runs: a folder with a package in it, and the module that is its program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import ipmicra
+from ipmicra import __version__
+from ipmicra.host.sandbox.spec import Guards
+
+PROGRAM = "ipmicra.host.hosted.guest.program"
+
+
+class Code(NamedTuple):
+    """Code that can be started. Its folder must be readable by everybody, and writable by no code."""
+
+    folder: Path
+    program: str = PROGRAM
+    version: str = __version__
+    guards: Guards = Guards()  # which this machine can put up around it
+
+
+def own_code() -> Code:
+    """The very code that the host's owner has installed."""
+    return Code(Path(ipmicra.__file__).resolve().parent.parent)

@@ -1,0 +1,105 @@
+"""Orders for the code in a sandbox -> its answers, over the control channel.
+
+Law: nothing that comes back is trusted: it is checked against its type and its size, and it changes nothing
+but figures and the answers that are waited for. Code that says anything else has ended the conversation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+
+import msgspec
+
+from ipmicra.errors import HostFault
+from ipmicra.protocol import guest_messages
+from ipmicra.protocol.guest_messages import Ask, Done, News, Order
+
+
+class CodeIsGone(HostFault):
+    """The code in the sandbox has ended, or does not answer."""
+
+
+class Conversation:
+    """One control channel. `on_news` is called with what is told unasked, `on_end` when it is over."""
+
+    def __init__(self, on_news: Callable[[News], None], on_end: Callable[[str], None]) -> None:
+        self._on_news, self._on_end = on_news, on_end
+        self._waiting: dict[int, asyncio.Future[str]] = {}
+        self._last = 0
+        self._writer: asyncio.StreamWriter | None = None
+        self._listening: asyncio.Task[None] | None = None
+
+    async def begin(self, channel: socket.socket) -> None:
+        reader, self._writer = await asyncio.open_unix_connection(sock=channel)
+        self._listening = asyncio.create_task(self._listen(reader))
+
+    def post(self, order: Order) -> asyncio.Future[str]:
+        """Say it, without waiting. What is said first is done first."""
+        answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        answer.add_done_callback(_look_at)
+        if self._writer is None or self._writer.is_closing():
+            answer.set_exception(CodeIsGone("the crawler's code has ended"))
+            return answer
+        self._last += 1
+        self._waiting[self._last] = answer
+        self._writer.write(guest_messages.framed(Ask(self._last, order)))
+        return answer
+
+    async def ask(self, order: Order, seconds_max: float) -> str:
+        """Raises CodeIsGone, and HostFault where the code could not do it."""
+        try:
+            async with asyncio.timeout(seconds_max):
+                return await self.post(order)
+        except TimeoutError:
+            kind = type(order).__name__.lower()
+            raise CodeIsGone(f"the crawler's code did not {kind} within {seconds_max:g} s") from None
+
+    async def end(self) -> None:
+        if self._listening is not None:
+            self._listening.cancel()
+            await asyncio.wait([self._listening])
+        if self._writer is not None:
+            self._writer.close()
+        self._give_up()
+
+    async def _listen(self, reader: asyncio.StreamReader) -> None:
+        why = "the crawler's code hung up"
+        try:
+            while True:
+                frame = await guest_messages.next_frame(reader, guest_messages.TOLD_BYTES_MAX)
+                if frame is None:
+                    break
+                self._hear(guest_messages.decode_told(frame))
+        except (msgspec.MsgspecError, ValueError) as error:
+            why = f"the crawler's code said what is no message: {error}"
+        self._give_up()
+        self._on_end(why)
+
+    def _hear(self, told: guest_messages.Told) -> None:
+        if isinstance(told, News):
+            self._on_news(told)
+            return
+        answer = self._waiting.pop(told.number, None)
+        if answer is not None and not answer.done():
+            _settle(answer, told)
+
+    def _give_up(self) -> None:
+        waiting, self._waiting = self._waiting, {}
+        for answer in waiting.values():
+            if not answer.done():
+                answer.set_exception(CodeIsGone("the crawler's code has ended"))
+
+
+def _settle(answer: asyncio.Future[str], done: Done) -> None:
+    if done.fault:
+        answer.set_exception(HostFault(done.fault))
+    else:
+        answer.set_result(done.answer)
+
+
+def _look_at(answer: asyncio.Future[str]) -> None:
+    """What nobody waits for is no error of the loop's."""
+    if not answer.cancelled():
+        answer.exception()

@@ -1,0 +1,42 @@
+"""The owner's wish and this machine's guards -> how the crawler runs here: in a sandbox, or in the dock.
+
+Law: code that the owner installed may run in the dock where a sandbox cannot be made; code that a
+coordinator sent may not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ipmicra.errors import HostFault
+from ipmicra.host.sandbox import selftest
+from ipmicra.host.sandbox.code import Code, own_code
+from ipmicra.host.sandbox.selftest import Guard
+from ipmicra.host.settings import HostSettings
+
+
+class Choice(NamedTuple):
+    """How the crawler runs here."""
+
+    installed: Code | None  # for a sandbox; None: the crawler lives in the dock
+    takes_bundles: bool  # whether code that a coordinator sent may run in that sandbox
+
+
+async def chosen(settings: HostSettings, note: Callable[[str], None]) -> Choice:
+    """Raises HostFault where the owner insists on a sandbox that cannot be made."""
+    if settings.sandbox == "never":
+        return Choice(None, takes_bundles=False)
+    tried = await selftest.tried_out()
+    lacking = selftest.missing(tried)
+    if lacking and settings.sandbox == "always":
+        raise HostFault(f"host.sandbox = always: {_in_words(lacking)}; see: ipmicra host check")
+    if selftest.missing(tried, settings.guards_done_without):
+        note(f"the crawler runs without a sandbox: {_in_words(lacking)}")
+        return Choice(None, takes_bundles=False)
+    return Choice(own_code()._replace(guards=selftest.to_put_up(tried)), takes_bundles=True)
+
+
+def _in_words(lacking: list[Guard]) -> str:
+    words = [f"{guard.name} ({guard.detail or 'it did not hold'})" for guard in lacking]
+    return "missing guards: " + ", ".join(words)

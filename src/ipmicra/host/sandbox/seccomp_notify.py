@@ -1,0 +1,71 @@
+"""System calls that were forbidden -> "not permitted" for the code that tried, and a line in the log.
+
+The kernel holds the call until it is answered. Law: the answer is always no; what was tried is written
+down first. Code that does not give up trying is ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import fcntl
+import struct
+from collections.abc import Callable
+from contextlib import suppress
+
+from ipmicra.host.sandbox.throttled_log import Remarks
+
+TRIES_MAX = 1_000
+_RECEIVE, _ANSWER = 0xC050_2100, 0xC018_2101  # SECCOMP_IOCTL_NOTIF_RECV and _SEND of linux/seccomp.h
+_NOTIFICATION_BYTES = 80
+_HEAD = struct.Struct("=QIIiIQQ")  # id, process, flags, call, processor, where, first argument
+_REPLY = struct.Struct("=QqiI")  # id, value, error, flags
+# Refused as well, but not worth a line: libuv asks for a ring at every start, and does without.
+ASKED_BY_EVERYBODY = frozenset({("io_uring_setup", 256)})
+IN_WORDS = {
+    "clone": "to start a process",
+    "fork": "to start a process",
+    "vfork": "to start a process",
+    "execve": "to run a program",
+    "mmap": "to take memory that is not counted",
+    "sendto": "to connect a socket while sending",
+    "sendmsg": "to connect a socket while sending",
+    "prctl": "to outlive its dock",
+    "setsockopt": "to change where a connection's packets go",
+}
+
+
+class Reports:
+    """Answers forbidden calls. `on_too_many` is called once it has had enough."""
+
+    def __init__(
+        self,
+        listener: int,
+        names: dict[int, str],
+        remarks: Remarks,
+        on_too_many: Callable[[], None],
+    ) -> None:
+        self._listener, self._names, self._remarks = listener, names, remarks
+        self._on_too_many, self._tries = on_too_many, 0
+        asyncio.get_running_loop().add_reader(listener, self._read)
+
+    def close(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._listener)
+
+    def _read(self) -> None:
+        notification = bytearray(_NOTIFICATION_BYTES)
+        try:
+            fcntl.ioctl(self._listener, _RECEIVE, notification)
+        except OSError:  # who asked is no more
+            self.close()
+            return
+        number, _, _, call, _, _, argument = _HEAD.unpack_from(notification)
+        name = self._names.get(call, f"call {call}")
+        if (name, argument) not in ASKED_BY_EVERYBODY:
+            wanted = f"{IN_WORDS[name]} ({name})" if name in IN_WORDS else name
+            self._remarks.add(f"the crawler's code tried {wanted}: not permitted")
+        with suppress(OSError):
+            fcntl.ioctl(self._listener, _ANSWER, _REPLY.pack(number, 0, -errno.EPERM, 0))
+        self._tries += 1
+        if self._tries == TRIES_MAX:
+            self._on_too_many()

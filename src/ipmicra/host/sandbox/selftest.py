@@ -1,0 +1,128 @@
+"""This machine, tried out -> which guards of a sandbox it can put up, and whether foreign code may run here.
+
+Every line is the outcome of an attempt made inside a sandbox, not of a look at a version number. Law: code
+that the owner did not install runs only where every needed guard held; what an owner does without is named
+in the settings, guard by guard.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from ipmicra.errors import HostFault
+from ipmicra.host.sandbox.code import own_code
+from ipmicra.host.sandbox.launch import Sandbox, start
+from ipmicra.host.sandbox.seccomp_notify import Reports
+from ipmicra.host.sandbox.spec import Guards, Limits, Plan
+from ipmicra.host.sandbox.throttled_log import Remarks
+
+PROBE = "ipmicra.host.sandbox.selftest_probe"
+PROBE_SECONDS_MAX = 20.0
+CGROUPS = Path("/sys/fs/cgroup")
+CONTROLLERS = ("cpu", "memory", "pids")
+_LIMITS = Limits(memory_bytes_max=256 << 20, disk_bytes_max=1 << 20, files_max=64)
+
+
+class Guard(NamedTuple):
+    """One guard, and how it did."""
+
+    name: str
+    held: bool
+    needed: bool
+    what: str
+    detail: str = ""
+
+
+Found = dict[str, object]
+
+
+async def tried_out() -> list[Guard]:
+    """Starts two small sandboxes; takes about a second."""
+    filtered, why_not = await _probed(Guards(landlock=False))
+    second, why_no_landlock = await _probed(Guards(filter=False, reporting=False))
+    return [*_needed(filtered, second, why_not), _landlock(second, why_no_landlock), _cgroups()]
+
+
+def _needed(filtered: Found | None, unfiltered: Found | None, why_not: str) -> list[Guard]:
+    f, u = filtered or {}, unfiltered or {}
+    begun = filtered is not None
+    unprivileged = begun and f["user"] != 0 and f["capabilities"] == 0
+    limited = (
+        f.get("memory_bytes") == _LIMITS.memory_bytes_max and f.get("threads") == _LIMITS.threads_max
+    )
+    network = u.get("network") or f.get("socket")
+    return [
+        Guard("namespaces", begun, True, "its own view of files, processes and network", why_not),
+        Guard("user", unprivileged, True, "no privileged user, no capabilities"),
+        Guard("network", network in {"ENETUNREACH", "EPERM"}, True, "no way out but the broker"),
+        Guard(
+            "filter", f.get("socket") == "EPERM", True, "system calls by seccomp, reported to the dock"
+        ),
+        Guard("limits", limited, True, "memory, files and threads by rlimits"),
+    ]
+
+
+def _landlock(found: Found | None, why_not: str) -> Guard:
+    held = found is not None and found["link"] == "EACCES" and found["bind"] == "EACCES"
+    detail = why_not or ("" if held else "the kernel's Landlock does not know TCP yet")
+    return Guard("landlock", held, False, "files and TCP a second time, by Landlock", detail)
+
+
+def _cgroups() -> Guard:
+    """Memory and processors of all processes together. With one process, rlimits and freezing do it."""
+    missing = list(CONTROLLERS)
+    with suppress(OSError):
+        here = Path("/proc/self/cgroup").read_text().rpartition("0::")[2].split("\n")[0].lstrip("/")
+        folder = CGROUPS / here
+        there = (folder / "cgroup.controllers").read_text().split()
+        writable = os.access(folder / "cgroup.procs", os.W_OK)
+        missing = [name for name in CONTROLLERS if name not in there or not writable]
+    detail = f"no writable controller: {', '.join(missing)}" if missing else ""
+    return Guard("cgroups", not missing, False, "cgroups v2, by which others may limit the dock", detail)
+
+
+async def _probed(guards: Guards) -> tuple[Found | None, str]:
+    """What the probe found, or why it could not."""
+    with tempfile.TemporaryDirectory(prefix="ipmicra-check-") as folder:
+        state, settings = Path(folder) / "state", Path(folder) / "settings.json"
+        state.mkdir()
+        settings.write_text("{}")
+        code = own_code()
+        try:
+            sandbox = await start(Plan(code.folder, PROBE, state, settings, _LIMITS, guards))
+        except HostFault as fault:
+            return None, str(fault)
+        reports = _refusing(sandbox)
+        try:
+            async with asyncio.timeout(PROBE_SECONDS_MAX):
+                said = await asyncio.get_running_loop().sock_recv(sandbox.control, 65_536)
+            found: Found = json.loads(said)
+        except (TimeoutError, ValueError) as error:
+            return None, f"the probe gave no answer: {error or 'it took too long'}"
+        finally:
+            if reports is not None:
+                reports.close()
+            sandbox.close()
+    return found, ""
+
+
+def _refusing(sandbox: Sandbox) -> Reports | None:
+    if sandbox.listener is None:
+        return None
+    return Reports(sandbox.listener, {}, Remarks(lambda _: None), lambda: None)
+
+
+def missing(guards: list[Guard], done_without: tuple[str, ...] = ()) -> list[Guard]:
+    """Those that are needed, did not hold, and are not done without by the owner's word."""
+    return [g for g in guards if g.needed and not g.held and g.name not in done_without]
+
+
+def to_put_up(guards: list[Guard]) -> Guards:
+    held = {guard.name for guard in guards if guard.held}
+    return Guards(landlock="landlock" in held, filter="filter" in held, reporting="filter" in held)

@@ -1,0 +1,181 @@
+"""The owner's rules for lending a machine: hours, limits and own sites. The copy on the host always wins."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal
+
+import msgspec
+
+from ipmicra.errors import OperatorFault
+from ipmicra.host.limits.hours import Hours
+from ipmicra.setting_fields import described
+
+MEMORY_BYTES_LEAST = 128 << 20
+DISK_BYTES_LEAST = 64 << 20
+MEMORY_OF_THE_PROGRAM = 112 << 20  # before the first site is opened
+MEMORY_A_SITE = 1 << 20  # an open site costs a connection and up to a page being read
+
+
+class HostSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """When the crawler may work on this host, how much it may use, and what it keeps fresh for its owner."""
+
+    hours: Annotated[
+        str, described("When work is done: 'mon-fri 22:00-06:00, sat-sun 00:00-24:00', or 'always'.")
+    ] = "always"
+    time_zone: Annotated[str, described("The clock that hours, days and months are read on.")] = "UTC"
+    download_bytes_per_second_max: Annotated[
+        int, described("What is fetched, averaged over some seconds; 0 is without limit.")
+    ] = 0
+    upload_bytes_per_second_max: Annotated[
+        int, described("What is sent home, averaged over some seconds; 0 is without limit.")
+    ] = 0
+    bytes_per_day_max: Annotated[
+        int, described("Bytes in both directions in a day; 0 is without limit.")
+    ] = 0
+    bytes_per_month_max: Annotated[
+        int, described("Bytes in both directions in a month; 0 is without limit.")
+    ] = 0
+    cpu_share_max: Annotated[
+        float,
+        described(
+            "Of one processor, averaged over some seconds, while others use it; 1.0 is all of it."
+        ),
+    ] = 0.5
+    cpu_share_idle_max: Annotated[
+        float, described("The same while nobody else uses the machine; 0 is no more than otherwise.")
+    ] = 0.0
+    memory_bytes_max: Annotated[
+        int,
+        described("Memory of the crawler, and again of the dock beside it; the kernel gives no more."),
+    ] = 512 << 20
+    disk_bytes_max: Annotated[
+        int, described("The host's folder: known URLs, and packages not yet sent.")
+    ] = 2 << 30
+    connections_max: Annotated[
+        int, described("Open connections to sites, those being kept for later included.")
+    ] = 200
+    position: Annotated[
+        str,
+        described("Where the machine stands, '59.9, 10.8': latitude, longitude; empty: not told."),
+    ] = ""
+    sandbox: Annotated[
+        Literal["auto", "always", "never"],
+        described(
+            "Whether the installed crawler runs in a sandbox; auto: where this machine can make one."
+        ),
+    ] = "auto"
+    guards_done_without: Annotated[
+        tuple[str, ...],
+        described("Guards that dispatched code may run without here; `ipmicra host check` names them."),
+    ] = ()
+    own_sites: Annotated[
+        tuple[str, ...], described("Your own sites, https://example.org, to be kept fresh by this host.")
+    ] = ()
+
+    def working_hours(self) -> Hours:
+        return Hours.parse(self.hours, self.time_zone)
+
+    def coordinates(self) -> tuple[float, float] | None:
+        """Latitude and longitude in degrees, where the owner tells them."""
+        if not self.position.strip():
+            return None
+        try:
+            latitude, longitude = map(float, self.position.split(","))
+        except ValueError:
+            latitude = longitude = math.nan
+        if not (abs(latitude) <= 90 and abs(longitude) <= 180):
+            raise OperatorFault(
+                f"host.position = {self.position!r}: write latitude, longitude, such as '59.9, 10.8'"
+            )
+        return latitude, longitude
+
+    def sites_open_max(self) -> int:
+        """How many sites may be open at once, by connections and by memory."""
+        by_memory = (self.memory_bytes_max - MEMORY_OF_THE_PROGRAM) // MEMORY_A_SITE
+        return max(1, min(self.connections_in_use_max(), by_memory))
+
+    def connections_in_use_max(self) -> int:
+        """Half of the connections, rounded up; the other half may be kept open for the next request."""
+        return (self.connections_max + 1) // 2
+
+
+def checked(settings: HostSettings) -> HostSettings:
+    """The same settings. Raises OperatorFault where they contradict themselves or allow nothing."""
+    if not settings.working_hours().spans:
+        raise OperatorFault("host.hours: there is no hour at all; to rest, use `ipmicra host pause`")
+    settings.coordinates()
+    for name, least in _LEAST.items():
+        if getattr(settings, name) < least:
+            raise OperatorFault(f"host.{name} = {getattr(settings, name)}: at least {least} is needed")
+    day, month = settings.bytes_per_day_max, settings.bytes_per_month_max
+    if day and month and day > month:
+        raise OperatorFault(
+            f"host.bytes_per_day_max = {day} is more than host.bytes_per_month_max = {month}: a day "
+            "cannot have more than its month; lower the one or raise the other"
+        )
+    idle = settings.cpu_share_idle_max
+    if idle and not settings.cpu_share_max <= idle <= 64:
+        raise OperatorFault(
+            f"host.cpu_share_idle_max = {idle} is less than host.cpu_share_max = "
+            f"{settings.cpu_share_max}: an idle machine cannot lend less than one in use"
+        )
+    if not 0.01 <= settings.cpu_share_max <= 64:
+        raise OperatorFault(f"host.cpu_share_max = {settings.cpu_share_max}: write 0.01 to 64")
+    for site in settings.own_sites:
+        if not site.startswith(("http://", "https://")):
+            raise OperatorFault(f"host.own_sites: {site!r} is no site; write https://example.org")
+    return settings
+
+
+_LEAST = {
+    "download_bytes_per_second_max": 0,
+    "upload_bytes_per_second_max": 0,
+    "bytes_per_day_max": 0,
+    "bytes_per_month_max": 0,
+    "memory_bytes_max": MEMORY_BYTES_LEAST,
+    "disk_bytes_max": DISK_BYTES_LEAST,
+    "connections_max": 1,
+}
+
+
+def in_words(settings: HostSettings) -> dict[str, str]:
+    """The rules for people, as they are shown to the owner and reported to the coordinator."""
+    rate = "{:,} bytes/s".format
+    amount = "{:,} bytes".format
+    return {
+        "hours": f"{settings.hours or 'always'} ({settings.time_zone})",
+        "download": _or_no_limit(settings.download_bytes_per_second_max, rate),
+        "upload": _or_no_limit(settings.upload_bytes_per_second_max, rate),
+        "a day": _or_no_limit(settings.bytes_per_day_max, amount),
+        "a month": _or_no_limit(settings.bytes_per_month_max, amount),
+        "processor": _processor(settings),
+        "memory": amount(settings.memory_bytes_max),
+        "disk": amount(settings.disk_bytes_max),
+        "connections": str(settings.connections_max),
+        "position": settings.position or "not told",
+        "own sites": " ".join(settings.own_sites) or "none",
+    }
+
+
+def most_it_can_cost(settings: HostSettings) -> dict[str, str]:
+    """What the rules allow at the very most, for an owner who has to pay for it."""
+    hours = settings.working_hours().hours_a_week()
+    share = max(settings.cpu_share_max, settings.cpu_share_idle_max)
+    month = settings.bytes_per_month_max or settings.bytes_per_day_max * 31
+    return {
+        "at work": f"{hours:g} of 168 hours a week",
+        "traffic a month": f"{month / 1e9:,.1f} GB" if month else "no limit is set",
+        "processor": f"{share * hours:,.0f} hours of one processor a week",
+        "disk": f"{settings.disk_bytes_max / 1e9:,.1f} GB",
+        "memory": f"{2 * settings.memory_bytes_max / 1e9:,.1f} GB, dock and crawler together",
+    }
+
+
+def _processor(settings: HostSettings) -> str:
+    share, idle = settings.cpu_share_max, settings.cpu_share_idle_max
+    return f"{share:g} of one" + (f", {idle:g} while nobody else uses the machine" if idle else "")
+
+
+def _or_no_limit(value: int, words: object) -> str:
+    return words(value) if value and callable(words) else "no limit"

@@ -1,0 +1,1 @@
+"""What a box needs of the kernel: namespaces, TUN devices, priorities, prerequisites."""

@@ -1,0 +1,1 @@
+"""The processes of a box: router, sites, the whole system, overlay peers."""

@@ -1,0 +1,1 @@
+"""What every claim uses: harness, scene, crawl and delegation runs, timing checks."""

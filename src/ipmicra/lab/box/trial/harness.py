@@ -1,0 +1,92 @@
+"""What every claim is given: a ground to draw worlds from, a seed, a folder, and a way to say what it does.
+
+Law: a claim plays in worlds of the kit's seed; each box that it used was on time, or it raises.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from ipmicra.lab.box.box import Box
+from ipmicra.lab.box.processes.control_channel import Report
+from ipmicra.lab.box.session import staged
+from ipmicra.lab.box.trial.timing_check import Patience
+from ipmicra.lab.box.world.box_world import BoxWorld
+from ipmicra.lab.box.world.generator import Wanted, made_world
+from ipmicra.lab.data_source import Ground
+from ipmicra.lab.findings import Findings, Plot, Tabulated, prose
+from ipmicra.lab.pages import Question
+
+# A crawl is thousands of round trips of 100 ms: a packet in a hundred that is 4 ms late changes nothing.
+CRAWLING = Patience(late_ms=4.0, share_max=0.01)
+
+
+@dataclass
+class BoxKit:
+    """The options of one run of one claim."""
+
+    ground: Ground
+    seed: int
+    folder: Path
+    quick: bool = False  # the smallest world that still shows the claim, for tests
+    say: Callable[[str], object] = lambda words: None
+    reports: list[Report] = field(default_factory=list)
+    _numbers: Iterator[int] = field(default_factory=itertools.count)
+
+    def world(self, wanted: Wanted, quick: Wanted, number: int = 0) -> BoxWorld:
+        return made_world(self.ground.world, self.seed, quick if self.quick else wanted, number)
+
+    def new_folder(self) -> Path:
+        folder = self.folder / f"run-{next(self._numbers):03}"
+        folder.mkdir(parents=True)
+        return folder
+
+    @contextmanager
+    def staged(self, world: BoxWorld, patience: Patience = CRAWLING) -> Iterator[tuple[Box, Path]]:
+        """A box with its sites served; at its end the router must have been on time."""
+        folder = self.new_folder()
+        with staged(world, folder) as box:
+            yield box, folder
+            self.reports.append(box.check_on_time(patience=patience))
+
+    def findings(
+        self, claim: str, tables: list[Tabulated], plots: list[Plot], verdict: list[str]
+    ) -> Findings:
+        figures = self._lateness()
+        return Findings(
+            experiment=claim,
+            world=self.ground.world.name,
+            draws=1,
+            seed=self.seed,
+            tables=tables,
+            plots=plots,
+            verdict=[*verdict, _in_words(figures)],
+            figures=figures,
+        )
+
+    def _lateness(self) -> dict[str, float]:
+        """How late the router was over all boxes of the claim."""
+        packets = sum(report.late.total for report in self.reports)
+        late = sum(report.late.share_from(1.0) * report.late.total for report in self.reports)
+        return {
+            "router_packets": float(packets),
+            "router_late_1ms_share": late / packets if packets else 0.0,
+            "router_late_greatest_ms": max((r.late.greatest_ms for r in self.reports), default=0.0),
+        }
+
+
+def _in_words(figures: dict[str, float]) -> str:
+    return prose(f"""The box's router carried {figures["router_packets"]:,.0f} packets for this page;
+    {figures["router_late_1ms_share"]:.2%} of them left a millisecond late or more, the latest by
+    {figures["router_late_greatest_ms"]:.1f} ms.""")
+
+
+class Claim(Question, Protocol):
+    """A module of `claims`: TITLE, PAPER (what the papers report) and `run`."""
+
+    def run(self, kit: BoxKit) -> Findings: ...

@@ -1,0 +1,55 @@
+"""What the operator pointed at, or nothing -> a world to try strategies in, and where its tree is kept.
+
+Without a data folder the world is made up from the seed, and its registries with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from ipmicra.errors import OperatorFault
+from ipmicra.hierarchy.build import build_tree
+from ipmicra.lab.formats import load_world
+from ipmicra.lab.generated import generate
+from ipmicra.lab.registry_tree import kept_tree
+from ipmicra.lab.world import World
+from ipmicra.registry.treefile import write_tree
+
+
+class Ground(NamedTuple):
+    """A world, the file of its tree (None: nothing is registered), and what to say about both."""
+
+    world: World
+    tree_file: Path | None
+    remarks: tuple[str, ...]
+
+
+def ground(
+    data: Path | None,
+    registry: Path | None,
+    cache: Path,
+    seed: int,
+    say: Callable[[str], object] = lambda words: None,
+) -> Ground:
+    """The world of the data folder with the tree of the registry folder, or a made-up one with its own.
+
+    `say` is told what takes long before it is begun.
+    """
+    if data is None:
+        if registry is not None:
+            raise OperatorFault("--registry without --data: a made-up world has registries of its own")
+        return _made_up(cache, seed)
+    world = load_world(data)
+    if registry is None:
+        silence = "no --registry: the tree says nothing of any address"
+        return Ground(world, None, (*world.remarks, silence))
+    return Ground(world, kept_tree(registry, cache, say), world.remarks)
+
+
+def _made_up(cache: Path, seed: int) -> Ground:
+    generated = generate(seed)
+    tree_file = cache / f"{generated.world.name}-{len(generated.world.places)}.tree"
+    write_tree(tree_file, build_tree(generated.allocations).tree, about={"seed": seed})
+    return Ground(generated.world, tree_file, ("no --data: a made-up world, of the seed",))

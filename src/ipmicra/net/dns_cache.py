@@ -1,0 +1,141 @@
+"""Site names, asked again and again -> the one address each is crawled at.
+
+Law: a name on many addresses is crawled at one and the same while that address answers and DNS still
+lists it, so that politeness per address is exact. TTLs are respected within the settings' bounds; a
+failure is remembered too; a name is never looked up twice at once; memory is bounded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+
+from ipmicra.addresses import IPAddress
+from ipmicra.crawler.fetching.settings import FetchingSettings
+from ipmicra.model.fetches import FailureKind
+from ipmicra.net.dns_resolver import NameAnswer, NamesUnreachable, NoSuchName, Resolver
+from ipmicra.net.target import literal_address
+
+
+class NameFailure(Exception):
+    """There is no address to try; `kind` says why."""
+
+    def __init__(self, kind: FailureKind, detail: str) -> None:
+        super().__init__(detail)
+        self.kind = kind
+
+
+class Place:
+    """The addresses of one name; the first is the one it is crawled at."""
+
+    __slots__ = ("addresses", "expires_at", "failure", "located", "proven")
+
+    def __init__(
+        self,
+        addresses: tuple[IPAddress, ...],
+        expires_at: float,
+        failure: NameFailure | None = None,
+        proven: bool = False,
+    ) -> None:
+        self.addresses = addresses
+        self.expires_at = expires_at
+        self.failure = failure
+        self.proven = proven  # the first address has answered
+        self.located: IPAddress | None = None  # what was told to who asked, until something changes
+
+    def prove(self, address: IPAddress) -> None:
+        """A connection to this address was made: stay with it."""
+        others = tuple(other for other in self.addresses if other != address)
+        self.addresses = (address, *others)
+        self.proven = True
+        self.located = address
+
+    def demote(self, address: IPAddress) -> None:
+        """No connection to this address: try the others first from now on."""
+        if address in self.addresses:
+            others = tuple(other for other in self.addresses if other != address)
+            self.addresses = (*others, address)
+            self.proven = False
+            self.located = None
+
+
+class Names:
+    """The DNS cache."""
+
+    def __init__(
+        self,
+        resolver: Resolver,
+        settings: FetchingSettings,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._resolver = resolver
+        self._settings = settings
+        self._clock = clock
+        self._places: OrderedDict[str, Place] = OrderedDict()
+        self._asking: dict[str, asyncio.Future[Place]] = {}
+
+    def known(self, name: str) -> Place | None:
+        """What needs no question: a remembered name that has not expired."""
+        place = self._places.get(name)
+        return place if place is not None and place.expires_at > self._clock() else None
+
+    async def place(self, name: str) -> Place:
+        """Where the name is, looked up if need be. Raises NameFailure."""
+        place = self.known(name) or self._literal(name) or await self._asked(name)
+        if place.failure is not None:
+            raise NameFailure(place.failure.kind, str(place.failure))
+        return place
+
+    def _literal(self, name: str) -> Place | None:
+        address = literal_address(name)
+        if address is None:
+            return None
+        return self._remember(name, Place((address,), float("inf")))
+
+    async def _asked(self, name: str) -> Place:
+        asking = self._asking.get(name)
+        if asking is None:
+            asking = self._asking[name] = asyncio.ensure_future(self._look_up(name))
+            asking.add_done_callback(lambda _: self._asking.pop(name, None))
+        return await asyncio.shield(asking)
+
+    async def _look_up(self, name: str) -> Place:
+        try:
+            answer = await self._resolver.resolve(name)
+        except (NoSuchName, NamesUnreachable) as error:
+            missing = isinstance(error, NoSuchName)
+            kind = FailureKind.DNS_NO_NAME if missing else FailureKind.DNS_FAILED
+            expires_at = self._clock() + self._settings.dns_failure_seconds
+            return self._remember(name, Place((), expires_at, NameFailure(kind, str(error))))
+        return self._remember(name, self._renewed(name, answer))
+
+    def _renewed(self, name: str, answer: NameAnswer) -> Place:
+        """The new answer, with the address we were at kept in front while it is still listed."""
+        low, high = self._settings.dns_ttl_seconds_min, self._settings.dns_ttl_seconds_max
+        expires_at = self._clock() + min(max(answer.ttl_seconds, low), high)
+        place = Place(tuple(sorted(answer.addresses, key=_preference)), expires_at)
+        before = self._places.get(name)
+        if before is not None and before.proven and before.addresses[0] in place.addresses:
+            place.prove(before.addresses[0])
+        return place
+
+    def _remember(self, name: str, place: Place) -> Place:
+        self._places[name] = place
+        self._places.move_to_end(name)
+        if len(self._places) > self._settings.dns_names_max:
+            self._places.popitem(last=False)
+        return place
+
+    async def close(self) -> None:
+        asking = list(self._asking.values())
+        for question in asking:
+            question.cancel()
+        await asyncio.gather(*asking, return_exceptions=True)
+        await self._resolver.close()
+
+
+def _preference(address: IPAddress) -> tuple[int, int]:
+    """IPv4 first: many names share one, so it is the stricter key for politeness. Then the lowest."""
+    return address.version, int(address)

@@ -1,0 +1,81 @@
+"""My zones and my neighbours' -> the parts of my borders beyond which I know of nobody, and what lies there.
+
+Where zones tile the space, every part of every face of a zone is either the space's end or some
+neighbour's. A part that is neither shows a neighbour I have not met, or a hole: a region whose owner and
+all who knew of it are dead. The law needs no history, so it finds what any other rule has missed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ipmicra.model.zones import Box, Point, left_of
+
+
+class OpenFace(NamedTuple):
+    """A part of a zone's face: everything outside of it begins at `at` on `axis`, upwards or downwards."""
+
+    axis: int
+    upwards: bool
+    at: float
+    part: Box  # without the axis
+
+    def beyond(self) -> Point:
+        """A point just outside."""
+        x = self.at if self.upwards else math.nextafter(self.at, -math.inf)
+        centre = self.part.centre
+        return (*centre[: self.axis], x, *centre[self.axis :])
+
+    def hole(self, space: Box, others: Iterable[Box]) -> Box | None:
+        """From here on outwards, as far as nobody is known to be; None when somebody is right here."""
+        ends = [space.high[self.axis] if self.upwards else space.low[self.axis]]
+        for zone in others:
+            near, far = zone.low[self.axis], zone.high[self.axis]
+            if _without(zone, self.axis).overlaps(self.part) and (
+                far > self.at if self.upwards else near < self.at
+            ):
+                ends.append(max(near, self.at) if self.upwards else min(far, self.at))
+        end = min(ends) if self.upwards else max(ends)
+        if end == self.at:
+            return None
+        low, high = (self.at, end) if self.upwards else (end, self.at)
+        return Box(_with(self.part.low, self.axis, low), _with(self.part.high, self.axis, high))
+
+
+def open_faces(mine: Iterable[Box], others: Iterable[Box], space: Box) -> list[OpenFace]:
+    """The parts of my faces beyond which there is neither the space's end, nor another zone."""
+    own, around = list(mine), list(others)
+    return [
+        OpenFace(axis, upwards, at, part)
+        for zone in own
+        for axis in range(zone.dimensions)
+        for upwards, at, end in (
+            (True, zone.high[axis], space.high[axis]),
+            (False, zone.low[axis], space.low[axis]),
+        )
+        if at != end
+        for part in _uncovered(zone, axis, at, upwards, [*own, *around])
+    ]
+
+
+def _uncovered(zone: Box, axis: int, at: float, upwards: bool, others: list[Box]) -> list[Box]:
+    covering = [
+        _without(other, axis)
+        for other in others
+        if (
+            other.low[axis] <= at < other.high[axis]
+            if upwards
+            else other.low[axis] < at <= other.high[axis]
+        )
+    ]
+    return left_of([_without(zone, axis)], covering)
+
+
+def _without(zone: Box, axis: int) -> Box:
+    return Box((*zone.low[:axis], *zone.low[axis + 1 :]), (*zone.high[:axis], *zone.high[axis + 1 :]))
+
+
+def _with(point: Point, axis: int, x: float) -> Point:
+    return (*point[:axis], x, *point[axis:])

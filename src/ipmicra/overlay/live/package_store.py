@@ -1,0 +1,141 @@
+"""Packages, my own and those I keep for others -> files on a shelf, and a search index over all of them.
+
+Law: a package is on the shelf before anybody is told that it is kept: synced, listed by the sites it is
+about, and found by a search. Putting one there twice changes nothing.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TypeAlias
+
+from ipmicra.carrier.durable import write_durably
+from ipmicra.carrier.package import Package, digest_of, pack, unpack
+from ipmicra.carrier.page_delta import made_whole, urls_changed
+from ipmicra.carrier.record_queries import NO_SITE, links_elsewhere, site_about
+from ipmicra.model.records import (
+    Measurement,
+    PageChanged,
+    PageGone,
+    PageMoved,
+    PageSeen,
+    VisitFailed,
+)
+from ipmicra.model.urls import Normaliser, Site, site_of
+from ipmicra.search.contract import Answer, Request
+from ipmicra.search.spool_ingest import FOLDER as INDEX_FOLDER
+from ipmicra.search.tantivy.index import TantivyIndex
+
+PACKAGES_FOLDER = "packages"
+LIST_FILE = "packages.sqlite"
+_TABLES = """
+CREATE TABLE IF NOT EXISTS about (
+    site TEXT NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (site, digest)) WITHOUT ROWID;
+"""
+
+Visit: TypeAlias = PageSeen | PageChanged | PageGone | PageMoved | VisitFailed
+
+
+class Shelf:
+    """One peer's packages. Threads may use it, one at a time is let in. Close it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._packages, self._index_folder = folder / PACKAGES_FOLDER, folder / INDEX_FOLDER
+        self._packages.mkdir(parents=True, exist_ok=True)
+        self._list = sqlite3.connect(folder / LIST_FILE, isolation_level=None, check_same_thread=False)
+        self._list.executescript(f"PRAGMA journal_mode = WAL; {_TABLES}")
+        self._index = TantivyIndex(self._index_folder)
+        self._normaliser = Normaliser()
+        self._turn = threading.Lock()
+
+    def close(self) -> None:
+        self._index.close()
+        self._list.close()
+
+    def whole(self, data: bytes) -> bytes:
+        """The package with every page in it whole: keepers and heirs need not have the ones before."""
+        package = unpack(data)
+        changed = urls_changed([package])
+        if not changed:
+            return data
+        with self._turn:
+            before = [record for site in self._sites_in(package) for record in self._pages_of(site)]
+        before.sort(key=lambda record: record.fetched_at_ms)
+        *_, complete = made_whole([package._replace(records=list(before)), package], changed)
+        return pack(complete.records, package.header.crawler, package.header.sequence)
+
+    def put(self, packages: Iterable[bytes]) -> set[Site]:
+        """Keep packages, all together; returns the sites they link to. Raises PackageRefused for none."""
+        opened = [(digest_of(data), data, unpack(data)) for data in packages]
+        with self._turn:
+            for digest, data, package in opened:
+                path = self._path(digest)
+                if not path.exists():
+                    write_durably(path, data)
+                rows = [(site, digest) for site in self._sites_in(package)]
+                self._list.executemany("INSERT OR IGNORE INTO about VALUES (?, ?)", rows)
+            self._integrate([(digest, package) for digest, _, package in opened])
+        links = (url for _, _, package in opened for url in links_elsewhere(package, self._normaliser))
+        return {site_of(url) for url in links}
+
+    def _integrate(self, packages: list[tuple[str, Package]]) -> None:
+        writing = TantivyIndex(self._index_folder, writable=True)
+        try:
+            for digest, package in packages:
+                writing.integrate(package, digest)
+            writing.commit()
+        finally:
+            writing.close()
+        self._index.reload()
+
+    def package(self, digest: str) -> bytes:
+        return self._path(digest).read_bytes()
+
+    def documents_of(self, site: str) -> list[bytes]:
+        """All that is known of a site's pages, as a package by each crawler that saw them."""
+        newest: dict[tuple[str, str], Visit] = {}
+        with self._turn:
+            for package in self._about(site):
+                for record in self._visits_in(package, site):
+                    known = newest.get((package.header.crawler, record.url))
+                    if known is None or known.visit < record.visit:
+                        newest[package.header.crawler, record.url] = record
+        return _packed(newest)
+
+    def _about(self, site: str) -> Iterator[Package]:
+        rows = self._list.execute("SELECT digest FROM about WHERE site = ? ORDER BY digest", (site,))
+        for (digest,) in rows.fetchall():
+            yield unpack(self.package(digest))
+
+    def _pages_of(self, site: str) -> list[Visit]:
+        return [record for package in self._about(site) for record in self._visits_in(package, site)]
+
+    def _visits_in(self, package: Package, site: str) -> Iterator[Visit]:
+        for record in package.records:
+            if not isinstance(record, Measurement) and site_about(record, self._normaliser) == site:
+                yield record
+
+    def search(self, request: Request) -> Answer:
+        with self._turn:
+            return self._index.search(request)
+
+    def page_count(self) -> int:
+        with self._turn:
+            return self._index.page_count()
+
+    def _path(self, digest: str) -> Path:
+        return self._packages / f"{digest}.package"
+
+    def _sites_in(self, package: Package) -> set[Site]:
+        return {site_about(record, self._normaliser) for record in package.records} - {NO_SITE}
+
+
+def _packed(newest: dict[tuple[str, str], Visit]) -> list[bytes]:
+    by_crawler: defaultdict[str, list[Visit]] = defaultdict(list)
+    for (crawler, _), record in sorted(newest.items(), key=lambda item: item[0]):
+        by_crawler[crawler].append(record)
+    return [pack(records, crawler, 0) for crawler, records in by_crawler.items()]

@@ -1,0 +1,40 @@
+"""What one measurement brought: a round trip and the way it was taken, or why there is none."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ipmicra.model.fetches import FetchFailed, Outcome, Timings
+from ipmicra.model.probes import Answer, Silence
+from ipmicra.probing.settings import Way
+
+
+def answer_ms(timings: Timings) -> float:
+    """The round trip as an answer shows it, the server's thinking included.
+
+    A connection that was opened for it cost one round trip before; on the way to a proxy that one was
+    short, and the answer came so much later. Half of both together is right either way.
+    """
+    if timings.connect_ms is None:
+        return timings.first_byte_ms
+    return (timings.connect_ms + timings.first_byte_ms) / 2
+
+
+def round_trip_in(outcome: Outcome, by_answers: bool) -> float | None:
+    """What a fetch shows of how far its address is: by the kernel's clock, or by the answer's."""
+    if isinstance(outcome, FetchFailed):
+        return None if by_answers else outcome.round_trip_ms
+    return answer_ms(outcome.timings) if by_answers else outcome.timings.round_trip_ms
+
+
+class Sounding(msgspec.Struct, frozen=True, kw_only=True):
+    """One measurement, from here to one address."""
+
+    way: Way
+    round_trip_ms: float | None = None
+    silence: Silence | None = None
+    detail: str = ""  # for people, where there is no round trip
+
+    def answer(self) -> Answer:
+        """As the delegation's strategies want it."""
+        return Answer(self.round_trip_ms, self.silence)

@@ -1,0 +1,157 @@
+"""What the dock asks of a crawler in a sandbox, and what that says: frames of MessagePack on a local stream.
+
+A frame is four bytes of length and a message. Every ask is answered, in any order, by its number; *news*
+come unasked. Law: fields may be added, none changes its meaning, so that a dock and code of other versions
+understand each other. A frame that is too long ends the conversation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+from typing import NamedTuple, TypeAlias
+
+import msgspec
+
+from ipmicra.protocol.host_messages import Passive
+
+FRAME_BYTES_MAX = 256 << 20  # a site's state is the largest thing that the dock says
+TOLD_BYTES_MAX = 4 << 20
+_LENGTH = struct.Struct("<I")
+
+
+class Hold(msgspec.Struct, frozen=True, tag="hold"):
+    """Links to the site are followed from now on."""
+
+    site: str
+    address: str
+
+
+class Give(msgspec.Struct, frozen=True, tag="give"):
+    urls: tuple[str, ...]
+
+
+class TakeOver(msgspec.Struct, frozen=True, tag="take-over"):
+    """Answered by the site's name."""
+
+    state: bytes
+
+
+class Release(msgspec.Struct, frozen=True, tag="release"):
+    """Answered by the name of the state's file; empty: there is none."""
+
+    site: str
+    epoch: int
+
+
+class Forget(msgspec.Struct, frozen=True, tag="forget"):
+    site: str
+
+
+class Work(msgspec.Struct, frozen=True, tag="work"):
+    """Begin to work, by these settings (JSON, as `guest_config` writes them)."""
+
+    settings: bytes
+
+
+class Drain(msgspec.Struct, frozen=True, tag="drain"):
+    pass
+
+
+class Stop(msgspec.Struct, frozen=True, tag="stop"):
+    """Answered when all is committed."""
+
+    grace_seconds: float
+
+
+class Seal(msgspec.Struct, frozen=True, tag="seal"):
+    """Answered by "sealed", or nothing where there was nothing to seal."""
+
+
+class LookAtPage(msgspec.Struct, frozen=True, tag="look"):
+    """Answered by a Look, as JSON."""
+
+    url: str
+
+
+class NextPackage(msgspec.Struct, frozen=True, tag="next-package"):
+    pass
+
+
+Order: TypeAlias = (
+    Hold | Give | TakeOver | Release | Forget | Work | Drain | Stop | Seal | NextPackage | LookAtPage
+)
+
+
+class Ask(msgspec.Struct, frozen=True):
+    number: int
+    order: Order
+
+
+class Unknown(NamedTuple):
+    """An order of a newer dock's."""
+
+    why: str
+
+
+class HeardAsk(NamedTuple):
+    """An ask as this version can read it."""
+
+    number: int
+    order: Order | Unknown
+
+
+class _RawAsk(msgspec.Struct, frozen=True):
+    number: int
+    order: msgspec.Raw
+
+
+class Done(msgspec.Struct, frozen=True, tag="done"):
+    """An ask's answer; `fault` says why it could not be done."""
+
+    number: int
+    answer: str = ""
+    fault: str = ""
+
+
+class News(msgspec.Struct, frozen=True, tag="news"):
+    """How it goes: told about twice a second."""
+
+    working: bool = False
+    ended: str = ""  # the defect that has ended the work
+    pages: int = 0
+    pending: int = 0
+    measured: tuple[Passive, ...] = ()
+
+
+Told: TypeAlias = Done | News
+
+encode = msgspec.msgpack.Encoder().encode
+_decode_ask = msgspec.msgpack.Decoder(_RawAsk).decode
+_decode_order = msgspec.msgpack.Decoder(Order).decode
+decode_told = msgspec.msgpack.Decoder(Told).decode
+
+
+def read_ask(frame: bytes) -> HeardAsk:
+    """Raises msgspec.MsgspecError where it is no ask; an order of another version is `Unknown`."""
+    ask = _decode_ask(frame)
+    try:
+        return HeardAsk(ask.number, _decode_order(ask.order))
+    except msgspec.ValidationError as error:
+        return HeardAsk(ask.number, Unknown(str(error)))
+
+
+def framed(message: Ask | Told) -> bytes:
+    data = encode(message)
+    return _LENGTH.pack(len(data)) + data
+
+
+async def next_frame(reader: asyncio.StreamReader, bytes_max: int = FRAME_BYTES_MAX) -> bytes | None:
+    """None when the other side has ended. Raises ValueError where it says too much at once."""
+    try:
+        (length,) = _LENGTH.unpack(await reader.readexactly(_LENGTH.size))
+        if length > bytes_max:
+            raise ValueError(f"a frame of {length} bytes")
+        return await reader.readexactly(length)
+    except (asyncio.IncompleteReadError, ConnectionError):
+        return None

@@ -1,0 +1,109 @@
+"""Messages and a shared secret -> frames that only who knows the secret can write, and back.
+
+    length (4 bytes) | HMAC-SHA-256 of the rest (32 bytes) | msgpack: to, sent_s, number, message
+
+Law: a frame is for one receiver, for a short time and for once, so that one taken from the wire can
+neither be sent to somebody else, nor kept for later, nor played again. What is wrong with a frame is a
+HostFault that says so; it never reaches the peer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import itertools
+import secrets
+import struct
+from typing import NamedTuple
+
+import msgspec
+
+from ipmicra.errors import HostFault
+from ipmicra.protocol.overlay_rpc import Spoken
+
+FRAME_BYTES_MAX = 16 << 20
+MAC_BYTES = 32
+CLOCK_SKEW_S = 60.0  # between two hosts; a frame is remembered for longer than it can be valid
+_LENGTH = struct.Struct(">I")
+
+
+class _Content(msgspec.Struct, frozen=True, array_like=True):
+    to: str
+    sent_s: float
+    number: int
+    message: msgspec.Raw
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(_Content).decode
+_decode_message = msgspec.msgpack.Decoder[Spoken](Spoken).decode
+
+
+class Opened(NamedTuple):
+    """A frame's message; `mark` names the frame, so that an answer can be for this question alone."""
+
+    message: Spoken
+    mark: str
+
+
+class Seal:
+    """Writes and reads the frames of one network, for one peer or one asker."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+        self._numbers = itertools.count(secrets.randbits(48))
+        self._encoded: tuple[Spoken | None, msgspec.Raw] = (None, msgspec.Raw())
+        self._seen: dict[bytes, float] = {}  # frames opened lately, oldest first
+
+    def sealed(self, message: Spoken, to: str, now_s: float) -> bytes:
+        """A frame; a greeting to many neighbours is encoded once."""
+        if self._encoded[0] is not message:
+            self._encoded = (message, msgspec.Raw(_encode(message)))
+        content = _encode(_Content(to, now_s, next(self._numbers), self._encoded[1]))
+        return _LENGTH.pack(MAC_BYTES + len(content)) + self._mac(content) + content
+
+    def opened(self, frame: bytes, me: str, now_s: float) -> Opened:
+        """The message of a frame without its length."""
+        mac, found = self._verified(frame)
+        if found.to != me:
+            raise HostFault(f"a frame for {found.to} came to {me}")
+        if abs(now_s - found.sent_s) > CLOCK_SKEW_S:
+            raise HostFault(
+                f"a frame is {now_s - found.sent_s:.0f} s old: set the clock, or it was kept"
+            )
+        self._remember(mac, now_s)
+        try:
+            return Opened(_decode_message(found.message), mac.hex())
+        except msgspec.MsgspecError as error:
+            raise HostFault(f"a frame holds no message of the overlay: {error}") from None
+
+    def receiver(self, frame: bytes) -> str:
+        """Whom a frame without its length is for."""
+        return self._verified(frame)[1].to
+
+    def _verified(self, frame: bytes) -> tuple[bytes, _Content]:
+        mac, content = frame[:MAC_BYTES], frame[MAC_BYTES:]
+        if not hmac.compare_digest(mac, self._mac(content)):
+            raise HostFault("a frame was not written with this network's secret")
+        try:
+            return mac, _decode(content)
+        except msgspec.MsgspecError as error:
+            raise HostFault(f"a frame holds no message of the overlay: {error}") from None
+
+    def _remember(self, mac: bytes, now_s: float) -> None:
+        if mac in self._seen:
+            raise HostFault("a frame came a second time: somebody plays back what was sent before")
+        self._seen[mac] = now_s
+        while now_s - self._seen[oldest := next(iter(self._seen))] > 2 * CLOCK_SKEW_S:
+            del self._seen[oldest]
+
+    def _mac(self, content: bytes) -> bytes:
+        return hmac.digest(self._secret, content, hashlib.sha256)
+
+
+def length_of(head: bytes) -> int:
+    """The bytes that follow a frame's first four."""
+    length: int = _LENGTH.unpack(head)[0]
+    if not MAC_BYTES <= length <= FRAME_BYTES_MAX:
+        raise HostFault(f"a frame of {length} bytes: at most {FRAME_BYTES_MAX} are read")
+    return length

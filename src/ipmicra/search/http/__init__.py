@@ -1,0 +1,1 @@
+"""Search requests over HTTP -> pages and JSON."""

@@ -1,0 +1,33 @@
+"""What an address asks for -> the bytes that are sent: the search page, or JSON.
+
+Law: the same bytes by whichever way a request comes in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from ipmicra.search.http import pages
+from ipmicra.search.http.parameters import asked, refuse_others
+from ipmicra.search.tantivy.index import TantivyIndex
+from ipmicra.theme.layout import Navigation
+
+API, PAGE = "/api/search", "/search"
+Given: TypeAlias = Sequence[tuple[str, str]]  # names and values behind the question mark
+_encode = msgspec.json.Encoder().encode
+
+
+def found(index: TantivyIndex, given: Given) -> bytes:
+    refuse_others([name for name, _ in given])
+    return _encode(index.search(asked(dict(given))))
+
+
+def page(index: TantivyIndex, navigation: Navigation, given: Given) -> bytes:
+    """Where something is said twice, the first counts."""
+    wanted = asked(dict(reversed(given)))
+    if not wanted.text.strip():
+        return pages.empty_page(index.page_count(), navigation).encode()
+    return pages.answer_page(wanted, index.search(wanted), navigation).encode("utf-8", "replace")

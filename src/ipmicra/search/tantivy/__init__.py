@@ -1,0 +1,1 @@
+"""The embedded search engine: schema, query builder, spelling and index on tantivy."""

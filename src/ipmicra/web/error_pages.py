@@ -1,0 +1,44 @@
+"""What went wrong on the way to a page -> a page that says so, or the door."""
+
+from __future__ import annotations
+
+import htpy as h
+from litestar import Response
+from litestar.exceptions import HTTPException
+from litestar.response import Redirect
+from litestar.types import ExceptionHandlersMap
+
+from ipmicra.errors import OperatorFault
+from ipmicra.web.navigation import page
+from ipmicra.web.session import Forged, HttpRequest, NotSignedIn
+
+
+def _to_the_door(_: HttpRequest, __: NotSignedIn) -> Redirect:
+    return Redirect("/enter", status_code=303)
+
+
+def _forged(_: HttpRequest, __: Forged) -> Response[str]:
+    text = "This form was not made for your browser by this site, or your session has ended."
+    return _said("Refused: nothing was done", text, 403)
+
+
+def _wrongly_asked(_: HttpRequest, fault: OperatorFault) -> Response[str]:
+    return _said("That did not work", str(fault), 400)
+
+
+def _other(_: HttpRequest, error: HTTPException) -> Response[str]:
+    title = "There is no such page" if error.status_code == 404 else "That did not work"
+    return _said(title, error.detail, error.status_code)
+
+
+def _said(title: str, text: str, status: int) -> Response[str]:
+    body = [h.h1[title], h.p[text], h.p[h.a(href="/")["To the overview"]]]
+    return page(title, body, status=status)
+
+
+REFUSALS: ExceptionHandlersMap = {
+    NotSignedIn: _to_the_door,
+    Forged: _forged,
+    OperatorFault: _wrongly_asked,
+    HTTPException: _other,
+}

@@ -1,0 +1,127 @@
+"""A one-time link or a passphrase -> a session; and its end.
+
+The token of a link stands behind its #, which no browser sends to a server: it gets into no log and no
+referrer. A script puts it into the form; without scripts, it is pasted there.
+"""
+
+from __future__ import annotations
+
+import logging
+
+import htpy as h
+from litestar import Response, get, post
+from litestar.handlers import HTTPRouteHandler
+from litestar.response import Redirect
+
+from ipmicra.coordinator.admin import sessions
+from ipmicra.coordinator.api.context import Rooms
+from ipmicra.web.components import notice
+from ipmicra.web.navigation import page
+from ipmicra.web.session import (
+    FORM_BYTES_MAX,
+    Gate,
+    HttpRequest,
+    Visit,
+    no_session_cookie,
+    session_cookie,
+    visit_cookies,
+)
+from ipmicra.web.sign_in_throttle import WINDOW_SECONDS, Throttle
+
+SECRET_CHARACTERS_MAX = 1_000
+
+_log = logging.getLogger(__name__)
+
+
+def link_to(address: str, token: str) -> str:
+    return f"{address.rstrip('/')}/enter#{token}"
+
+
+def entering_handlers(rooms: Rooms, gate: Gate) -> list[HTTPRouteHandler]:
+    throttle = Throttle()
+
+    @get("/enter", include_in_schema=False)
+    async def enter(request: HttpRequest) -> Response[str] | Redirect:
+        visit = await gate.visit(request)
+        if visit.signed_in:
+            return Redirect("/admin", status_code=303)
+        return _page(request, visit)
+
+    @post("/enter", include_in_schema=False, request_max_body_size=FORM_BYTES_MAX)
+    async def sign_in(request: HttpRequest) -> Response[str] | Redirect:
+        visit = await gate.visit(request)
+        form = await gate.form(request, visit)
+        address = request.client.host if request.client is not None else ""
+        if not throttle.allows(address, rooms.clock()):
+            _log.warning("too many tries to sign in", extra={"address": address})
+            minutes = f"{WINDOW_SECONDS / 60:.0f}"
+            return _page(request, visit, f"Too many tries. Wait {minutes} minutes.", status=429)
+        session = await rooms.aside(_let_in, rooms, form.get("secret", "").strip())
+        if session is None:
+            _log.warning("somebody could not sign in", extra={"address": address})
+            return _page(request, visit, "This is no passphrase, and no token that still works.", 403)
+        throttle.forgive(address)
+        _log.info("an operator signed in", extra={"address": address})
+        return Redirect("/admin", status_code=303, cookies=[session_cookie(request, session)])
+
+    @post("/sign-out", include_in_schema=False, request_max_body_size=FORM_BYTES_MAX)
+    async def sign_out(request: HttpRequest) -> Redirect:
+        visit = await gate.operator(request)
+        await gate.form(request, visit)
+        await rooms.aside(_let_out, rooms, visit.cookie)
+        return Redirect("/", status_code=303, cookies=[no_session_cookie(request)])
+
+    return [enter, sign_in, sign_out]
+
+
+def _let_in(rooms: Rooms, secret: str) -> str | None:
+    """A session's token for whoever has a token or the passphrase."""
+    if not 0 < len(secret) <= SECRET_CHARACTERS_MAX:
+        return None
+    now_s = rooms.clock()
+    with rooms.database.begin() as connection:
+        if sessions.use_link(connection, secret, now_s):
+            return sessions.begin_session(connection, now_s)
+    with rooms.database.read() as connection:
+        fits = sessions.passphrase_fits(connection, secret)
+    if not fits:
+        return None
+    with rooms.database.begin() as connection:
+        return sessions.begin_session(connection, now_s)
+
+
+def _let_out(rooms: Rooms, session: str) -> None:
+    with rooms.database.begin() as connection:
+        sessions.end_session(connection, session)
+
+
+def _page(request: HttpRequest, visit: Visit, complaint: str = "", status: int = 200) -> Response[str]:
+    body = [
+        h.h1["Sign in"],
+        h.p(".lead")["Looking is free; registering and administering hosts needs a session."],
+        notice(complaint, "bad") if complaint else None,
+        h.form(".fields.panel", method="post", action="/enter")[
+            visit.hidden(),
+            h.label[
+                "One-time token or passphrase",
+                h.input(
+                    "#secret",
+                    type="password",
+                    name="secret",
+                    required=True,
+                    maxlength=str(SECRET_CHARACTERS_MAX),
+                    autocomplete="current-password",
+                    autofocus=True,
+                ),
+            ],
+            h.p(".quiet.small")[
+                "A new one-time link: ",
+                h.code["ipmicra coordinator admin-link"],
+                " on the coordinator's machine.",
+            ],
+            h.div[h.button["Sign in"]],
+        ],
+    ]
+    answer = page("Sign in", body, here="/admin", scripts=("enter.js",), status=status)
+    answer.cookies = visit_cookies(request, visit)
+    return answer

@@ -1,0 +1,69 @@
+"""A crawler's state -> words, and a form for each thing that the operator may want of it now.
+
+Law: what is offered is what `crawler_life` allows; every form carries the visit's token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import htpy as h
+
+from ipmicra.coordinator.admin.commands import CAN_TAKE
+from ipmicra.coordinator.admin.crawler_states import MEANINGS, CrawlerState, Wish
+from ipmicra.coordinator.views.crawlers import CrawlerStanding
+from ipmicra.web import formats
+from ipmicra.web.session import Visit
+
+WARNINGS = {
+    Wish.RETIRE: "It hands its sites over, sends what it has, and ends.",
+    Wish.REVOKE: "The crawler is killed: its key is void at once and its sites go to others.",
+}
+CHOICES = {Wish.UPGRADE: "version", Wish.MOVE: "target"}
+
+
+def in_words(crawler: CrawlerStanding, now_s: float) -> str:
+    since = "" if crawler.since_s is None else f", since {formats.ago(crawler.since_s, now_s)}"
+    to = f" to {crawler.moves_to}" if crawler.moves_to else ""
+    return f"{crawler.state}{to}{since}: {MEANINGS[crawler.state]}"
+
+
+def targets_of(crawler: CrawlerStanding, everybody: Iterable[CrawlerStanding]) -> list[str]:
+    """Where it could move to."""
+    return [one.name for one in everybody if one.name != crawler.name and one.state in CAN_TAKE]
+
+
+def panel_of(
+    crawler: CrawlerStanding, targets: Sequence[str], versions: Sequence[str], visit: Visit
+) -> h.Node:
+    """Nothing for one that has ended."""
+    offered = {Wish.UPGRADE: versions if crawler.takes_code else (), Wish.MOVE: targets}
+    forms = [_form(crawler.name, wish, offered, visit) for wish in crawler.wishes]
+    if crawler.state is CrawlerState.EXPECTED:
+        forms.insert(0, _new_token(crawler.name, visit))
+    return h.section(".panel")[h.h2["Administer"], h.div(".row")[forms]] if forms else None
+
+
+def _form(name: str, wish: Wish, offered: dict[Wish, Sequence[str]], visit: Visit) -> h.Node:
+    if wish in WARNINGS:
+        button = _button(name, wish, visit, "danger")
+        return h.details[h.summary[f"{wish.capitalize()} …"], h.p(".small")[WARNINGS[wish]], button]
+    if wish not in CHOICES:
+        return _button(name, wish, visit, "plain")
+    if not offered[wish]:
+        return None
+    options = [h.option(value=value)[value] for value in offered[wish]]
+    choice = h.label[f"{wish.capitalize()} to", h.select(name=CHOICES[wish])[options]]
+    return h.details[h.summary[f"{wish.capitalize()} …"], _button(name, wish, visit, "plain", choice)]
+
+
+def _new_token(name: str, visit: Visit) -> h.Element:
+    return h.form(method="post", action=f"/admin/hosts/{name}/token")[
+        visit.hidden(), h.button(".plain")["New join token"]
+    ]
+
+
+def _button(name: str, wish: Wish, visit: Visit, look: str, *fields: h.Node) -> h.Element:
+    return h.form(method="post", action=f"/admin/hosts/{name}/{wish}")[
+        visit.hidden(), fields, h.button(class_=look)[wish.capitalize()]
+    ]

@@ -1,0 +1,112 @@
+"""The parts of a coordinator and its index -> all pages, ready to be served beside its API."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+
+from litestar import Response, Router, get
+from litestar.handlers import HTTPRouteHandler
+from litestar.types import ControllerRouterHandler
+
+from ipmicra.coordinator.api.context import Rooms
+from ipmicra.coordinator.views.status import Happened, happened
+from ipmicra.search.http.application import search_api, search_pages
+from ipmicra.search.tantivy.index import TantivyIndex
+from ipmicra.theme.assets import serve_asset
+from ipmicra.theme.policy import RESPONSE_HEADERS
+from ipmicra.web.admin import admin_handlers
+from ipmicra.web.error_pages import REFUSALS
+from ipmicra.web.errors import trouble_handlers
+from ipmicra.web.explanation import explain_handlers
+from ipmicra.web.hosts import host_handlers
+from ipmicra.web.live import Live
+from ipmicra.web.login import entering_handlers
+from ipmicra.web.map import MapPages
+from ipmicra.web.navigation import NAVIGATION
+from ipmicra.web.overview import overview_page
+from ipmicra.web.packages import package_handlers
+from ipmicra.web.sampler import Sampler
+from ipmicra.web.session import Gate
+from ipmicra.web.tree_pages import TreePages
+
+_log = logging.getLogger(__name__)
+RELOAD_SECONDS = 2.0  # until what was integrated is found
+
+
+class Pages:
+    """Served and worked by the coordinator's service; see its `Beside`."""
+
+    def __init__(self, rooms: Rooms, index_folder: Path) -> None:
+        self._rooms = rooms
+        self._index = TantivyIndex(index_folder)
+        self.sampler = Sampler(rooms, self._index.page_count)
+        self.live = Live(self.sampler)
+        self._gate = Gate(rooms)
+        self.handlers: list[ControllerRouterHandler] = [
+            Router("/", route_handlers=self._data(), response_headers=RESPONSE_HEADERS),
+            Router(
+                "/",
+                route_handlers=self._all(),
+                response_headers=RESPONSE_HEADERS,
+                exception_handlers=REFUSALS,
+            ),
+        ]
+
+    async def work(self) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self.sampler.work())
+            tasks.create_task(self._keep_fresh())
+
+    def stop(self) -> None:
+        self.sampler.close()
+
+    def close(self) -> None:
+        self._index.close()
+
+    def _data(self) -> list[HTTPRouteHandler]:
+        """For programs, scripts among them: what goes wrong is told as JSON."""
+        return [serve_asset, search_api(self._index), *self.live.handlers()]
+
+    def _all(self) -> list[HTTPRouteHandler]:
+        return [
+            *search_pages(self._index, NAVIGATION),
+            self._overview(),
+            *entering_handlers(self._rooms, self._gate),
+            *admin_handlers(self._rooms, self._gate),
+            *host_handlers(self._rooms, self._gate),
+            *package_handlers(self._rooms),
+            *trouble_handlers(self._rooms),
+            *explain_handlers(self._rooms),
+            *TreePages(self._rooms, self.sampler).handlers(),
+            *MapPages(self._rooms, self.sampler).handlers(),
+        ]
+
+    async def _keep_fresh(self) -> None:
+        while True:
+            await asyncio.sleep(RELOAD_SECONDS)
+            self.refresh()
+
+    def refresh(self) -> None:
+        """See what was integrated. An index that cannot be read now is looked at again later."""
+        try:
+            self._index.reload()
+        except Exception as error:
+            _log.error("cannot read the index", extra={"why": str(error)})
+
+    def _overview(self) -> HTTPRouteHandler:
+        rooms, sampler = self._rooms, self.sampler
+
+        @get("/", include_in_schema=False)
+        async def overview() -> Response[str]:
+            sample = await sampler.now()
+            events = await rooms.aside(_happened, rooms)
+            return overview_page(sample, list(sampler.history), events, rooms.clock())
+
+        return overview
+
+
+def _happened(rooms: Rooms) -> list[Happened]:
+    with rooms.database.read() as connection:
+        return happened(connection)

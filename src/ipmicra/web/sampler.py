@@ -1,0 +1,151 @@
+"""Rows, now and again -> figures of this moment, and a short history for the curves.
+
+Law: one sampler a process, however many look on. It works at most a tenth of the time: the longer a look
+at the rows takes, the longer it is until the next, and what needs all sites is looked at least often.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from typing import NamedTuple
+
+from ipmicra.coordinator.api.context import Rooms
+from ipmicra.coordinator.views.delegation_cache import Decisions
+from ipmicra.coordinator.views.statistics import Figures, Nearness, figures, nearness
+
+PAUSE_SECONDS = 2.0
+PAUSE_SECONDS_MAX = 60.0
+RESTING_FACTOR = 20
+RATE_SECONDS = 30.0  # pages a second are averaged over this
+HISTORY_SAMPLES = 600
+
+_log = logging.getLogger(__name__)
+
+
+class Point(NamedTuple):
+    """What the curves are made of."""
+
+    at_s: float
+    pages: int
+    fetches: int
+    pages_a_second: float
+    saved_byte_ms: float
+
+
+class Sample(NamedTuple):
+    figures: Figures
+    nearness: Nearness
+    point: Point
+
+
+class Pace:
+    """When to look again: a pause after each look, the longer the longer the look took."""
+
+    def __init__(self) -> None:
+        self._due_s = 0.0
+
+    def is_due(self) -> bool:
+        return time.monotonic() >= self._due_s
+
+    def rest(self, began_s: float) -> float:
+        """Returns the seconds until the next look."""
+        now_s = time.monotonic()
+        pause_s = min(max(PAUSE_SECONDS, (now_s - began_s) * RESTING_FACTOR), PAUSE_SECONDS_MAX)
+        self._due_s = now_s + pause_s
+        return pause_s
+
+
+class Sampler:
+    """Looks, remembers, and tells whoever watches."""
+
+    def __init__(self, rooms: Rooms, page_count: Callable[[], int]) -> None:
+        self._rooms = rooms
+        self._page_count = page_count
+        self.decisions = Decisions()
+        self._nearness = Nearness()
+        self._far_pace = Pace()
+        self.history: deque[Point] = deque(maxlen=HISTORY_SAMPLES)
+        self.latest: Sample | None = None
+        self._changed = asyncio.Event()
+        self._looking = asyncio.Lock()
+        self.is_closed = False
+
+    async def work(self) -> None:
+        """Until it is cancelled."""
+        pace = Pace()
+        while True:
+            began_s = time.monotonic()
+            try:
+                if self._far_pace.is_due():
+                    await self._look_far()
+                    began_s = time.monotonic()
+                await self._look_near()
+            except Exception as error:
+                _log.error("cannot take the figures", extra={"why": str(error)})
+            await asyncio.sleep(pace.rest(began_s))
+
+    async def look(self) -> Sample:
+        """Take a whole sample now."""
+        await self._look_far()
+        return await self._look_near()
+
+    async def _look_far(self) -> None:
+        began_s = time.monotonic()
+        async with self._looking:
+            self._nearness = await self._rooms.aside(self._take_nearness)
+        self._far_pace.rest(began_s)
+
+    async def _look_near(self) -> Sample:
+        async with self._looking:
+            found = await self._rooms.aside(self._take_figures)
+            point = self._point(found)
+            self.history.append(point)
+            self.latest = Sample(found, self._nearness, point)
+        self._tell()
+        return self.latest
+
+    async def now(self) -> Sample:
+        """The latest sample; the first one is taken when it is asked for."""
+        return self.latest or await self.look()
+
+    async def samples(self, patience_s: float) -> AsyncIterator[Sample | None]:
+        """Each new sample; None where there was none for so long. Ends when the sampler is closed."""
+        seen = await self.now()
+        yield seen
+        while not self.is_closed:
+            if self.latest is seen:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._changed.wait(), patience_s)
+            news = self.latest if self.latest is not seen else None
+            seen = news or seen
+            yield news
+
+    def close(self) -> None:
+        self.is_closed = True
+        self._tell()
+
+    def _tell(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    def _take_figures(self) -> Figures:
+        with self._rooms.database.read() as connection:
+            return figures(connection, self._rooms.clock())
+
+    def _take_nearness(self) -> Nearness:
+        with self._rooms.database.read() as connection:
+            return nearness(connection, self.decisions, self._rooms.clock())
+
+    def _point(self, found: Figures) -> Point:
+        since = next((p for p in self.history if p.at_s >= found.at_s - RATE_SECONDS), None)
+        rate = 0.0
+        if since is not None and found.at_s > since.at_s:
+            rate = max(0, found.fetches - since.fetches) / (found.at_s - since.at_s)
+        return Point(
+            found.at_s, self._page_count(), found.fetches, rate, self._nearness.savings.saved_byte_ms
+        )

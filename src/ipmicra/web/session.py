@@ -1,0 +1,123 @@
+"""A request -> who sends it, and whether a form in it is one of ours.
+
+A visitor has a cookie of random bytes; who has signed in, another one, which is a session. The token in
+a form is made from the cookie, so a form that was not made for this browser is noticed; and a form that
+another site sent is refused by its origin before that.
+
+Law: nothing that lets anybody in is logged, sent in an address, or readable by a script.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import htpy as h
+from litestar import Request
+from litestar.datastructures import Cookie, State
+
+from ipmicra.coordinator.admin import sessions
+from ipmicra.coordinator.admin.sessions import SESSION_COOKIE
+from ipmicra.coordinator.api.context import Rooms
+
+VISIT_COOKIE = "ipmicra_visit"
+FORM_BYTES_MAX = 256 << 10
+
+HttpRequest = Request[Any, Any, State]
+
+
+class NotSignedIn(Exception):
+    """What was asked for needs a session."""
+
+
+class Forged(Exception):
+    """A form that did not come from a page of ours."""
+
+
+class Visit(NamedTuple):
+    """Whoever asks. `cookie` is what their forms are bound to; `fresh` that it is still to be set."""
+
+    cookie: str
+    signed_in: bool
+    fresh: bool = False
+
+    @property
+    def form_token(self) -> str:
+        return hashlib.sha256(b"form\0" + self.cookie.encode()).hexdigest()
+
+    def hidden(self) -> h.VoidElement:
+        """What every form carries."""
+        return h.input(type="hidden", name="form_token", value=self.form_token)
+
+
+class Gate:
+    """Knows sessions from strangers."""
+
+    def __init__(self, rooms: Rooms) -> None:
+        self._rooms = rooms
+
+    async def visit(self, request: HttpRequest) -> Visit:
+        """Whoever it is."""
+        session = request.cookies.get(SESSION_COOKIE, "")
+        lives = bool(session) and await self._rooms.aside(self._lives, session)
+        if lives:
+            return Visit(session, True)
+        known = request.cookies.get(VISIT_COOKIE, "")
+        return Visit(known, False) if known else Visit(secrets.token_urlsafe(24), False, True)
+
+    async def operator(self, request: HttpRequest) -> Visit:
+        """Somebody with a session. Raises NotSignedIn."""
+        visit = await self.visit(request)
+        if not visit.signed_in:
+            raise NotSignedIn
+        return visit
+
+    async def form(self, request: HttpRequest, visit: Visit) -> dict[str, str]:
+        """The fields of a form that is ours. Raises Forged."""
+        if not _from_here(request):
+            raise Forged
+        sent = {key: value for key, value in (await request.form()).items() if isinstance(value, str)}
+        given = sent.pop("form_token", "")
+        if visit.fresh or not hmac.compare_digest(given.encode(), visit.form_token.encode()):
+            raise Forged
+        return sent
+
+    def _lives(self, session: str) -> bool:
+        with self._rooms.database.begin() as connection:
+            return sessions.session_lives(connection, session, self._rooms.clock())
+
+
+def _from_here(request: HttpRequest) -> bool:
+    """The browser's word on where the form stood. Behind a proxy only the name is known for certain."""
+    if request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
+        return False
+    origin = urlsplit(request.headers.get("origin", ""))
+    return bool(origin.netloc) and origin.netloc == request.headers.get("host", "")
+
+
+def session_cookie(request: HttpRequest, token: str) -> Cookie:
+    return _cookie(request, SESSION_COOKIE, token, int(sessions.SESSION_SECONDS_MAX))
+
+
+def no_session_cookie(request: HttpRequest) -> Cookie:
+    return _cookie(request, SESSION_COOKIE, "", 0)
+
+
+def visit_cookies(request: HttpRequest, visit: Visit) -> list[Cookie]:
+    """To be set with a page that has a form."""
+    return [_cookie(request, VISIT_COOKIE, visit.cookie, None)] if visit.fresh else []
+
+
+def _cookie(request: HttpRequest, name: str, value: str, age_s: int | None) -> Cookie:
+    return Cookie(
+        key=name,
+        value=value,
+        path="/",
+        max_age=age_s,
+        httponly=True,
+        samesite="strict",
+        secure=request.scope["scheme"] == "https",
+    )

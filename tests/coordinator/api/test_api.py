@@ -1,0 +1,186 @@
+"""The coordinator as a process: what a host and a person meet over HTTP."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ipmicra.carrier.package import pack
+from ipmicra.coordinator.client import CoordinatorClient
+from ipmicra.errors import OperatorFault, SiteFault
+from ipmicra.protocol.host_messages import Order, OrderDone, ProbeThese, TakeThese
+from tests.coordinator.conftest import emptied
+from tests.coordinator.coordinator_process import RunningCoordinator, running_coordinator
+from tests.coordinator.played_host import PlayedHost
+from tests.search.worlds import seen
+
+OPEN = {"fetching.open_ranges": '["127.0.0.0/8"]', "coordinator.strategy": "ipmicra@50"}
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def coordinator(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[RunningCoordinator]:
+    """One process for all these tests, so each has hosts and sites of its own."""
+    folder = tmp_path_factory.mktemp("coordinator")
+    database = f"sqlite:///{folder / 'rows.sqlite'}"
+    if request.param == "postgresql":
+        database = request.getfixturevalue("postgresql")
+        emptied(database)
+    with running_coordinator(folder, database, OPEN) as running:
+        yield running
+
+
+@pytest.fixture
+def lima(coordinator: RunningCoordinator, request: pytest.FixtureRequest) -> Iterator[PlayedHost]:
+    """The only host that is present."""
+    host = coordinator.registered(f"lima-{abs(hash(request.node.name)) % 10**9}")
+    yield host
+    host.leave()
+
+
+def next_order(host: PlayedHost, kind: type, site: str) -> Order:
+    """The next open order of a kind that is about a site, waited for as a host does."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        for order in host.orders(wait=5).orders:
+            if isinstance(order.body, kind) and site in sites_of(order):
+                return order
+    raise AssertionError(f"no {kind.__name__} about {site} for {host.name}")
+
+
+def sites_of(order: Order) -> set[str]:
+    match order.body:
+        case ProbeThese(targets=targets):
+            return {target.site for target in targets}
+        case TakeThese(grants=grants):
+            return {grant.site for grant in grants}
+    return set()
+
+
+def test_a_site_goes_to_the_nearest_host_and_its_page_comes_home(
+    coordinator: RunningCoordinator, lima: PlayedHost
+) -> None:
+    site = "http://127.77.0.1:8080"
+    coordinator.rows("submit", f"{site}/a", f"{site}/b")
+    probe = next_order(lima, ProbeThese, site)
+    assert isinstance(probe.body, ProbeThese)
+    (target,) = probe.body.targets
+    assert (target.site, target.address, target.port) == (site, "127.77.0.1", 8080)
+    lima.answer_probe(probe.number, site, "127.77.0.1", 12.5)
+
+    links: list[str] = []
+    while len(links) < 2:
+        take = next_order(lima, TakeThese, site)
+        assert isinstance(take.body, TakeThese)
+        (grant,) = take.body.grants
+        assert (grant.site, grant.address, grant.has_state) == (site, "127.77.0.1", False)
+        links += grant.links
+        lima.report(OrderDone(number=take.number))
+    assert links == [f"{site}/a", f"{site}/b"]
+    assert not lima.orders().orders
+
+    package = pack([seen(f"{site}/a", "hello", "world")], lima.name, 1)
+    for _ in range(2):  # the same again is acknowledged again
+        assert lima.send_package(1, package).status == 200
+    assert lima.send_package(1, package + b"x").refusal().kind == "number"
+    assert lima.send_package(2, package, epoch=7).refusal().kind == "epoch"
+    client = CoordinatorClient(coordinator.address)
+    end = time.monotonic() + 30
+    while client.status().packages != {"integrated": 1} and time.monotonic() < end:
+        time.sleep(0.1)
+    assert client.status().packages == {"integrated": 1}
+
+    near = client.nearest(f"{site}/anything")
+    assert (near.crawler, near.round_trip_ms, near.state) == (lima.name, 12.5, "delegated")
+    told = client.explain(site)
+    assert told.probes == [(lima.name, 12.5, "")]
+    assert "delegated by itself" in told.path_note
+    assert told.others["brute-force"] == lima.name
+
+
+def test_nearest_asks_about_a_new_site_and_gives_nobody_work(
+    coordinator: RunningCoordinator, lima: PlayedHost
+) -> None:
+    site = "http://127.77.0.2:8080"
+    answers = []
+    asking = threading.Thread(
+        target=lambda: answers.append(CoordinatorClient(coordinator.address).nearest(site, wait_s=30))
+    )
+    asking.start()
+    probe = next_order(lima, ProbeThese, site)
+    lima.answer_probe(probe.number, site, "127.77.0.2", 7.0)
+    asking.join()
+    assert [(near.crawler, near.state) for near in answers] == [(lima.name, "located")]
+    assert not any(isinstance(order.body, TakeThese) for order in lima.orders().orders)
+
+
+def test_a_long_poll_is_answered_when_there_is_an_order(
+    coordinator: RunningCoordinator, lima: PlayedHost
+) -> None:
+    site = "http://127.77.0.3:8080"
+    found = []
+    polling = threading.Thread(target=lambda: found.append(next_order(lima, ProbeThese, site)))
+    polling.start()
+    coordinator.rows("submit", f"{site}/")
+    polling.join(60)
+    assert len(found) == 1
+
+
+def test_a_revoked_or_foreign_or_replayed_request_is_refused(coordinator: RunningCoordinator) -> None:
+    lima = coordinator.registered("lima")
+    headers = lima.signed("POST", "/v1/host/orders?wait=0", "orders", b"")
+    assert lima.send("POST", "/v1/host/orders?wait=0", b"", headers).status == 200
+    assert lima.send("POST", "/v1/host/orders?wait=0", b"", headers).refusal().kind == "sequence"
+    assert lima.send("POST", "/v1/host/orders?wait=1", b"", headers).refusal().kind == "signature"
+    assert lima.send("POST", "/v1/host/orders?wait=0", b"", {}).refusal().kind == "unsigned"
+    assert lima.ask("POST", "/v1/host/orders?wait=0", "reports").refusal().kind == "channel"
+    assert lima.ask("POST", "/v1/host/report", "reports", b"nonsense").refusal().kind == "malformed"
+    assert PlayedHost(coordinator.port, "lima").enrol("no-such-token").refusal().kind == "token"
+    coordinator.rows("revoke", "lima")
+    assert lima.ask("POST", "/v1/host/orders?wait=0", "orders").refusal().kind == "not-enrolled"
+
+
+def test_a_stop_ends_long_polls_and_leaves_in_good_order(tmp_path: Path) -> None:
+    with running_coordinator(tmp_path, f"sqlite:///{tmp_path / 'rows.sqlite'}", OPEN) as coordinator:
+        _stop_while_somebody_waits(coordinator)
+
+
+def _stop_while_somebody_waits(coordinator: RunningCoordinator) -> None:
+    lima = coordinator.registered("lima")
+    found = []
+    polling = threading.Thread(target=lambda: found.append(lima.orders(wait=40)))
+    polling.start()
+    while "polls_waiting 1" not in read(f"{coordinator.address}/metrics"):
+        time.sleep(0.05)
+    assert coordinator.stop(signal.SIGTERM) == 0
+    polling.join(10)
+    assert len(found) == 1
+    log = [json.loads(line) for line in coordinator.log.read_text().splitlines() if line.startswith("{")]
+    assert {"leading the delegation", "a host enrolled"} <= {line["what"] for line in log}
+
+
+def test_what_is_wrong_is_said_to_whoever_did_it(coordinator: RunningCoordinator) -> None:
+    with pytest.raises(OperatorFault, match="no web page's address"):
+        CoordinatorClient(coordinator.address).nearest("ftp://example.org/")
+    with pytest.raises(SiteFault, match="asking the coordinator"):
+        CoordinatorClient("http://127.0.0.1:1").status()
+    with pytest.raises(OperatorFault, match="write http"):
+        CoordinatorClient("coordinator.example")
+    schema = json.loads(read(f"{coordinator.address}/schema/openapi.json"))
+    assert {"/v1/nearest", "/v1/explain", "/v1/status", "/v1/host/orders"} <= set(schema["paths"])
+    assert read(f"{coordinator.address}/health") == "alive\n"
+
+
+def read(address: str) -> str:
+    with urllib.request.urlopen(address, timeout=30) as answer:
+        text: str = answer.read().decode()
+        return text

@@ -1,0 +1,269 @@
+"""The coordinator's state, on SQLite and on PostgreSQL: schema, leadership, hosts, orders."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from sqlalchemy import select, update
+
+from ipmicra.coordinator.store import assignments, hosts, orders
+from ipmicra.coordinator.store.database import Database
+from ipmicra.coordinator.store.hosts import HostState, Refused
+from ipmicra.coordinator.store.leader_lease import hold, lay_down, still_holds
+from ipmicra.coordinator.store.schema import (
+    SCHEMA_VERSION,
+    grant,
+    handover,
+    passive,
+    schema_version,
+    site,
+)
+from ipmicra.errors import HostFault, OperatorFault
+from ipmicra.protocol.host_messages import OrderDone, Pause, ProbeTarget, ProbeThese, Resume
+from ipmicra.protocol.signing import Claim, claim_in, signed_headers
+
+NOW = 1_800_000_000.0
+
+
+# --- the schema -----------------------------------------------------------------------------------
+
+
+def test_a_database_opens_twice(database_address: str) -> None:
+    Database(database_address).close()
+    Database(database_address).close()
+
+
+def test_a_newer_schema_is_refused_by_an_older_program(database_address: str) -> None:
+    database = Database(database_address)
+    with database.begin() as connection:
+        connection.execute(update(schema_version).values(version=SCHEMA_VERSION + 1))
+    database.close()
+    with pytest.raises(OperatorFault, match="made by a newer ipmicra"):
+        Database(database_address)
+
+
+@pytest.mark.parametrize("address", ["nonsense", "mysql://x/y"])
+def test_an_address_of_no_database_is_the_operators_fault(address: str) -> None:
+    with pytest.raises(OperatorFault):
+        Database(address)
+
+
+def test_a_database_that_cannot_be_opened_is_the_hosts_fault() -> None:
+    with pytest.raises(HostFault, match="opening the database"):
+        Database("sqlite:////no/such/folder/x.sqlite")
+
+
+# --- leadership -----------------------------------------------------------------------------------
+
+
+def test_an_office_has_one_holder_at_a_time(database: Database) -> None:
+    with database.begin() as c:
+        first = hold(c, "delegation", "a", NOW, 10)
+        assert first is not None
+        assert hold(c, "delegation", "b", NOW + 5, 10) is None
+        kept = hold(c, "delegation", "a", NOW + 5, 10)
+        assert kept is not None
+        assert kept.epoch == first.epoch
+        second = hold(c, "delegation", "b", NOW + 20, 10)
+        assert second is not None
+        assert second.epoch == first.epoch + 1
+        assert not still_holds(c, first)
+        assert still_holds(c, second)
+        lay_down(c, second)
+        third = hold(c, "delegation", "a", NOW + 21, 10)
+        assert third is not None
+        assert third.epoch == second.epoch + 1
+
+
+def test_an_office_taken_by_a_clock_that_was_hours_ahead_is_free(database: Database) -> None:
+    with database.begin() as c:
+        ahead = hold(c, "delegation", "a", NOW + 7200, 15)
+        assert ahead is not None
+        right = hold(c, "delegation", "b", NOW, 15)
+        assert right is not None
+        assert right.epoch > ahead.epoch
+        assert not still_holds(c, ahead)
+
+
+def test_of_many_that_run_for_an_office_one_gets_it(database: Database) -> None:
+    elected: list[str] = []
+
+    def run_for_office(name: str) -> None:
+        with database.begin() as c:
+            if hold(c, "delegation", name, NOW, 10):
+                elected.append(name)
+
+    threads = [threading.Thread(target=run_for_office, args=(f"r{i}",)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(elected) == 1
+
+
+# --- hosts ----------------------------------------------------------------------------------------
+
+
+KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+PUBLIC = KEY.public_key().public_bytes_raw()
+PATH = "/v1/host/heartbeat?x=1"
+
+
+def enrolled(database: Database, name: str = "lima") -> None:
+    with database.begin() as c:
+        hosts.register(c, name, f"token-of-{name}", NOW, 3600, "owner@example.org")
+        hosts.enrol(c, f"token-of-{name}", PUBLIC if name == "lima" else bytes(32), "192.0.2.1", NOW)
+
+
+def claim(
+    sequence: int = 1, time_ms: float = NOW * 1000, body: bytes = b"hello", host: str = "lima"
+) -> Claim:
+    unsigned = Claim(host, "reports", int(time_ms), sequence, b"")
+    found = claim_in(signed_headers(KEY, "POST", PATH, body, unsigned))
+    assert found is not None
+    return found
+
+
+def admitted(database: Database, a_claim: Claim, body: bytes = b"hello", path: str = PATH) -> str:
+    """The host's name, or the kind of refusal."""
+    try:
+        with database.begin() as c:
+            return hosts.admit(c, a_claim, "POST", path, body, NOW).name
+    except Refused as refused:
+        return refused.refusal.kind
+
+
+def test_a_join_token_works_once(database: Database) -> None:
+    enrolled(database)
+    with database.begin() as c, pytest.raises(Refused, match="used up"):
+        hosts.enrol(c, "token-of-lima", bytes(32), "192.0.2.2", NOW)
+
+
+def test_a_join_token_grows_old(database: Database) -> None:
+    with database.begin() as c:
+        hosts.register(c, "lima", "token", NOW, 3600)
+        with pytest.raises(Refused):
+            hosts.enrol(c, "token", PUBLIC, "192.0.2.1", NOW + 3601)
+
+
+def test_a_name_is_registered_once(database: Database) -> None:
+    enrolled(database)
+    with database.begin() as c, pytest.raises(OperatorFault, match="already"):
+        hosts.register(c, "lima", "other", NOW, 3600)
+
+
+def test_an_honest_request_is_heard_and_a_replay_is_not(database: Database) -> None:
+    enrolled(database)
+    assert admitted(database, claim(5)) == "lima"
+    assert admitted(database, claim(5)) == "sequence"
+    assert admitted(database, claim(4)) == "sequence"
+    assert admitted(database, claim(6)) == "lima"
+
+
+SPOILED: list[tuple[str, Callable[[], tuple[Claim, bytes, str]], str]] = [
+    ("an altered body", lambda: (claim(), b"altered", PATH), "signature"),
+    ("an altered path", lambda: (claim(), b"hello", PATH + "0"), "signature"),
+    ("another sequence", lambda: (claim()._replace(sequence=9), b"hello", PATH), "signature"),
+    ("another time", lambda: (claim()._replace(time_ms=1), b"hello", PATH), "signature"),
+    ("another channel", lambda: (claim()._replace(channel="orders"), b"hello", PATH), "signature"),
+    ("a wrong clock", lambda: (claim(time_ms=(NOW + 900) * 1000), b"hello", PATH), "clock"),
+    ("an unknown host", lambda: (claim(host="nobody"), b"hello", PATH), "unknown-host"),
+    ("a foreign host's name", lambda: (claim(host="oslo"), b"hello", PATH), "signature"),
+]
+
+
+@pytest.mark.parametrize(("what", "request_", "kind"), SPOILED, ids=[row[0] for row in SPOILED])
+def test_a_spoiled_request_is_refused(
+    database: Database, what: str, request_: Callable[[], tuple[Claim, bytes, str]], kind: str
+) -> None:
+    enrolled(database)
+    enrolled(database, "oslo")
+    a_claim, body, path = request_()
+    assert admitted(database, a_claim, body, path) == kind
+
+
+def test_a_refused_request_uses_up_no_sequence(database: Database) -> None:
+    enrolled(database)
+    assert admitted(database, claim(7), b"altered") == "signature"
+    assert admitted(database, claim(7)) == "lima"
+
+
+def test_a_revoked_host_is_not_heard_again(database: Database) -> None:
+    enrolled(database)
+    with database.begin() as c:
+        hosts.end(c, "lima", HostState.REVOKED)
+    assert admitted(database, claim(1)) == "not-enrolled"
+
+
+def test_a_silent_host_loses_its_lease_and_its_epoch(database: Database) -> None:
+    enrolled(database)
+    with database.begin() as c:
+        epoch = hosts.renew_lease(c, "lima", NOW, 60)
+        assert hosts.expire_leases(c, NOW + 59) == []
+        assert hosts.expire_leases(c, NOW + 61) == ["lima"]
+        assert hosts.expire_leases(c, NOW + 62) == []
+        assert hosts.renew_lease(c, "lima", NOW + 63, 60) == epoch + 1
+
+
+# --- orders ---------------------------------------------------------------------------------------
+
+
+def test_an_order_is_offered_until_it_is_done_and_closed_once(database: Database) -> None:
+    enrolled(database)
+    body = ProbeThese(targets=(ProbeTarget(site="https://a.example", address="192.0.2.9"),))
+    with database.begin() as c:
+        number = orders.give(c, "lima", body, "a.example", NOW)
+        assert orders.give(c, "lima", body, "a.example", NOW) == number
+        assert [o.number for o in orders.open_orders(c, "lima", NOW)] == [number]
+        assert [o.body for o in orders.open_orders(c, "lima", NOW)] == [body]
+        assert orders.close(c, "lima", OrderDone(number=number), NOW) == body
+        assert orders.close(c, "lima", OrderDone(number=number), NOW) is None
+        assert not orders.has_open(c, "lima")
+        assert orders.give(c, "lima", body, "a.example", NOW) != number
+
+
+def test_orders_come_in_the_order_they_were_given(database: Database) -> None:
+    enrolled(database)
+    with database.begin() as c:
+        given = [orders.give(c, "lima", Pause(), "", NOW), orders.give(c, "lima", Resume(), "", NOW)]
+        assert [o.number for o in orders.open_orders(c, "lima", NOW)] == given
+        assert orders.counts(c) == {"pause": 1, "resume": 1}
+        assert orders.cancel_all(c, "lima", NOW) == 2
+
+
+def test_nobody_closes_anothers_order(database: Database) -> None:
+    enrolled(database)
+    enrolled(database, "oslo")
+    with database.begin() as c:
+        number = orders.give(c, "lima", Pause(), "", NOW)
+        assert orders.close(c, "oslo", OrderDone(number=number), NOW) is None
+        assert orders.has_open(c, "lima")
+
+
+# --- migrations -----------------------------------------------------------------------------------
+
+
+def test_an_older_schema_is_brought_up_to_date(database_address: str) -> None:
+    database = Database(database_address)
+    with database.begin() as connection:
+        connection.execute(update(schema_version).values(version=1))
+        for table in (passive, handover, grant):
+            table.drop(connection)
+    enrolled(database)
+    with database.begin() as connection:
+        connection.execute(
+            site.insert().values(name="https://a.example", crawler="lima", found_s=1, state="delegated")
+        )
+    database.close()
+    database = Database(database_address)
+    with database.begin() as connection:
+        assert connection.execute(select(schema_version.c.version)).scalar() == SCHEMA_VERSION
+        assert (
+            connection.execute(select(passive)).all() == connection.execute(select(handover)).all() == []
+        )
+        assert hosts.host_named(connection, "lima") is not None
+        assert assignments.foreign(connection, "lima", 0, ["https://a.example"]) == set()
+    database.close()

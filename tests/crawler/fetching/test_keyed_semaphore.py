@@ -1,0 +1,81 @@
+"""At most so many inside, in the order of arrival, and nothing left behind."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ipmicra.crawler.fetching.keyed_semaphore import Turnstile
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("ab"), st.integers(0, 3), st.booleans()), min_size=1, max_size=30
+    ),
+    st.integers(1, 3),
+)
+def test_never_more_than_the_limit_whatever_is_cancelled(
+    visitors: list[tuple[str, int, bool]], limit: int
+) -> None:
+    turnstile: Turnstile[str] = Turnstile()
+
+    async def visit(key: str, turns: int) -> None:
+        await turnstile.enter(key, limit)
+        try:
+            assert turnstile.inside(key) <= limit
+            for _ in range(turns):
+                await asyncio.sleep(0)
+        finally:
+            turnstile.leave(key)
+
+    async def act() -> None:
+        tasks = [asyncio.ensure_future(visit(key, turns)) for key, turns, _ in visitors]
+        for task, (_, turns, cancelled) in zip(tasks, visitors, strict=True):
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            if cancelled:
+                task.cancel()
+        outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+        assert all(
+            outcome is None or isinstance(outcome, asyncio.CancelledError) for outcome in outcomes
+        )
+
+    asyncio.run(act())
+    assert (turnstile.inside("a"), turnstile.inside("b")) == (0, 0)
+    assert turnstile._waiting == {}
+
+
+def test_whoever_comes_first_enters_first() -> None:
+    turnstile: Turnstile[str] = Turnstile()
+    order: list[int] = []
+
+    async def visit(number: int) -> None:
+        await turnstile.enter("a", 1)
+        order.append(number)
+        await asyncio.sleep(0)
+        turnstile.leave("a")
+
+    async def act() -> None:
+        await asyncio.gather(*(visit(number) for number in range(6)))
+
+    asyncio.run(act())
+    assert order == list(range(6))
+
+
+@pytest.mark.parametrize("limits", [(3, 1), (1, 3)])
+def test_limits_may_differ_from_visitor_to_visitor(limits: tuple[int, int]) -> None:
+    turnstile: Turnstile[str] = Turnstile()
+
+    async def act() -> None:
+        await turnstile.enter("a", limits[0])
+        second = asyncio.ensure_future(turnstile.enter("a", limits[1]))
+        await asyncio.sleep(0)
+        assert second.done() is (limits[1] > 1)
+        turnstile.leave("a")
+        await second
+
+    asyncio.run(act())
+    assert turnstile.inside("a") == 1

@@ -1,0 +1,135 @@
+"""A berth on a host with a site that may be crawled and a printer that may not -> what an attack came to."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from ipmicra.host.limits.usage import Meter
+from ipmicra.host.sandbox.session import Berth, Shore
+from ipmicra.host.sandbox.spec import Guards, Limits, Plan
+from ipmicra.host.sandbox.throttled_log import Remarks
+from ipmicra.host.store import Ledger
+from ipmicra.net.dns_resolver import NameAnswer, NoSuchName
+from ipmicra.settings import Settings
+from tests.host.host_harness import host_settings
+
+CODE = Path(__file__).parent / "adversary"
+SECONDS_MAX = 30.0
+
+
+class NoNames:
+    async def resolve(self, name: str) -> NameAnswer:
+        raise NoSuchName(f"{name} has no address")
+
+    async def close(self) -> None:
+        return None
+
+
+class Listener:
+    """Takes connections at an address and remembers them."""
+
+    def __init__(self) -> None:
+        self.taken, self.received, self.port = 0, 0, 0
+
+    @asynccontextmanager
+    async def at(self, address: str) -> AsyncIterator[Listener]:
+        server = await asyncio.start_server(self._take, address, 0)
+        self.port = server.sockets[0].getsockname()[1]
+        try:
+            yield self
+        finally:
+            server.close()
+
+    async def _take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.taken += 1
+        with suppress(ConnectionError):
+            while data := await reader.read(65_536):
+                self.received += len(data)
+        writer.close()
+
+
+@dataclass
+class Attack:
+    """One attack under way, and what it came to."""
+
+    berth: Berth
+    meter: Meter
+    state: Path
+    site: Listener
+    printer: Listener
+    log: list[str] = field(default_factory=list)
+    begun_at: float = field(default_factory=time.monotonic)
+
+    @property
+    def outcome(self) -> dict[str, str] | None:
+        path = self.state / "outcome"
+        return json.loads(path.read_text()) if path.exists() else None
+
+    async def over(self) -> str:
+        """What stopped it. Fails where it has won."""
+        async with asyncio.timeout(SECONDS_MAX):
+            while self.outcome is None and not self.berth.has_ended:
+                await asyncio.sleep(0.02)
+            await asyncio.sleep(0.15)  # what it said last is read
+        won = (self.outcome or {}).get("won")
+        assert won is None, f"it has won: {won}; {self.log}"
+        return (self.outcome or {}).get("stopped", "ended")
+
+    def says(self, words: str) -> bool:
+        return any(words in line for line in self.log)
+
+
+@asynccontextmanager
+async def attack(
+    folder: Path,
+    name: str,
+    guards: Guards = Guards(),  # noqa: B008 - frozen
+    rest: str | None = None,
+    more: dict[str, object] | None = None,
+    **host: object,
+) -> AsyncIterator[Attack]:
+    """The adversary, berthed on a host of these rules."""
+    settings = host_settings(folder, **{"connections_max": 20, "disk_bytes_max": 64 << 20, **host})
+    fetching = msgspec.structs.replace(settings.fetching, open_ranges=("127.0.0.1/32",))
+    crawler = msgspec.structs.replace(settings.crawler, contact="tester@example.org")
+    settings = msgspec.structs.replace(settings, fetching=fetching, crawler=crawler)
+    state, brief = folder / "state", folder / "brief.json"
+    state.mkdir()
+    ledger = Ledger(folder)
+    meter = Meter(ledger, settings.host, lambda: datetime.now(UTC))
+    log: list[str] = []
+    shore = Shore(settings, meter, NoNames(), None, lambda: rest, Remarks(log.append), lambda _: None)
+    async with Listener().at("127.0.0.1") as site, Listener().at("127.0.0.2") as printer:
+        brief.write_text(json.dumps(_brief(name, settings, site, printer, more or {})))
+        limits = Limits.of(settings.host)
+        berth = Berth(Plan(CODE, "adversary", state, brief, limits, guards), shore)
+        await berth.open()
+        berth.work()
+        try:
+            yield Attack(berth, meter, state, site, printer, log)
+        finally:
+            await berth.close()
+            ledger.close()
+
+
+def _brief(
+    name: str, settings: Settings, site: Listener, printer: Listener, more: dict[str, object]
+) -> dict[str, object]:
+    return {
+        "attack": name,
+        "site_port": site.port,
+        "lan_port": printer.port,
+        "connections_max": settings.host.connections_max,
+        "memory_bytes_max": settings.host.memory_bytes_max,
+        "disk_bytes_max": settings.host.disk_bytes_max,
+        **more,
+    }

@@ -1,0 +1,126 @@
+"""The search page: real requests to the real application, hostile titles included."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+from litestar import Litestar
+from litestar.testing import TestClient
+
+from ipmicra.search.contract import Answer
+from ipmicra.search.http.application import application
+from ipmicra.search.http.fast_path import Straight
+from ipmicra.search.tantivy.index import TantivyIndex
+from ipmicra.theme.layout import NOWHERE_ELSE
+from ipmicra.theme.policy import HEADERS
+from tests.search.worlds import package, seen
+
+HOSTILE = "<script>alert('x')</script>\"'><img src=x onerror=alert(1)>"
+ESCAPED = HOSTILE.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TantivyIndex]:
+    index = TantivyIndex(tmp_path_factory.mktemp("index"), writable=True)
+    pages = [
+        seen(f"http://s{number}.example/", f"otter {number}", f"otter text {number}")
+        for number in range(25)
+    ]
+    index.integrate(
+        *package([*pages, seen("http://bad.example/?a='\"", ESCAPED, f"<p>needle {ESCAPED}")])
+    )
+    index.commit()
+    yield index
+    index.close()
+
+
+@pytest.fixture(scope="module")
+def client(index: TantivyIndex) -> Iterator[TestClient[Litestar]]:
+    with TestClient(application(index)) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def straight(index: TantivyIndex) -> Iterator[TestClient[Straight]]:
+    with TestClient(Straight(index, NOWHERE_ELSE, application(index))) as opened:
+        yield opened
+
+
+def test_every_response_forbids_scripts_and_other_origins(client: TestClient[Litestar]) -> None:
+    for path in ("/", "/search?q=otter", "/api/search?q=otter", "/assets/style.css", "/opensearch.xml"):
+        answer = client.get(path)
+        assert answer.status_code == 200, path
+        assert {name: answer.headers[name] for name in HEADERS} == HEADERS
+
+
+def test_nothing_hostile_comes_out_as_markup(client: TestClient[Litestar]) -> None:
+    for question in ("needle", HOSTILE, '"><script>', "javascript:alert(1)"):
+        page = client.get("/search", params={"q": question}).text
+        assert "<script" not in page
+        assert "<img" not in page
+        assert "&lt;script&gt;" in page or question == "javascript:alert(1)"
+
+
+def test_results_are_listed_with_their_vantage_and_can_be_turned_over(
+    client: TestClient[Litestar],
+) -> None:
+    page = client.get("/search?q=otter").text
+    assert page.count("<li>") == 10
+    assert "by athens" in page
+    assert "offset=10" in page
+    assert client.get("/search?q=otter&offset=20").text.count("<li>") == 5
+
+
+def test_the_api_answers_with_what_the_command_prints(client: TestClient[Litestar]) -> None:
+    answer = msgspec.json.decode(client.get("/api/search?q=otter&limit=3").content, type=Answer)
+    assert (len(answer.hits), answer.total) == (3, 25)
+
+
+@pytest.mark.parametrize(
+    "query", ["limit=0", "limit=101", "offset=-1", "offset=999999", "limit=x", "every=maybe"]
+)
+def test_numbers_beyond_the_caps_are_refused(client: TestClient[Litestar], query: str) -> None:
+    assert client.get(f"/search?q=otter&{query}").status_code == 400
+
+
+def test_a_browser_can_add_the_engine(client: TestClient[Litestar]) -> None:
+    assert "search?q={searchTerms}" in client.get("/opensearch.xml").text
+    assert 'type="application/opensearchdescription+xml"' in client.get("/").text
+
+
+@pytest.mark.parametrize("path", ["/", "/search?q=otter", "/api/search?q=otter", "/opensearch.xml"])
+def test_head_is_answered_as_get_without_a_body(client: TestClient[Litestar], path: str) -> None:
+    head, whole = client.head(path), client.get(path)
+    assert head.status_code == whole.status_code == 200
+    assert head.headers["content-type"] == whole.headers["content-type"]
+    assert client.post(path).status_code == 405
+
+
+PLAIN = (
+    "/api/search?q=otter",
+    "/api/search?q=otter&limit=3&offset=2&every=true",
+    "/search?q=otter+7%20x",
+)
+OTHERS = (
+    "/search", "/search?q=", "/search?q=otter&q=needle&x=1", "/search?q=%ff%00", "/search?q=otter&limit=0",
+    "/api/search?q=a&q=b", "/api/search?x=1", "/api/search?every=maybe", "/api/search", "/", "/nowhere",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("path", [*PLAIN, *OTHERS])
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
+def test_the_straight_way_answers_as_the_application_does(
+    client: TestClient[Litestar], straight: TestClient[Straight], method: str, path: str
+) -> None:
+    one, other = straight.request(method, path), client.request(method, path)
+    assert one.status_code == other.status_code
+    assert _but_for_the_clock(one.text) == _but_for_the_clock(other.text)
+    headers = [{**answer.headers, "content-length": ""} for answer in (one, other)]
+    assert headers[0] == headers[1]
+
+
+def _but_for_the_clock(text: str) -> str:
+    return re.sub(r"[0-9.e-]+ ms|\"took_ms\":[0-9.e-]+", "", text)
