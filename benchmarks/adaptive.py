@@ -21,10 +21,10 @@ from rich.console import Console
 from rich.table import Table
 
 from ipmicra.addresses import AddressRange
-from ipmicra.delegation.crawlers import CrawlerProfile, Position
+from ipmicra.delegation.crawlers import CrawlerProfile, GeoPosition
 from ipmicra.delegation.strategies.adaptive import Adaptive, AdaptiveSettings
 from ipmicra.hierarchy import Allocation, Allocations, SubnetTree, build_tree
-from ipmicra.model.probes import Answer, CrawlerId, Target
+from ipmicra.model.probes import CrawlerId, ProbeAnswer, Target
 
 COUNTRIES = ("DE", "US", "JP", "BR", "ZA", "AU", "FR", "GB", "IN", "CA")
 SUBNETS = 2048  # /20s, each in one place
@@ -74,7 +74,7 @@ def introduced(plane: Plane, known: SubnetTree, price: float) -> Adaptive:
     """A strategy that knows all crawlers and their round trips to each other."""
     strategy = Adaptive(known, random.Random(1), AdaptiveSettings(price=price))
     for number, (north, east) in enumerate(plane.crawlers):
-        position = Position(float(north), float(east))
+        position = GeoPosition(float(north), float(east))
         strategy.crawler_joined(CrawlerProfile(CrawlerId(str(number)), position=position))
     for one in range(len(plane.crawlers)):
         apart = 4.0 + MS_PER_DEGREE * np.hypot(*(plane.crawlers - plane.crawlers[one]).T)
@@ -95,7 +95,7 @@ def delegated(strategy: Adaptive, targets: Sequence[Target], plane: Plane) -> Sp
     """One after the other; the time to look up an answer is not counted."""
     probes, to_probes_s, in_all_s = 0, 0.0, 0.0
     for target in targets:
-        answers = [Answer(round_trip_ms) for round_trip_ms in plane.round_trips_ms(target)]
+        answers = [ProbeAnswer(round_trip_ms) for round_trip_ms in plane.round_trips_ms(target)]
         answer = None
         begun_s = time.process_time()
         talk = strategy.delegate(target, 0.0)

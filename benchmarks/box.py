@@ -17,11 +17,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from ipmicra.lab.box.box import Box
+from ipmicra.lab.box.box import NetworkBox
 from ipmicra.lab.box.kernel.priority import measuring
 from ipmicra.lab.box.measurements.rate import carried
-from ipmicra.lab.box.measurements.round_trips import RoundTrips, measure, ruler
-from ipmicra.lab.box.processes.control_channel import MEASURER_PRIORITY, Report
+from ipmicra.lab.box.measurements.round_trips import RoundTripMeasurement, measure, ruler
+from ipmicra.lab.box.processes.control_channel import MEASURER_PRIORITY, RouterReport
 from ipmicra.lab.box.session import staged
 from ipmicra.lab.box.trial.timing_check import Late
 
@@ -45,7 +45,7 @@ def main() -> None:
     console.print(rate_table(arguments.packets))
 
 
-def on_time(connections: int, pause_s: float) -> tuple[list[RoundTrips], Report]:
+def on_time(connections: int, pause_s: float) -> tuple[list[RoundTripMeasurement], RouterReport]:
     """The first of three runs in which the router was on time."""
     for _ in range(2):
         try:
@@ -55,7 +55,7 @@ def on_time(connections: int, pause_s: float) -> tuple[list[RoundTrips], Report]
     return round_trips(connections, pause_s)
 
 
-def round_trips(connections: int, pause_s: float) -> tuple[list[RoundTrips], Report]:
+def round_trips(connections: int, pause_s: float) -> tuple[list[RoundTripMeasurement], RouterReport]:
     """All connections are open together: each pauses between its requests."""
     with boxed(ASKED_MS) as box:
         with measuring(MEASURER_PRIORITY):
@@ -64,7 +64,7 @@ def round_trips(connections: int, pause_s: float) -> tuple[list[RoundTrips], Rep
 
 
 @contextmanager
-def boxed(asked_ms: list[float]) -> Iterator[Box]:
+def boxed(asked_ms: list[float]) -> Iterator[NetworkBox]:
     with (
         tempfile.TemporaryDirectory(prefix="ipmicra-box-") as folder,
         staged(ruler(asked_ms), Path(folder)) as box,
@@ -72,7 +72,7 @@ def boxed(asked_ms: list[float]) -> Iterator[Box]:
         yield box
 
 
-def accuracy_table(title: str, rows: list[RoundTrips]) -> Table:
+def accuracy_table(title: str, rows: list[RoundTripMeasurement]) -> Table:
     table = Table("asked ms", "connect", "p95", "first byte", "p95", "tcpi_rtt", "p95", title=title)
     for row in rows:
         figures = [row.connect_ms, row.connect_p95_ms, row.first_byte_ms, row.first_byte_p95_ms]
@@ -83,7 +83,7 @@ def accuracy_table(title: str, rows: list[RoundTrips]) -> Table:
     return table
 
 
-def lateness(report: Report) -> str:
+def lateness(report: RouterReport) -> str:
     late = report.late
     return (
         f"router: {late.total} packets, p50 {late.percentile_ms(0.5):.2f} ms late, p99 "

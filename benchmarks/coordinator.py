@@ -42,15 +42,15 @@ from ipmicra.addresses import IPAddress
 from ipmicra.carrier.package import digest_of, pack
 from ipmicra.coordinator.assignment import heartbeats
 from ipmicra.coordinator.ingest.integrator import Integrator
-from ipmicra.coordinator.leader.loop import Delegator
-from ipmicra.coordinator.leader.site_resolver import Found
+from ipmicra.coordinator.leader.loop import LeaderLoop
+from ipmicra.coordinator.leader.site_resolver import ResolveResult
 from ipmicra.coordinator.settings import CoordinatorSettings
 from ipmicra.coordinator.store import assignments, hosts, orders, packages, sites
 from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.package_files import FilePackageStore
-from ipmicra.coordinator.store.packages import Arrival
+from ipmicra.coordinator.store.packages import PackageArrival
 from ipmicra.crawler.extraction import extract
-from ipmicra.delegation.subnets import Subnets, known_subnet
+from ipmicra.delegation.subnets import SubnetLookup, known_subnet
 from ipmicra.hierarchy import build_tree
 from ipmicra.lab.loopback.pages import made_sites
 from ipmicra.model.records import PageSeen
@@ -62,9 +62,9 @@ from ipmicra.protocol.host_messages import (
     Pause,
     ProbeResult,
     ProbeTarget,
-    ProbeThese,
+    ProbeTargets,
 )
-from ipmicra.protocol.signing import Claim, signed_headers
+from ipmicra.protocol.signing import RequestSignature, signed_headers
 from ipmicra.search.tantivy.index import TantivyIndex
 
 SITES = 2_000
@@ -126,7 +126,7 @@ def emptied(address: str) -> None:
 class Ground(NamedTuple):
     """Where the sites of the benchmark are: one address each, in as many subnets."""
 
-    tree: Subnets
+    tree: SubnetLookup
     addresses: list[IPAddress]
 
 
@@ -149,16 +149,16 @@ def delegating_by(strategy: str, database: Database) -> dict[str, str]:
         enrol(database, name, Ed25519PrivateKey.generate())
     tree, addresses = ground()
 
-    def look_up(names: Iterable[str]) -> dict[str, Found]:
+    def look_up(names: Iterable[str]) -> dict[str, ResolveResult]:
         return {name: (addresses[int(name[9:15])],) for name in names}
 
     settings = msgspec.structs.replace(SETTINGS, strategy=strategy)
-    delegator = Delegator(database, tree, settings, look_up, "benchmark")
+    delegator = LeaderLoop(database, tree, settings, look_up, "benchmark")
     found = {}
     for what, letter in (("probing", "a"), ("known already", "b")):
         with database.begin() as connection:
             names = [Url(f"https://{letter}{number:06}.example/") for number in range(SITES)]
-            sites.found(connection, names, time.time())
+            sites.add_links(connection, names, time.time())
         before = delegator.desk.talks.probes if delegator.desk is not None else 0
         wall = cpu = 0.0
         while somebody_waits(database):
@@ -185,11 +185,11 @@ def answer_orders(database: Database) -> None:
         with database.begin() as connection:
             found = orders.open_orders(connection, host, time.time())
             report = Heartbeat(done=tuple(done(host, order) for order in found))
-            heartbeats.take(connection, host, report, time.time())
+            heartbeats.apply_heartbeat(connection, host, report, time.time())
 
 
 def done(host: str, order: Order) -> OrderDone:
-    targets = order.body.targets if isinstance(order.body, ProbeThese) else ()
+    targets = order.body.targets if isinstance(order.body, ProbeTargets) else ()
     return OrderDone(number=order.number, probes=tuple(result(host, target) for target in targets))
 
 
@@ -213,7 +213,9 @@ def integrating(folder: Path, database: Database) -> dict[str, str]:
             seen = extract(page.html.encode(), "text/html; charset=utf-8", url)
             records.append(PageSeen(url=url, visit=1, fetched_at_ms=1, page=seen))
         data = pack(records, "lima", number)
-        packages.receive(database, store, Arrival("lima", number, digest_of(data), 0, data), time.time())
+        packages.receive(
+            database, store, PackageArrival("lima", number, digest_of(data), 0, data), time.time()
+        )
     index = TantivyIndex(folder / f"index-{time.time_ns()}", writable=True)
     worker = Integrator(database, store, index, "benchmark", 60)
     begun, cpu = time.perf_counter(), time.process_time()
@@ -296,7 +298,7 @@ async def polled(
 async def ask(
     port: int, name: str, key: Ed25519PrivateKey
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    claim = Claim(name, "orders", time.time_ns() // 1_000_000, 1, b"")
+    claim = RequestSignature(name, "orders", time.time_ns() // 1_000_000, 1, b"")
     headers = signed_headers(key, "POST", POLL_PATH, b"", claim)
     head = "".join(f"{header}: {value}\r\n" for header, value in headers.items())
     reader, writer = await asyncio.open_connection("127.0.0.1", port)

@@ -25,7 +25,7 @@ from ipmicra.delegation.crawlers import CrawlerProfile
 from ipmicra.delegation.registry import STRATEGIES, strategy_named
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.hierarchy import SubnetTree, build_tree
-from ipmicra.model.probes import Answer, CrawlerId, Target
+from ipmicra.model.probes import CrawlerId, ProbeAnswer, Target
 
 CRAWLERS = 12
 SITES = int(os.environ.get("IPMICRA_BENCH_SITES", "20_000"))
@@ -52,7 +52,7 @@ def ready(spec: str, tree: SubnetTree) -> Strategy:
     return strategy
 
 
-def delegate(strategy: Strategy, answer: Answer, target: Target) -> None:
+def delegate(strategy: Strategy, answer: ProbeAnswer, target: Target) -> None:
     talk = strategy.delegate(target, 0.0)
     try:
         next(talk)
@@ -84,7 +84,7 @@ def ring(sites: list[Target]) -> float | None:
 def main() -> None:
     data = os.environ.get("IPMICRA_DATA")
     tree = real_tree(Path(data)) if data else build_tree(generated(RANGES)).tree
-    sites, answer = targets(), Answer(60.0)
+    sites, answer = targets(), ProbeAnswer(60.0)
     table = Table(title=f"{len(tree):,} subnets, {CRAWLERS} crawlers, {SITES:,} sites; sites a second")
     for heading in ("strategy", "new, every probe 60 ms", "delegated before: delegate()", "delegated()"):
         table.add_column(heading, justify="left" if heading == "strategy" else "right")

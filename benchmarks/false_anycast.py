@@ -14,7 +14,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from ipmicra.delegation.crawlers import Position
+from ipmicra.delegation.crawlers import GeoPosition
 from ipmicra.delegation.light_bounds import FIBRE_KM_PER_ROUND_TRIP_MS, SHORTCUT_SHARE
 from ipmicra.lab.formats import load_world
 from ipmicra.lab.world import Milliseconds, World
@@ -27,7 +27,7 @@ WORLDS = ("anchors-world", "cloud", "planetlab-490")
 def positions_bound_ms(world: World) -> Milliseconds:
     """For each pair of places what light in fibre needs; NaN where a position is unknown."""
     places = [
-        Position(place.latitude, place.longitude)
+        GeoPosition(place.latitude, place.longitude)
         if place.latitude is not None and place.longitude is not None
         else None
         for place in world.places

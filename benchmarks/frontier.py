@@ -31,9 +31,9 @@ import uvloop
 from rich.console import Console
 from rich.table import Table
 
-from ipmicra.crawler.crawl import Crawl, CrawlWish, tune_process
-from ipmicra.crawler.frontier import Batch, Discovery, Frontier, Visited
-from ipmicra.crawler.settings import CrawlerSettings, GrantSettings
+from ipmicra.crawler.crawl import Crawl, CrawlRequest, tune_process
+from ipmicra.crawler.frontier import Batch, DiscoveredUrl, Frontier, VisitOutcome
+from ipmicra.crawler.settings import CrawlerSettings, RateOverrideSettings
 from ipmicra.model.urls import Url, key_of
 from ipmicra.settings import GeneralSettings, Settings, load_settings
 
@@ -125,7 +125,7 @@ def serving() -> Iterator[str]:
 
 def settings_for(folder: Path, **crawler: object) -> Settings:
     settings, _ = load_settings(None, {})
-    grant = GrantSettings(site="127.0.0.1", requests_per_second=1e6, connections=16)
+    grant = RateOverrideSettings(site="127.0.0.1", requests_per_second=1e6, connections=16)
     values = {"grants": (grant,), "patience_seconds": 0.1, **crawler}
     return msgspec.structs.replace(
         settings,
@@ -139,7 +139,7 @@ def crawl_here(folder: Path, seed: str) -> Crawled:
     """One whole crawl in this process."""
     tune_process()
     began = time.process_time()
-    progress, _ = uvloop.run(Crawl(settings_for(folder), CrawlWish((seed,), name="bench")).run())
+    progress, _ = uvloop.run(Crawl(settings_for(folder), CrawlRequest((seed,), name="bench")).run())
     used = time.process_time() - began
     peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if "VmHWM" in line)
     resident_mb = int(peak.split()[1]) / 1024
@@ -196,7 +196,8 @@ def operations(path: Path) -> dict[str, float]:
     """Per CPU-second: new URLs found, known ones found again, URLs leased, URLs done."""
     frontier = Frontier(path)
     urls = [
-        Discovery(Url(f"http://site{number % 50}.example/p/{number}"), 1, 0) for number in range(100_000)
+        DiscoveredUrl(Url(f"http://site{number % 50}.example/p/{number}"), 1, 0)
+        for number in range(100_000)
     ]
     batches = [urls[start : start + 2_000] for start in range(0, len(urls), 2_000)]
     figures = {}
@@ -212,7 +213,7 @@ def operations(path: Path) -> dict[str, float]:
     began = time.process_time()
     for start in range(0, len(leased), 200):
         done = [
-            Visited(lease, 200, 1, 10**13, '"tag"', None, b"0" * 16)
+            VisitOutcome(lease, 200, 1, 10**13, '"tag"', None, b"0" * 16)
             for lease in leased[start : start + 200]
         ]
         frontier.commit(Batch(visited=done), [site.id for site in sites])

@@ -39,16 +39,16 @@ from benchmarks.overlay_parts.peers import (
     started,
 )
 from ipmicra.errors import HostFault
-from ipmicra.lab.loopback.layout import Layout
+from ipmicra.lab.loopback.layout import WebLayout
 from ipmicra.lab.loopback.pages import made_sites
 from ipmicra.lab.loopback.server import LoopbackWeb
 from ipmicra.lab.overlay.routes import Routes
-from ipmicra.lab.overlay.setup import Scene
-from ipmicra.lab.overlay.zone_simulation import Tiling
+from ipmicra.lab.overlay.setup import OverlaySetup
+from ipmicra.lab.overlay.zone_simulation import ZoneSimulation
 from ipmicra.overlay.can.rules import PeerRules
 from ipmicra.overlay.can.splitting import Scheme
 from ipmicra.overlay.live.rpc_client import submit, who_owns
-from ipmicra.protocol.overlay_frames import Seal
+from ipmicra.protocol.overlay_frames import FrameCodec
 
 PATIENCE_SECONDS = 300.0
 LETTERS = 200
@@ -88,7 +88,7 @@ def main() -> None:
 def _web(wanted: argparse.Namespace, port: int, names_port: int) -> LoopbackWeb | None:
     if not wanted.pages:
         return None
-    layout = Layout.of(made_sites(wanted.seed, wanted.sites, wanted.pages, port))
+    layout = WebLayout.of(made_sites(wanted.seed, wanted.sites, wanted.pages, port))
     return LoopbackWeb(layout.sites, port, names_port=names_port)
 
 
@@ -137,7 +137,7 @@ async def _submitted(sites: list[str], ports: list[int], dice: Random) -> None:
         async with turns:
             for port in ways:
                 try:
-                    await submit(site, point, SPACE, address_at(port), Seal(SECRET))
+                    await submit(site, point, SPACE, address_at(port), FrameCodec(SECRET))
                 except HostFault:
                     repeated += 1
                 else:
@@ -197,7 +197,7 @@ async def _hops(ports: list[int], dice: Random) -> None:
     for _ in range(LETTERS):
         try:
             via = address_at(dice.choice(ports))
-            live.append((await who_owns(random_point(dice), via, Seal(SECRET))).hops)
+            live.append((await who_owns(random_point(dice), via, FrameCodec(SECRET))).hops)
         except HostFault:
             lost += 1
     simulated = _simulated_hops([point_of(port) for port in ports], dice)
@@ -209,8 +209,8 @@ async def _hops(ports: list[int], dice: Random) -> None:
 
 def _simulated_hops(points: list[tuple[float, ...]], dice: Random) -> float:
     places, apart = np.array(points), np.zeros((len(points), len(points)))
-    scene = Scene((), places, places[:1], SPACE, points, points[:1], apart, apart[:, :1])
-    tiling = Tiling(scene)
+    scene = OverlaySetup((), places, places[:1], SPACE, points, points[:1], apart, apart[:, :1])
+    tiling = ZoneSimulation(scene)
     for _ in points[1:]:
         tiling.join(Scheme.parse(PeerRules().switch))
     routes = Routes(tiling)

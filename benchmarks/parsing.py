@@ -27,7 +27,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from ipmicra.registry.accumulator import Gathering
+from ipmicra.registry.accumulator import Accumulator
 from ipmicra.registry.decompression import decompressed
 from ipmicra.registry.files import read_stream
 from ipmicra.registry.formats import DELEGATED, LIBLOC_NETWORKS, RPSL, Format
@@ -145,7 +145,7 @@ def networks_text() -> bytes:
 
 def ours(form: Format) -> Callable[[bytes], int]:
     def read(text: bytes) -> int:
-        gathering = Gathering()
+        gathering = Accumulator()
         read_stream(io.BytesIO(text), "benchmark", form, gathering)
         for family in FAMILIES:
             gathering.columns(family)
@@ -156,7 +156,7 @@ def ours(form: Format) -> Callable[[bytes], int]:
 
 def ours_joined(text: bytes) -> int:
     """The same up to finished allocations: names decoded, organisations told apart."""
-    gathering = Gathering()
+    gathering = Accumulator()
     read_stream(io.BytesIO(text), "benchmark", RPSL, gathering)
     allocations_of(gathering)
     return gathering.tally.read

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.frontier import PAGES, serving, settings_for
-from ipmicra.crawler.crawl import Crawl, CrawlWish, tune_process
+from ipmicra.crawler.crawl import Crawl, CrawlRequest, tune_process
 from ipmicra.crawler.engine import Engine
 from ipmicra.crawler.frontier import Counts
 from ipmicra.crawler.progress import Progress
@@ -57,7 +57,7 @@ def visit(folder: Path, seed: str, watch: bool, **crawler: object) -> Cost:
         if watch and progress.unchanged + progress.seen >= PAGES:
             engines[0].stop()
 
-    job = Crawl(settings_for(folder, **crawler), CrawlWish((seed,), watch=watch, name="bench"))
+    job = Crawl(settings_for(folder, **crawler), CrawlRequest((seed,), watch=watch, name="bench"))
     home = bytes_in(job.spool_folder)
     cpu, wall = time.process_time(), time.perf_counter()
     progress, _ = uvloop.run(job.run(stop_when_done, engines.append))

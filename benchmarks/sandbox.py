@@ -35,12 +35,12 @@ from rich.table import Table
 from benchmarks.crawl_parts.documentation_sites import documentation_sites
 from benchmarks.crawl_parts.web_server import Served, serving
 from ipmicra.crawler.crawl import tune_process
-from ipmicra.host.hosted.in_process import Crawler
-from ipmicra.host.hosted.interface import STATE_FOLDER, Tenant
+from ipmicra.host.hosted.in_process import InProcessCrawler
+from ipmicra.host.hosted.interface import STATE_FOLDER, HostedCrawler
 from ipmicra.host.hosted.sandboxed import SandboxedCrawler
-from ipmicra.host.limits.usage import Meter
+from ipmicra.host.limits.usage import UsageMeter
 from ipmicra.host.sandbox.code import own_code
-from ipmicra.host.store import HeldSite, Ledger
+from ipmicra.host.store import HeldSite, HostStore
 from ipmicra.model.urls import Url, site_of
 from ipmicra.settings import Settings
 
@@ -117,19 +117,19 @@ async def _crawled(way: str, served: Served, folder: Path) -> Run:
     return Run(pages / seconds, pages / cpu, first, missing)
 
 
-def _tenant(way: str, folder: Path, settings: Settings, meter: Meter) -> Tenant:
+def _tenant(way: str, folder: Path, settings: Settings, meter: UsageMeter) -> HostedCrawler:
     if way == "in the dock":
-        return Crawler(folder / STATE_FOLDER, "benchmark", settings, meter)
+        return InProcessCrawler(folder / STATE_FOLDER, "benchmark", settings, meter)
     return SandboxedCrawler(
         folder, "benchmark", settings, meter, own_code(), lambda: None, Console(stderr=True).print
     )
 
 
 @contextmanager
-def _metered(folder: Path, settings: Settings) -> Iterator[Meter]:
-    ledger = Ledger(folder)
+def _metered(folder: Path, settings: Settings) -> Iterator[UsageMeter]:
+    ledger = HostStore(folder)
     try:
-        yield Meter(ledger, settings.host, lambda: datetime.now(UTC))
+        yield UsageMeter(ledger, settings.host, lambda: datetime.now(UTC))
     finally:
         ledger.close()
 
@@ -156,7 +156,7 @@ async def _first_fetch(served: Served) -> float:
     return time.monotonic()
 
 
-async def _all_fetched(tenant: Tenant, served: Served, pages: int) -> None:
+async def _all_fetched(tenant: HostedCrawler, served: Served, pages: int) -> None:
     """Every page in the server's log, or nothing left to fetch for some time."""
     quiet, lines = 0, 0
     while quiet < 40:

@@ -34,10 +34,10 @@ from benchmarks.search_parts.clients import (
 )
 from benchmarks.search_parts.corpus import Corpus
 from benchmarks.search_parts.rivals import Made, bare_tantivy, fts5
-from ipmicra.carrier.package import Header, Package
+from ipmicra.carrier.package import Package, PackageHeader
 from ipmicra.model.page import Page
 from ipmicra.model.records import PageSeen
-from ipmicra.search.contract import Index, Request
+from ipmicra.search.contract import SearchIndex, SearchRequest
 from ipmicra.search.tantivy.index import TantivyIndex
 from tests.search.second_engine.fts5_index import Fts5Index
 
@@ -79,7 +79,7 @@ def _ours(corpus: Corpus, count: int, questions: list[str], folder: Path) -> Non
     index = TantivyIndex(there)
 
     def ask(text: str) -> object:
-        return index.search(Request(text=text))
+        return index.search(SearchRequest(text=text))
 
     _timed(ask, questions[-_WARMING:])
     _row("ipmicra, snippets, folding, in process", None, None, _timed(ask, questions[:QUESTIONS]))
@@ -114,12 +114,12 @@ def _second(corpus: Corpus, count: int, questions: list[str], folder: Path) -> N
     if not there.exists():
         made = _filled(Fts5Index(there), corpus.batches(count, folder / "pages"))
     index = Fts5Index(there)
-    times = _timed(lambda text: index.search(Request(text=text)), questions)
+    times = _timed(lambda text: index.search(SearchRequest(text=text)), questions)
     _row("FTS5, all that ours does, in process", *_making(made, count, there), times)
     index.close()
 
 
-def _filled(index: Index, batches: Iterator[list[Page]]) -> Made:
+def _filled(index: SearchIndex, batches: Iterator[list[Page]]) -> Made:
     text_bytes, spent_s = 0, 0.0
     for number, pages in enumerate(batches):
         text_bytes += sum(len(page.text.encode()) for page in pages)
@@ -140,7 +140,7 @@ def _filled(index: Index, batches: Iterator[list[Page]]) -> Made:
 
 def _package(pages: list[Page], batch: int, at: int) -> Package:
     sequence = batch * 10_000 + at
-    header = Header(crawler="c", sequence=sequence, records=len(pages), inflated_bytes=0)
+    header = PackageHeader(crawler="c", sequence=sequence, records=len(pages), inflated_bytes=0)
     return Package(
         header, [PageSeen(url=page.url, visit=1, fetched_at_ms=0, page=page) for page in pages]
     )

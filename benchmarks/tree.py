@@ -27,8 +27,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.tree_parts.rivals import Contestant, maxmind, py_radix, pytricia
-from ipmicra.hierarchy import Allocations, Facts, Subnet, SubnetTree, build_tree
-from ipmicra.registry.accumulator import Gathering
+from ipmicra.hierarchy import AllocationColumns, Allocations, Subnet, SubnetTree, build_tree
+from ipmicra.registry.accumulator import Accumulator
 from ipmicra.registry.files import read_file, registry_files
 from ipmicra.registry.organisation_join import allocations_of
 from ipmicra.registry.treefile import open_tree, write_tree
@@ -63,7 +63,7 @@ def generated(count: int) -> Allocations:
     counts = random.multinomial(count, np.ones(len(blocks)) / len(blocks))
     for block, block_count in zip(blocks.tolist(), counts.tolist(), strict=True):
         starts, lasts = _block(block << 24, block_count, random)
-        facts = Facts(
+        facts = AllocationColumns(
             organisation=random.integers(0, len(allocations.organisations), len(starts)),
             country=random.integers(1, 240, len(starts)),
             registry=registries[int(random.choice(len(registries), p=shares))],
@@ -129,7 +129,9 @@ def sample_of(tree: SubnetTree, ranges_max: int) -> SubnetTree:
     random = np.random.default_rng(SEED)
     chosen = random.choice(count, min(count, ranges_max), replace=False) + 1
     allocations = Allocations()
-    allocations.append_v4(tree.columns.v4_starts[chosen], tree.columns.v4_lasts[chosen], Facts())
+    allocations.append_v4(
+        tree.columns.v4_starts[chosen], tree.columns.v4_lasts[chosen], AllocationColumns()
+    )
     return build_tree(allocations).tree
 
 
@@ -137,7 +139,7 @@ def sample_of(tree: SubnetTree, ranges_max: int) -> SubnetTree:
 
 
 def real_tree(folder: Path) -> SubnetTree:
-    gathering = Gathering()
+    gathering = Accumulator()
     places = [*folder.glob("rir-delegated-*"), *folder.glob("libloc-*")]
     for file in registry_files(places).files:
         read_file(file, gathering)

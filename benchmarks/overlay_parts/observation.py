@@ -10,9 +10,9 @@ from benchmarks.overlay_parts.peers import SECRET, SPACE, address_at
 from ipmicra.errors import HostFault
 from ipmicra.model.urls import Site, name_of
 from ipmicra.overlay.live.rpc_client import search, status_of
-from ipmicra.protocol.overlay_frames import Seal
-from ipmicra.protocol.overlay_rpc import Status
-from ipmicra.search.contract import Request
+from ipmicra.protocol.overlay_frames import FrameCodec
+from ipmicra.protocol.overlay_rpc import PeerStatus
+from ipmicra.search.contract import SearchRequest
 
 ASKED_AT_ONCE = 20
 SEARCHED_AT_ONCE = 4
@@ -40,10 +40,10 @@ async def looked(ports: list[int], sites: int) -> Look:
     return Look("" if well and once else amiss, twice)
 
 
-async def _told(ports: list[int]) -> list[Status]:
-    seal, turns = Seal(SECRET), asyncio.Semaphore(ASKED_AT_ONCE)
+async def _told(ports: list[int]) -> list[PeerStatus]:
+    seal, turns = FrameCodec(SECRET), asyncio.Semaphore(ASKED_AT_ONCE)
 
-    async def one(port: int) -> Status:
+    async def one(port: int) -> PeerStatus:
         async with turns:
             return await status_of(address_at(port), seal)
 
@@ -52,10 +52,10 @@ async def _told(ports: list[int]) -> list[Status]:
 
 async def pages_found(sites: list[str], port: int) -> set[str]:
     """The pages of these sites that one search each finds, some at a time, asked of one peer."""
-    seal, turns = Seal(SECRET), asyncio.Semaphore(SEARCHED_AT_ONCE)
+    seal, turns = FrameCodec(SECRET), asyncio.Semaphore(SEARCHED_AT_ONCE)
 
     async def one(site: str) -> set[str]:
-        request = Request(text=f"site:{name_of(Site(site))}", limit=100, per_site=0)
+        request = SearchRequest(text=f"site:{name_of(Site(site))}", limit=100, per_site=0)
         async with turns:
             try:
                 answer = await search(request, address_at(port), seal)

@@ -15,18 +15,18 @@ import msgspec
 
 from ipmicra.crawler.settings import CrawlerSettings
 from ipmicra.host.settings import HostSettings
-from ipmicra.model.zones import Box, Point
+from ipmicra.model.zones import SpacePoint, ZoneBox
 from ipmicra.overlay.can.nearness import HandOverRule
 from ipmicra.overlay.can.peer import Peer
 from ipmicra.overlay.can.rules import PeerRules
-from ipmicra.overlay.live.crawl_service import Household
+from ipmicra.overlay.live.crawl_service import PeerCrawlService
 from ipmicra.overlay.live.node import Node
 from ipmicra.overlay.settings import OverlaySettings
-from ipmicra.protocol.overlay_frames import Seal
-from ipmicra.protocol.overlay_messages import Card, PeerId
+from ipmicra.protocol.overlay_frames import FrameCodec
+from ipmicra.protocol.overlay_messages import PeerDescriptor, PeerId
 from ipmicra.settings import Settings, load_settings
 
-SPACE = Box((-100.0, -100.0, -100.0), (100.0, 100.0, 100.0))
+SPACE = ZoneBox((-100.0, -100.0, -100.0), (100.0, 100.0, 100.0))
 SECRET = b"a benchmark has no secrets"
 JOINS_APART_SECONDS = 0.2
 
@@ -56,12 +56,12 @@ def address_at(port: int) -> str:
     return f"127.0.0.1:{port}"
 
 
-def point_of(port: int) -> Point:
+def point_of(port: int) -> SpacePoint:
     """Drawn by port, so that everybody knows where a peer stands."""
     return random_point(Random(port))
 
 
-def random_point(dice: Random) -> Point:
+def random_point(dice: Random) -> SpacePoint:
     return tuple(dice.uniform(low, high) for low, high in zip(SPACE.low, SPACE.high, strict=True))
 
 
@@ -87,12 +87,12 @@ def settings_with(names_port: int) -> Settings:
 
 
 def _node(job: Job, port: int) -> Node:
-    address, seal = address_at(port), Seal(SECRET)
-    card = Card(PeerId(f"peer-{port}"), point_of(port), (), address=address)
+    address, seal = address_at(port), FrameCodec(SECRET)
+    card = PeerDescriptor(PeerId(f"peer-{port}"), point_of(port), (), address=address)
     peer = Peer(card, SPACE, PeerRules(hand_over=HandOverRule()))
     if not job.folder:
         return Node(peer, SPACE, seal)
-    household = Household(Path(job.folder) / str(port), peer, seal, settings_with(job.names_port))
+    household = PeerCrawlService(Path(job.folder) / str(port), peer, seal, settings_with(job.names_port))
     return Node(peer, SPACE, seal, household.round_trip_ms, household)
 
 

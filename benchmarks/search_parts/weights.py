@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.search_parts.judged import Judged, JudgedSet
-from ipmicra.carrier.package import Header, Package
+from ipmicra.carrier.package import Package, PackageHeader
 from ipmicra.model.records import PageSeen
 from ipmicra.search import ranking
-from ipmicra.search.contract import Request
+from ipmicra.search.contract import SearchRequest
 from ipmicra.search.tantivy import query_builder, schema
 from ipmicra.search.tantivy.index import TantivyIndex
 
@@ -80,7 +80,7 @@ class Trial:
         folder = Path(self._folder.name) / "-".join(f"{weight:g}" for weight in weights[:3])
         if not folder.exists():
             pages = self._judged.indexed
-            header = Header(crawler="c", sequence=1, records=len(pages), inflated_bytes=0)
+            header = PackageHeader(crawler="c", sequence=1, records=len(pages), inflated_bytes=0)
             records = [PageSeen(url=page.url, visit=1, fetched_at_ms=0, page=page) for page in pages]
             index = TantivyIndex(folder, writable=True)
             index.integrate(Package(header, list(records)), "d")
@@ -106,5 +106,5 @@ def _put(weights: Weights) -> None:
 
 
 def _rank(one: Judged, index: TantivyIndex) -> int:
-    hits = index.search(Request(text=one.question, per_site=0)).hits
+    hits = index.search(SearchRequest(text=one.question, per_site=0)).hits
     return next((rank for rank, hit in enumerate(hits, 1) if hit.url == one.url), 0)

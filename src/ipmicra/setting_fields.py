@@ -9,7 +9,9 @@ from __future__ import annotations
 import msgspec
 
 
-def described(text: str, *, at_least: float | None = None, above: float | None = None) -> msgspec.Meta:
+def setting_field(
+    text: str, *, at_least: float | None = None, above: float | None = None
+) -> msgspec.Meta:
     """The one-line description of a field, and a number's bounds: `Annotated[int, described("...")]`."""
     if above is not None:
         return msgspec.Meta(description=text, gt=above)

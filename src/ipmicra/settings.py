@@ -26,7 +26,7 @@ from ipmicra.host.settings import HostSettings
 from ipmicra.overlay.settings import OverlaySettings
 from ipmicra.probing.settings import ProbingSettings
 from ipmicra.registry.settings import RegistrySettings
-from ipmicra.setting_fields import described
+from ipmicra.setting_fields import setting_field
 
 ENVIRONMENT_PREFIX = "IPMICRA_"
 FILE_VARIABLE = "IPMICRA_SETTINGS"
@@ -42,7 +42,7 @@ class GeneralSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
     data_folder: Annotated[
         str,
-        described("Where everything lives that ipmicra keeps: tree, frontier, packages, index."),
+        setting_field("Where everything lives that ipmicra keeps: tree, frontier, packages, index."),
     ] = msgspec.field(default_factory=default_data_folder)
 
 
@@ -63,7 +63,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return Path(self.general.data_folder).expanduser()
 
 
-class Knob(NamedTuple):
+class SettingInfo(NamedTuple):
     """One setting as people see it."""
 
     name: str  # "registry.malformed_share_max"
@@ -77,7 +77,7 @@ def load_settings(
     file: Path | None = None,
     environment: Mapping[str, str] | None = None,
     overrides: Sequence[str] = (),
-) -> tuple[Settings, list[Knob]]:
+) -> tuple[Settings, list[SettingInfo]]:
     """Settings from all sources, and where each of them came from.
 
     `overrides` are "table.key=value" texts from the command line.
@@ -162,13 +162,13 @@ def _checked(table: str, key: str, value: object, source: str) -> object:
         raise OperatorFault(f"{source}: {table}.{key} = {value!r}: {error}") from error
 
 
-def _knobs(settings: Settings, sources: Mapping[str, str]) -> Iterator[Knob]:
+def _knobs(settings: Settings, sources: Mapping[str, str]) -> Iterator[SettingInfo]:
     for section in msgspec.structs.fields(Settings):
         values = getattr(settings, section.name)
         defaults = type(values)()
         for field in msgspec.structs.fields(values):
             name = f"{section.name}.{field.name}"
-            yield Knob(
+            yield SettingInfo(
                 name=name,
                 value=getattr(values, field.name),
                 default=getattr(defaults, field.name),

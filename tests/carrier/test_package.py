@@ -13,11 +13,11 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ipmicra.carrier.format.column_encoder import Columns, Layout
+from ipmicra.carrier.format.column_encoder import ColumnEncoder, PackageColumns
 from ipmicra.carrier.format.format_v1_v2 import EarlierColumns
 from ipmicra.carrier.package import (
     MAGIC,
-    Header,
+    PackageHeader,
     PackageRefused,
     UnpackCaps,
     contents_of,
@@ -29,7 +29,14 @@ from ipmicra.carrier.package import (
 from ipmicra.crawler.extraction import extract
 from ipmicra.model.fingerprints import content_hash
 from ipmicra.model.page import Link, Page
-from ipmicra.model.records import Measurement, PageGone, PageMoved, PageSeen, Record, VisitFailed
+from ipmicra.model.records import (
+    FetchMeasurement,
+    PageGone,
+    PageMoved,
+    PageSeen,
+    Record,
+    VisitFailed,
+)
 
 MENU = '<nav><a href="/">Home</a> <a href="/about" rel="nofollow">About</a></nav>'
 
@@ -47,7 +54,7 @@ RECORDS: list[Record] = [
     PageGone(url="http://a.example/gone", visit=3, fetched_at_ms=5, status=410),
     PageMoved(url="http://a.example/m", visit=1, fetched_at_ms=6, target="http://c.example/", status=301),
     VisitFailed(url="http://a.example/f", visit=1, fetched_at_ms=7, kind="timeout", detail="after 10 s"),
-    Measurement(
+    FetchMeasurement(
         site="a.example", address="192.0.2.1", measured_at_ms=8, fetches=3, round_trip_us=1200,
         first_byte_ms=3.5, download_ms=1.0, body_bytes=12345, unchanged=1,
     ),
@@ -60,7 +67,7 @@ def by_address(records: list[Record]) -> list[Record]:
 
 def test_what_is_packed_is_unpacked() -> None:
     header, records = unpack(pack(RECORDS, "crawler-1", 7))
-    assert header == Header(
+    assert header == PackageHeader(
         crawler="crawler-1",
         sequence=7,
         records=len(RECORDS),
@@ -153,9 +160,9 @@ def test_pages_of_a_site_cost_less_together_than_apart() -> None:
     assert len(pack(pages, "c", 1)) < apart / 5
 
 
-def laid_out(records: list[Record]) -> tuple[bytes, Columns]:
+def laid_out(records: list[Record]) -> tuple[bytes, PackageColumns]:
     """Words and columns."""
-    layout, contents = Layout(), contents_of(records)
+    layout, contents = ColumnEncoder(), contents_of(records)
     words = "\0".join(layout.add(page) for page in contents.pages)
     return words.encode(), layout.columns(contents.others)
 
@@ -169,7 +176,7 @@ def rewritten(**changes: object) -> bytes:
     return reworded(WORDS, len(WORDS), msgspec.structs.replace(COLUMNS, **changes))
 
 
-def reworded(words: bytes, words_bytes: int, columns: Columns = COLUMNS) -> bytes:
+def reworded(words: bytes, words_bytes: int, columns: PackageColumns = COLUMNS) -> bytes:
     return framed(words + msgspec.msgpack.encode(columns), len(RECORDS), words_bytes=words_bytes)
 
 
@@ -195,7 +202,7 @@ def framed(
 def headed(
     frame: bytes, records: int, inflated_bytes: int, words_bytes: int = 0, magic: bytes = MAGIC
 ) -> bytes:
-    header = Header(
+    header = PackageHeader(
         crawler="c", sequence=1, records=records, words_bytes=words_bytes,
         inflated_bytes=inflated_bytes, frame_crc=zlib.crc32(frame),
     )  # fmt: skip
@@ -300,7 +307,7 @@ def test_any_bytes_are_a_package_or_are_refused(noise: bytes, well_framed: bool)
 def test_columns_with_any_numbers_give_records_or_are_refused(data: st.DataObject) -> None:
     lists = [
         field.name
-        for field in msgspec.structs.fields(Columns)
+        for field in msgspec.structs.fields(PackageColumns)
         if isinstance(getattr(COLUMNS, field.name), list) and field.type == list[int]
     ]
     name = data.draw(st.sampled_from(lists))

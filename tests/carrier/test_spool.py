@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ipmicra.carrier.package import digest_of, unpack
-from ipmicra.carrier.spool import Position, SealRules, Spool
+from ipmicra.carrier.spool import SealRules, Spool, SpoolPosition
 from ipmicra.errors import HostFault
 from ipmicra.model.page import Page
 from ipmicra.model.records import PageGone, PageSeen, Record
@@ -63,7 +63,7 @@ def test_a_sealed_package_is_neither_sealed_again_nor_forgotten(tmp_path: Path) 
     (tmp_path / "journal-2").unlink()
     (tmp_path / "journal-1").write_bytes(journal)  # as if it had died between the two
     reopened = Spool(tmp_path, "crawler-1", committed)
-    assert (reopened.position, reopened.unsealed) == (Position(2, 0), 0)
+    assert (reopened.position, reopened.unsealed) == (SpoolPosition(2, 0), 0)
     reopened.close()
     assert sealed_records(tmp_path) == [gone(1)]
 
@@ -76,8 +76,8 @@ def test_sequence_numbers_go_on_after_every_package_was_acknowledged(tmp_path: P
     spool.acknowledge(package)
     spool.acknowledge(package)
     spool.close()
-    reopened = Spool(tmp_path, "crawler-1", Position(1, 10))
-    assert (reopened.waiting(), reopened.position) == ([], Position(2, 0))
+    reopened = Spool(tmp_path, "crawler-1", SpoolPosition(1, 10))
+    assert (reopened.waiting(), reopened.position) == ([], SpoolPosition(2, 0))
     reopened.close()
 
 
@@ -103,7 +103,7 @@ def test_a_journal_that_lost_committed_records_is_a_fault(tmp_path: Path) -> Non
     with pytest.raises(HostFault, match="restore it together"):
         Spool(tmp_path, "crawler-1", committed)
     with pytest.raises(HostFault, match="journal 7 is missing"):
-        Spool(tmp_path, "crawler-1", Position(7, 0))
+        Spool(tmp_path, "crawler-1", SpoolPosition(7, 0))
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_death_at_any_moment_loses_and_doubles_nothing(tmp_path: Path) -> None:
         victim.send_signal(signal.SIGKILL)
         victim.communicate()
     done = int(truth.read_text().splitlines()[-1].split()[0])
-    last = Position(*(int(word) for word in truth.read_text().splitlines()[-1].split()[1:]))
+    last = SpoolPosition(*(int(word) for word in truth.read_text().splitlines()[-1].split()[1:]))
     spool = Spool(tmp_path / "spool", "crawler-1", last)
     spool.seal()
     records = [record for package in spool.waiting() for record in unpack(package.path.read_bytes())[1]]

@@ -23,17 +23,17 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from ipmicra.cli.main import program
-from ipmicra.coordinator.admin.crawler_states import CrawlerState, Wish
+from ipmicra.coordinator.admin.crawler_states import CrawlerState, OperatorCommand
 from ipmicra.coordinator.bundles.rollout import RolloutState
 from ipmicra.coordinator.store import schema
 from ipmicra.coordinator.store.hosts import HostState
 from ipmicra.coordinator.store.packages import PackageState
-from ipmicra.coordinator.store.sites import SiteState
+from ipmicra.coordinator.store.sites import SiteStatus
 from ipmicra.crawler.frontier import Frontier
-from ipmicra.host.store import Ledger
+from ipmicra.host.store import HostStore
 from ipmicra.model.fetches import FailureKind
-from ipmicra.overlay.live.package_store import Shelf
-from ipmicra.protocol.signing import Claim, signed_headers
+from ipmicra.overlay.live.package_store import PeerPackageStore
+from ipmicra.protocol.signing import RequestSignature, signed_headers
 from ipmicra.settings import ENVIRONMENT_PREFIX, FILE_VARIABLE, Settings
 from tests.compatibility.commands import copied, get, is_ready, running, wait_until
 from tests.compatibility.schemas import plain, samples_of, schema_of
@@ -62,7 +62,7 @@ def wire_bytes() -> Any:
 
 def signed_request() -> Any:
     key = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
-    claim = Claim("lima", "reports", 1_700_000_000_000, 7, b"")
+    claim = RequestSignature("lima", "reports", 1_700_000_000_000, 7, b"")
     return signed_headers(key, "POST", "/v1/host/report?x=1", b"body", claim)
 
 
@@ -71,10 +71,10 @@ def words() -> Any:
     kinds = {
         "failure of a fetch": FailureKind,
         "state of a host": HostState,
-        "state of a site": SiteState,
+        "state of a site": SiteStatus,
         "state of a package": PackageState,
         "state of a crawler": CrawlerState,
-        "wish of an operator": Wish,
+        "wish of an operator": OperatorCommand,
         "state of a roll-out": RolloutState,
     }
     return {name: sorted(str(member.value) for member in kind) for name, kind in kinds.items()}
@@ -145,8 +145,8 @@ def files_sql() -> Any:
     """Tables of the files that the program keeps, as it makes them new."""
     makers: dict[str, Callable[[Path], Any]] = {
         "frontier": lambda folder: Frontier(folder / "frontier.sqlite"),
-        "host": Ledger,
-        "peer, with its index": Shelf,
+        "host": HostStore,
+        "peer, with its index": PeerPackageStore,
     }
     found: dict[str, Any] = {}
     for name, maker in makers.items():

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from ipmicra.host.store import Ledger
+from ipmicra.host.store import HostStore
 from tests.compatibility.commands import (
     DATA,
     copied,
@@ -164,7 +164,7 @@ def test_a_hosts_folder_holds_what_it_held(tmp_path: Path) -> None:
         EXPECTED["host_status"], *fields, "packages_to_send"
     )
     assert run_json(home, "host", "log") == EXPECTED["host_log"]
-    with closing(Ledger(home / "host")) as ledger:
+    with closing(HostStore(home / "host")) as ledger:
         held = [tuple(site) for site in ledger.held()]
     assert sorted(held) == sorted(
         (site, epoch, address) for site, epoch, address, is_held in EXPECTED["held_sites"] if is_held

@@ -15,7 +15,7 @@ import pytest
 from ipmicra.carrier.package import pack, unpack
 from ipmicra.host.hosted.guest.guest_config import read_config, settings_in
 from ipmicra.model.records import Record
-from ipmicra.protocol.overlay_frames import Seal
+from ipmicra.protocol.overlay_frames import FrameCodec
 from tests.compatibility.commands import DATA
 from tests.compatibility.observed import written
 from tests.compatibility.wire import CONVERSATIONS, Conversation
@@ -58,7 +58,7 @@ def test_what_is_lost_is_noticed() -> None:
 
 def test_a_frame_of_a_peer_is_opened() -> None:
     frame = bytes.fromhex((DATA / "frame.hex").read_text())
-    message = Seal(FRAME_SECRET).opened(frame[4:], FRAME_PEER, FRAME_SENT_S + 1).message
+    message = FrameCodec(FRAME_SECRET).opened(frame[4:], FRAME_PEER, FRAME_SENT_S + 1).message
     assert json.loads(written(message)) == {"type": "AskWhoOwns", "key": [1.5, 2.5]}
 
 

@@ -10,15 +10,15 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from ipmicra.carrier.format.column_encoder import Columns
+from ipmicra.carrier.format.column_encoder import PackageColumns
 from ipmicra.carrier.format.format_v1_v2 import EarlierColumns
-from ipmicra.carrier.package import Header as PackageHeader
-from ipmicra.coordinator.ingest.cross_check import Brought
-from ipmicra.coordinator.leader.checkpoint import LearntState
+from ipmicra.carrier.package import PackageHeader
+from ipmicra.coordinator.ingest.cross_check import PendingCheck
+from ipmicra.coordinator.leader.checkpoint import LearnedState
 from ipmicra.coordinator.leader.recalibration import DayLoads
-from ipmicra.coordinator.store.delegations import Reasons
+from ipmicra.coordinator.store.delegations import DecisionReasons
 from ipmicra.crawler.frontier.transfer import Chunk
-from ipmicra.crawler.multiprocess.mailbox import Parcel
+from ipmicra.crawler.multiprocess.mailbox import MailboxItem
 from ipmicra.host.code.slots import SlotState
 from ipmicra.model.records import Record
 from ipmicra.overlay.live.network_file import NetworkFile
@@ -26,9 +26,9 @@ from ipmicra.protocol import broker_messages as broker
 from ipmicra.protocol import guest_messages as inside
 from ipmicra.protocol import host_messages
 from ipmicra.protocol.bundle_format import Manifest
-from ipmicra.protocol.overlay_messages import Letter
-from ipmicra.protocol.overlay_rpc import Spoken
-from ipmicra.registry.treefile import Header as TreeHeader
+from ipmicra.protocol.overlay_messages import RoutedPayload
+from ipmicra.protocol.overlay_rpc import WireMessage
+from ipmicra.registry.treefile import TreeFileHeader as TreeHeader
 
 Encoding = Literal["msgpack", "json"]
 
@@ -53,30 +53,30 @@ CONVERSATIONS: dict[str, Conversation] = {
     "coordinator to host: order": Conversation(host_messages.OrderBody),
     "coordinator to host: orders": Conversation(host_messages.Orders),
     "coordinator to host: acknowledged": Conversation(host_messages.Ack),
-    "coordinator to host: refusal": Conversation(host_messages.Refusal),
+    "coordinator to host: refusal": Conversation(host_messages.RefusalMessage),
     "host to coordinator: report": Conversation(host_messages.Heartbeat),
     "host ledger: done order": Conversation(host_messages.OrderDone),
     "coordinator row: passive round trip": Conversation(host_messages.Passive),
-    "coordinator row: reasons of a delegation": Conversation(Reasons),
-    "coordinator row: what the strategy has learnt": Conversation(LearntState),
+    "coordinator row: reasons of a delegation": Conversation(DecisionReasons),
+    "coordinator row: what the strategy has learnt": Conversation(LearnedState),
     "coordinator row: loads of the day": Conversation(DayLoads),
-    "coordinator row: page to compare": Conversation(Brought, "json"),
-    "host to sandbox: order": Conversation(inside.Order),
-    "host to sandbox: request": Conversation(inside.Ask),
-    "sandbox to host": Conversation(inside.Told),
-    "sandbox to host: page seen from here": Conversation(host_messages.Look, "json"),
-    "sandbox to broker": Conversation(broker.Ask),
-    "broker to sandbox": Conversation(broker.Answer),
+    "coordinator row: page to compare": Conversation(PendingCheck, "json"),
+    "host to sandbox: order": Conversation(inside.GuestCommand),
+    "host to sandbox: request": Conversation(inside.GuestRequest),
+    "sandbox to host": Conversation(inside.GuestMessage),
+    "sandbox to host: page seen from here": Conversation(host_messages.PageObservation, "json"),
+    "sandbox to broker": Conversation(broker.BrokerRequest),
+    "broker to sandbox": Conversation(broker.BrokerReply),
     "host file: slots of code": Conversation(SlotState, "json"),
     "bundle manifest": Conversation(Manifest, "json"),
-    "peer to peer": Conversation(Spoken),
-    "peer to peer: routed letter": Conversation(Letter),
+    "peer to peer": Conversation(WireMessage),
+    "peer to peer: routed letter": Conversation(RoutedPayload),
     "network file": Conversation(NetworkFile, "json"),
     "site hand-over": Conversation(Chunk),
-    "process to process: parcel": Conversation(Parcel),
+    "process to process: parcel": Conversation(MailboxItem),
     "package header": Conversation(PackageHeader),
     "package record": Conversation(Record),
-    "package columns, format 3": Conversation(Columns),
+    "package columns, format 3": Conversation(PackageColumns),
     "package columns, formats 1 and 2": Conversation(EarlierColumns),
     "tree file header": Conversation(TreeHeader, "json"),
 }

@@ -9,29 +9,29 @@ from pathlib import Path
 import msgspec
 
 from ipmicra.coordinator.assignment import heartbeats
-from ipmicra.coordinator.leader.loop import Delegator
-from ipmicra.coordinator.leader.site_resolver import Found
+from ipmicra.coordinator.leader.loop import LeaderLoop
+from ipmicra.coordinator.leader.site_resolver import ResolveResult
 from ipmicra.coordinator.settings import CoordinatorSettings
 from ipmicra.coordinator.store import handovers, hosts, orders, sites
 from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.hosts import HostState
 from ipmicra.coordinator.store.package_files import FilePackageStore
 from ipmicra.coordinator.store.sites import SiteRow
-from ipmicra.delegation.subnets import NoSubnets, Subnets
+from ipmicra.delegation.subnets import NoSubnets, SubnetLookup
 from ipmicra.model.urls import Url
 from ipmicra.protocol.host_messages import (
-    CrawlOwnSites,
+    AssignOwnSites,
+    AssignSites,
     Heartbeat,
     OrderBody,
     OrderDone,
     Passive,
     Pause,
     ProbeResult,
-    ProbeThese,
-    ReleaseThese,
+    ProbeTargets,
+    ReleaseSites,
     Resume,
     Retire,
-    TakeThese,
 )
 from tests.delegation.worlds import tree_of
 
@@ -52,7 +52,7 @@ class Stage:
         self,
         database: Database,
         folder: Path,
-        tree: Subnets | None = None,
+        tree: SubnetLookup | None = None,
         settings: CoordinatorSettings = SETTINGS,
     ) -> None:
         self.database = database
@@ -60,7 +60,7 @@ class Stage:
         self.tree = NoSubnets() if tree is None else tree
         self.settings = settings
         self.now_s = START_S
-        self.names: dict[str, Found] = {}
+        self.names: dict[str, ResolveResult] = {}
         self.round_trips_ms: dict[tuple[str, str], float] = {}
         self.said: dict[str, dict[str, object]] = {}  # who is alive, and what they report
         self.deaf: set[str] = set()  # alive, but they do nothing that they are told
@@ -71,10 +71,10 @@ class Stage:
         self.met: list[tuple[str, str]] = []  # host, "host:" and the name of another
         self.delegator = self.replica("first")
 
-    def replica(self, name: str) -> Delegator:
-        return Delegator(self.database, self.tree, self.settings, self._look_up, name)
+    def replica(self, name: str) -> LeaderLoop:
+        return LeaderLoop(self.database, self.tree, self.settings, self._look_up, name)
 
-    def _look_up(self, names: Iterable[str]) -> dict[str, Found]:
+    def _look_up(self, names: Iterable[str]) -> dict[str, ResolveResult]:
         return {name: self.names.get(name, "no such name") for name in names}
 
     def site(self, name: str, *addresses: str, **round_trips_ms: float) -> str:
@@ -95,14 +95,14 @@ class Stage:
 
     def submit(self, *urls: str) -> None:
         with self.database.begin() as connection:
-            sites.found(connection, [Url(url) for url in urls], self.now_s)
+            sites.add_links(connection, [Url(url) for url in urls], self.now_s)
 
     def report(self, name: str, *done: OrderDone, passive: tuple[Passive, ...] = ()) -> None:
         heartbeat = msgspec.convert(self.said[name], Heartbeat)
         heartbeat = msgspec.structs.replace(heartbeat, done=done, passive=passive)
         with self.database.begin() as connection:
             epoch = hosts.renew_lease(connection, name, self.now_s, self.settings.lease_seconds)
-            heartbeats.take(connection, name, heartbeat, self.now_s)
+            heartbeats.apply_heartbeat(connection, name, heartbeat, self.now_s)
         if epoch > self.epochs.get(name, epoch):
             self.crawls[name] = {}  # it had been given up: it lets go of everything
         self.epochs[name] = epoch
@@ -127,7 +127,7 @@ class Stage:
 
     def _done(self, name: str, number: int, body: OrderBody) -> OrderDone:
         match body:
-            case ProbeThese(targets=targets):
+            case ProbeTargets(targets=targets):
                 self.probed += [(name, target.address) for target in targets if not target.is_host]
                 self.met += [(name, target.site) for target in targets if target.is_host]
                 answers = tuple(
@@ -135,7 +135,7 @@ class Stage:
                     for t in targets
                 )
                 return OrderDone(number=number, probes=answers)
-            case TakeThese(grants=grants) | CrawlOwnSites(sites=grants):
+            case AssignSites(grants=grants) | AssignOwnSites(sites=grants):
                 for grant in grants:
                     if grant.has_state:
                         state = handovers.fetch(self.database, self.store, name, grant.site)
@@ -147,7 +147,7 @@ class Stage:
                     self._let_go(name, site, self.row(site).epoch)
             case Pause() | Resume():
                 self.said[name]["awake"] = isinstance(body, Resume)
-            case ReleaseThese(sites=released):
+            case ReleaseSites(sites=released):
                 for site, epoch in released:
                     self._let_go(name, site, epoch)
         self._assert_one_owner()

@@ -19,9 +19,9 @@ from ipmicra.protocol.host_messages import (
     OrderDone,
     Orders,
     ProbeResult,
-    Refusal,
+    RefusalMessage,
 )
-from ipmicra.protocol.signing import Claim, signed_headers
+from ipmicra.protocol.signing import RequestSignature, signed_headers
 
 Wanted = TypeVar("Wanted")
 
@@ -34,8 +34,8 @@ class Reply(NamedTuple):
         assert self.status == 200, (self.status, self.refusal() if self.status < 500 else self.body)
         return msgspec.msgpack.decode(self.body, type=kind)
 
-    def refusal(self) -> Refusal:
-        return msgspec.msgpack.decode(self.body, type=Refusal)
+    def refusal(self) -> RefusalMessage:
+        return msgspec.msgpack.decode(self.body, type=RefusalMessage)
 
 
 class PlayedHost:
@@ -90,7 +90,9 @@ class PlayedHost:
 
     def signed(self, method: str, path: str, channel: str, body: bytes) -> dict[str, str]:
         self.sequences[channel] += 1
-        claim = Claim(self.name, channel, int(time.time() * 1000), self.sequences[channel], b"")
+        claim = RequestSignature(
+            self.name, channel, int(time.time() * 1000), self.sequences[channel], b""
+        )
         return signed_headers(self.key, method, path, body, claim)
 
     def send(self, method: str, path: str, body: bytes, headers: dict[str, str]) -> Reply:

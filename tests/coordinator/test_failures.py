@@ -135,7 +135,7 @@ def test_a_purged_crawlers_failures_are_gone_and_no_others(kitchen: Kitchen) -> 
     send(kitchen, failed("/a"))
     count(kitchen.database, failed("/b", "tls"), crawler="oslo")
     with kitchen.database.begin() as connection:
-        purge.wish(connection, "lima", "it lied", NOW)
+        purge.request_purge(connection, "lima", "it lied", NOW)
     kitchen.worker().work(NOW)
     assert counts(kitchen.database) == {"tls": 1}
 

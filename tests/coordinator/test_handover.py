@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from ipmicra.coordinator.store import handovers, traffic
-from ipmicra.coordinator.store.hosts import Refused
-from ipmicra.coordinator.store.sites import SiteState
+from ipmicra.coordinator.store.hosts import HostRefused
+from ipmicra.coordinator.store.sites import SiteStatus
 from tests.coordinator.harness import SETTINGS, Stage
 
 
@@ -71,7 +71,7 @@ def test_a_site_whose_crawler_does_not_let_go_moves_without_its_state(stage: Sta
     stage.deaf.add("oslo")
     stage.join("lima", "192.0.2.10")
     stage.play(rounds=3)
-    assert stage.row(mine).state is SiteState.RELEASING
+    assert stage.row(mine).state is SiteStatus.RELEASING
     stage.crawls["oslo"] = {}
     stage.play(rounds=4, step_s=30)
     assert stage.owner(mine) == "oslo", "there is still patience"
@@ -90,10 +90,10 @@ def test_a_state_is_taken_from_the_owner_and_given_to_the_next_only(stage: Stage
     epoch = stage.row(bread).epoch
     owner, other = ("lima", "oslo") if stage.owner(bread) == "lima" else ("oslo", "lima")
     for host, wrong_epoch in ((other, epoch), (owner, epoch + 1)):
-        with pytest.raises(Refused, match="is not"):
+        with pytest.raises(HostRefused, match="is not"):
             handovers.leave(stage.database, stage.store, host, bread, wrong_epoch, b"x", stage.now_s)
     handovers.leave(stage.database, stage.store, owner, bread, epoch, b"x", stage.now_s)
-    with pytest.raises(Refused, match="is not"):
+    with pytest.raises(HostRefused, match="is not"):
         handovers.fetch(stage.database, stage.store, other, bread)
     assert handovers.fetch(stage.database, stage.store, owner, bread) is None, "for the next, not for it"
 

@@ -13,9 +13,9 @@ from ipmicra.coordinator.settings import CoordinatorSettings
 from ipmicra.coordinator.store import events, hosts
 from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.hosts import HostState
-from ipmicra.delegation.crawlers import Position
+from ipmicra.delegation.crawlers import GeoPosition
 from ipmicra.delegation.light_bounds import FIBRE_KM_PER_ROUND_TRIP_MS
-from ipmicra.protocol.host_messages import OrderDone, ProbeResult, ProbeThese, TakeThese
+from ipmicra.protocol.host_messages import AssignSites, OrderDone, ProbeResult, ProbeTargets
 from tests.coordinator.harness import Stage
 from tests.coordinator.played_host import PlayedHost
 from tests.coordinator.world import made_up_world
@@ -62,7 +62,7 @@ def test_round_trips_faster_than_light_cost_a_crawler_its_standing(
 
 
 def round_trip_ms(one: str, other: str) -> float:
-    distance_km = Position(*PLACES[one]).distance_km(Position(*PLACES[other]))
+    distance_km = GeoPosition(*PLACES[one]).distance_km(GeoPosition(*PLACES[other]))
     return 1.0 + DETOUR * distance_km / FIBRE_KM_PER_ROUND_TRIP_MS
 
 
@@ -111,13 +111,13 @@ def take_all(liar: PlayedHost, sites: int) -> list[str]:
     while len(taken) < sites:
         for order in liar.orders(wait=1).orders:
             done = OrderDone(number=order.number)
-            if isinstance(order.body, ProbeThese):
+            if isinstance(order.body, ProbeTargets):
                 probes = tuple(
                     ProbeResult(site=target.site, address=target.address, round_trip_ms=0.001)
                     for target in order.body.targets
                 )
                 done = OrderDone(number=order.number, probes=probes)
-            elif isinstance(order.body, TakeThese):
+            elif isinstance(order.body, AssignSites):
                 taken += [grant.site for grant in order.body.grants if grant.site not in taken]
             liar.report(done, awake=True)
     return taken

@@ -8,10 +8,10 @@ import pytest
 from ipmicra.coordinator.store import events, orders
 from ipmicra.coordinator.store.schema import order as order_rows
 from ipmicra.coordinator.views.alerts import troubles
-from ipmicra.protocol.host_messages import ORDER_KINDS, LookAt, OrderDone, Pause, ReleaseThese
+from ipmicra.protocol.host_messages import ORDER_KINDS, ObservePages, OrderDone, Pause, ReleaseSites
 from tests.coordinator.harness import Stage
 
-LOOK = LookAt(urls=("http://a.example/",))
+LOOK = ObservePages(urls=("http://a.example/",))
 
 
 @pytest.mark.parametrize(("stated", "is_sent"), [((), True), (ORDER_KINDS, True), (("pause",), False)])
@@ -37,7 +37,7 @@ def test_a_refusal_closes_the_order_and_is_shown(stage: Stage) -> None:
     stage.play()
     epoch = stage.row(site).epoch
     with stage.database.begin() as connection:
-        body = ReleaseThese(sites=((site, epoch),))
+        body = ReleaseSites(sites=((site, epoch),))
         number = orders.give(connection, "lima", body, "a", stage.now_s)
     refusal = OrderDone(number=number, done=False, detail="no", unknown_kind="release")
     stage.report("lima", refusal)

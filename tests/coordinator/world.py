@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 from ipmicra.cli.main import program
 from ipmicra.coordinator.client import CoordinatorClient
-from ipmicra.lab.loopback.layout import Layout
+from ipmicra.lab.loopback.layout import WebLayout
 from ipmicra.lab.loopback.pages import made_sites
 from ipmicra.lab.loopback.server import LoopbackWeb
 from tests.coordinator.coordinator_process import RunningCoordinator, free_port
@@ -165,7 +165,7 @@ def made_up_world(
     folder: Path, database: str, sites: int, pages: int, settings: dict[str, str] | None = None
 ) -> Iterator[World]:
     port, names_port = free_port(), free_port()
-    layout = Layout.of(made_sites(1, sites, pages, port))
+    layout = WebLayout.of(made_sites(1, sites, pages, port))
     web = LoopbackWeb(layout.sites, port, names_port=names_port)
     with _serving(web):
         world = World(folder, database, web, settings or {})

@@ -7,12 +7,12 @@ from pathlib import Path
 import msgspec
 
 from ipmicra.carrier.package import packages_in, unpack
-from ipmicra.crawler.crawl import Crawl, CrawlWish
+from ipmicra.crawler.crawl import Crawl, CrawlRequest
 from ipmicra.crawler.frontier import Counts
 from ipmicra.crawler.progress import Progress
-from ipmicra.crawler.settings import CrawlerSettings, GrantSettings
+from ipmicra.crawler.settings import CrawlerSettings, RateOverrideSettings
 from ipmicra.model.records import (
-    Measurement,
+    FetchMeasurement,
     PageChanged,
     PageGone,
     PageMoved,
@@ -28,7 +28,7 @@ def settings_for(folder: Path, **crawler: object) -> Settings:
     """Loopback opened, 127.0.0.1 granted, nothing waited for."""
     settings, _ = load_settings(None, {})
     values = {
-        "grants": (GrantSettings(site="127.0.0.1", requests_per_second=2000, connections=4),),
+        "grants": (RateOverrideSettings(site="127.0.0.1", requests_per_second=2000, connections=4),),
         "commit_seconds": 0.05,
         "retry_seconds": 0.05,
         "patience_seconds": 0.5,
@@ -44,8 +44,10 @@ def settings_for(folder: Path, **crawler: object) -> Settings:
     )
 
 
-async def crawl(folder: Path, *seeds: str, wish: CrawlWish | None = None, **crawler: object) -> Outcome:
-    wish = wish or CrawlWish(seeds=seeds)
+async def crawl(
+    folder: Path, *seeds: str, wish: CrawlRequest | None = None, **crawler: object
+) -> Outcome:
+    wish = wish or CrawlRequest(seeds=seeds)
     job = Crawl(settings_for(folder, **crawler), wish)
     progress, counts = await job.run()
     return Outcome(progress, counts, job)
@@ -67,4 +69,4 @@ class Outcome:
 
 def records_in(spool: Path) -> list[Visit]:
     found = [record for file in packages_in(spool) for record in unpack(file.path.read_bytes()).records]
-    return [record for record in found if not isinstance(record, Measurement)]
+    return [record for record in found if not isinstance(record, FetchMeasurement)]

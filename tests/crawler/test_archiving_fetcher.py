@@ -8,8 +8,8 @@ from pathlib import Path
 
 from warcio.archiveiterator import ArchiveIterator
 
-from ipmicra.crawler.crawl import CrawlWish
-from ipmicra.search.contract import Request
+from ipmicra.crawler.crawl import CrawlRequest
+from ipmicra.search.contract import SearchRequest
 from ipmicra.search.spool_ingest import integrate_all, waiting_packages
 from ipmicra.search.tantivy.index import TantivyIndex
 from tests.crawler.crawl_harness import crawl
@@ -22,7 +22,7 @@ def test_raw_answers_are_archived_and_the_pages_can_be_searched(tmp_path: Path) 
     async def story() -> None:
         headers = {"Content-Type": "text/html", "Content-Encoding": "gzip"}
         async with LocalSite({"/": html("/z"), "/z": Answer(ZIPPED, headers=headers)}).serving() as site:
-            wish = CrawlWish(seeds=(site.address,), warc=tmp_path / "crawl.warc.gz")
+            wish = CrawlRequest(seeds=(site.address,), warc=tmp_path / "crawl.warc.gz")
             await crawl(tmp_path, wish=wish)
         with (tmp_path / "crawl.warc.gz").open("rb") as file:
             archived = {
@@ -34,7 +34,7 @@ def test_raw_answers_are_archived_and_the_pages_can_be_searched(tmp_path: Path) 
         assert f"{site.address}/robots.txt" in archived
         index = TantivyIndex(tmp_path / "index", writable=True)
         assert integrate_all(index, waiting_packages(tmp_path), tmp_path).refused == []
-        assert [hit.title for hit in index.search(Request(text="pelican")).hits] == ["Zipped"]
+        assert [hit.title for hit in index.search(SearchRequest(text="pelican")).hits] == ["Zipped"]
         index.close()
 
     asyncio.run(story())

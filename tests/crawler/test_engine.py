@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ipmicra.crawler import response_handler
-from ipmicra.crawler.crawl import CrawlWish
+from ipmicra.crawler.crawl import CrawlRequest
 from ipmicra.crawler.extraction import Page, extract
 from ipmicra.model.records import PageGone, PageMoved, PageSeen, VisitFailed
 from tests.crawler.crawl_harness import crawl
@@ -151,12 +151,12 @@ def test_a_limit_of_pages_holds_and_the_next_run_goes_on(tmp_path: Path) -> None
         pages = {"/": html(*(f"/p{number}" for number in range(20)))}
         pages |= {f"/p{number}": html("/") for number in range(20)}
         async with LocalSite(pages).serving() as site:
-            first = await crawl(tmp_path, wish=CrawlWish((site.address,), pages_max=7))
+            first = await crawl(tmp_path, wish=CrawlRequest((site.address,), pages_max=7))
             assert first.counts.pages == 7
             assert len(site.asked) == 8
-            second = await crawl(tmp_path, wish=CrawlWish((site.address,), pages_max=12))
+            second = await crawl(tmp_path, wish=CrawlRequest((site.address,), pages_max=12))
             assert second.counts.pages == 12
-            third = await crawl(tmp_path, wish=CrawlWish((site.address,)))
+            third = await crawl(tmp_path, wish=CrawlRequest((site.address,)))
         assert third.counts.pages == 21
         assert len(third.seen()) == len(third.records) == 21
         assert sorted(site.paths()) == sorted(["/robots.txt", *pages])
@@ -229,8 +229,8 @@ def test_a_crawl_that_is_given_another_site_goes_on_with_the_first(tmp_path: Pat
     async def story() -> None:
         chain = {"/": html("/1"), "/1": html("/2"), "/2": html("/3"), "/3": html()}
         async with LocalSite(chain).serving() as one, LocalSite(chain).serving() as two:
-            await crawl(tmp_path, wish=CrawlWish((one.address,), pages_max=1, name="both"))
-            done = await crawl(tmp_path, wish=CrawlWish((two.address,), name="both"))
+            await crawl(tmp_path, wish=CrawlRequest((one.address,), pages_max=1, name="both"))
+            done = await crawl(tmp_path, wish=CrawlRequest((two.address,), name="both"))
         assert done.seen() == {f"{site.address}{path}" for site in (one, two) for path in chain}
 
     asyncio.run(story())

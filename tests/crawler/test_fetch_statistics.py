@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 
-from ipmicra.crawler.fetch_statistics import Measured
+from ipmicra.crawler.fetch_statistics import FetchStatistics
 from ipmicra.model.fetches import FailureKind, Fetched, FetchFailed, Headers, Timings
 from ipmicra.model.urls import Site
 
@@ -46,8 +46,8 @@ def test_times_are_means_of_the_answers_and_failures_do_not_make_a_site_look_fas
         bytes_on_wire=50,
     )
     seen, more = (
-        Measured(Site("http://a.org"), str(ADDRESS)),
-        Measured(Site("http://a.org"), str(ADDRESS)),
+        FetchStatistics(Site("http://a.org"), str(ADDRESS)),
+        FetchStatistics(Site("http://a.org"), str(ADDRESS)),
     )
     seen.add(answered(10.0))
     more.add(answered(30.0))

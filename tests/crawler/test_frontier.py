@@ -13,14 +13,22 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from ipmicra.carrier.spool import Position
-from ipmicra.crawler.decisions.politeness import Clock
-from ipmicra.crawler.decisions.revisit import History
+from ipmicra.carrier.spool import SpoolPosition
+from ipmicra.crawler.decisions.politeness import PolitenessClock
+from ipmicra.crawler.decisions.revisit import ChangeHistory
 from ipmicra.crawler.decisions.scope import SiteBudget
 from ipmicra.crawler.decisions.traps import TrapRules
-from ipmicra.crawler.fetch_statistics import Measured
-from ipmicra.crawler.frontier import Batch, Discovery, Frontier, Leased, PutOff, SiteState, Visited
-from ipmicra.crawler.frontier.seen_cache import RecentTexts
+from ipmicra.crawler.fetch_statistics import FetchStatistics
+from ipmicra.crawler.frontier import (
+    Batch,
+    DiscoveredUrl,
+    Frontier,
+    FrontierSite,
+    LeasedUrl,
+    RetryLater,
+    VisitOutcome,
+)
+from ipmicra.crawler.frontier.seen_cache import SeenCache
 from ipmicra.errors import HostFault
 from ipmicra.model.urls import Site, Url
 
@@ -37,11 +45,11 @@ def opened(folder: Path, name: str = "f", budget: SiteBudget | None = None) -> I
         frontier.close()
 
 
-def found(*urls: str, due_ms: int = 0) -> list[Discovery]:
-    return [Discovery(Url(url), 0, due_ms) for url in urls]
+def found(*urls: str, due_ms: int = 0) -> list[DiscoveredUrl]:
+    return [DiscoveredUrl(Url(url), 0, due_ms) for url in urls]
 
 
-def lease_all(frontier: Frontier, now_ms: int = 10**15) -> tuple[list[SiteState], list[Leased]]:
+def lease_all(frontier: Frontier, now_ms: int = 10**15) -> tuple[list[FrontierSite], list[LeasedUrl]]:
     sites = frontier.sites_to_open(now_ms, 100)
     return sites, [leased for site in sites for leased in frontier.lease(site, now_ms, 100)]
 
@@ -58,7 +66,7 @@ def test_urls_of_a_site_come_in_the_order_of_their_times(tmp_path: Path) -> None
     times = list(range(50))
     random.Random(3).shuffle(times)
     with opened(tmp_path) as frontier:
-        frontier.add(Discovery(Url(f"http://a.org/{time}"), 0, time) for time in times)
+        frontier.add(DiscoveredUrl(Url(f"http://a.org/{time}"), 0, time) for time in times)
         (site,) = frontier.sites_to_open(100, 10)
         assert [leased.due_ms for leased in frontier.lease(site, 30, 100)] == list(range(31))
 
@@ -67,7 +75,7 @@ def test_leases_of_a_dead_process_are_pending_again(tmp_path: Path) -> None:
     with opened(tmp_path) as frontier:
         frontier.add(found("http://a.org/1", "http://a.org/2"))
         (site,), first = lease_all(frontier)
-        frontier.commit(Batch(visited=[Visited(first[0], 200, 1)]), [site.id])
+        frontier.commit(Batch(visited=[VisitOutcome(first[0], 200, 1)]), [site.id])
     with opened(tmp_path) as frontier:
         _, again = lease_all(frontier)
         assert [leased.url for leased in again] == [first[1].url]
@@ -88,9 +96,9 @@ def test_a_batch_that_fails_changes_nothing(tmp_path: Path) -> None:
         frontier.add(found("http://a.org/1"))
         (site,), (leased,) = lease_all(frontier)
         broken = Batch(
-            visited=[Visited(leased, 200, 1)],
+            visited=[VisitOutcome(leased, 200, 1)],
             discoveries=found("http://c.org/"),
-            measured=[Measured(A, None)],  # type: ignore[arg-type] # what is tested
+            measured=[FetchStatistics(A, None)],  # type: ignore[arg-type] # what is tested
         )
         with pytest.raises(Exception, match="NOT NULL"):
             frontier.commit(broken)
@@ -100,11 +108,11 @@ def test_a_batch_that_fails_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_what_was_learned_comes_back_with_the_next_lease(tmp_path: Path) -> None:
-    history = History(3, 1, 300.0)
+    history = ChangeHistory(3, 1, 300.0)
     with opened(tmp_path) as frontier:
         frontier.add(found("http://a.org/1"))
         (site,), (leased,) = lease_all(frontier)
-        done = Visited(leased, 200, 5, 50, '"tag"', "yesterday", b"hash", history, 1000)
+        done = VisitOutcome(leased, 200, 5, 50, '"tag"', "yesterday", b"hash", history, 1000)
         frontier.commit(Batch(visited=[done], closed_sites={site.id}), [site.id])
         assert frontier.promote_revisits(49, 10) == 0
         assert frontier.promote_revisits(50, 10) == 1
@@ -122,10 +130,10 @@ def test_a_sitemap_that_names_a_later_change_hastens_the_revisit(tmp_path: Path)
     with opened(tmp_path) as frontier:
         frontier.add(found("http://a.org/1"))
         (site,), (leased,) = lease_all(frontier)
-        done = Visited(leased, 200, 1_000, 9_000_000)
+        done = VisitOutcome(leased, 200, 1_000, 9_000_000)
         frontier.commit(Batch(visited=[done], closed_sites={site.id}), [site.id])
         for modified_ms, due in ((999, 0), (1_001, 1)):
-            hint = Discovery(Url("http://a.org/1"), 0, 2_000, modified_ms=modified_ms)
+            hint = DiscoveredUrl(Url("http://a.org/1"), 0, 2_000, modified_ms=modified_ms)
             assert frontier.commit(Batch(discoveries=[hint])) == 0
             assert frontier.promote_revisits(2_000, 10) == due
 
@@ -134,9 +142,9 @@ def test_how_often_a_page_changes_is_heard_though_it_was_visited_before(tmp_path
     with opened(tmp_path) as frontier:
         frontier.add(found("http://a.org/1"))
         (site,), (leased,) = lease_all(frontier)
-        done = Visited(leased, 200, 1_000, 2_000)
+        done = VisitOutcome(leased, 200, 1_000, 2_000)
         frontier.commit(Batch(visited=[done], closed_sites={site.id}), [site.id])
-        frontier.commit(Batch(discoveries=[Discovery(Url("http://a.org/1"), 0, 2_000, 0, 86_400)]))
+        frontier.commit(Batch(discoveries=[DiscoveredUrl(Url("http://a.org/1"), 0, 2_000, 0, 86_400)]))
         assert frontier.promote_revisits(2_000, 10) == 1
         _, (again,) = lease_all(frontier)
         assert again.hint_seconds == 86_400
@@ -150,7 +158,7 @@ def test_what_a_clock_that_ran_ahead_put_off_for_years_is_brought_near(tmp_path:
         )
         frontier.add(found("http://b.org/1", due_ms=86_400_000))
         (site,) = frontier.sites_to_open(year_ms, 1)[:1]
-        site.clock = Clock(next_at=year_ms / 1000, blocked_until=year_ms / 1000)
+        site.clock = PolitenessClock(next_at=year_ms / 1000, blocked_until=year_ms / 1000)
         clocks = {"192.0.2.1": site.clock}
         frontier.commit(Batch(sites=[site], closed_sites={site.id}, addresses=clocks), [site.id])
         frontier.mend_times(5_000)
@@ -166,7 +174,7 @@ def test_a_site_is_ready_when_its_queue_and_its_clock_are(tmp_path: Path) -> Non
         frontier.add(found("http://a.org/1", due_ms=2_000))
         assert frontier.next_ready_ms() == 2_000
         (site,) = frontier.sites_to_open(2_000, 1)
-        site.clock = Clock(next_at=3.0, blocked_until=7.5)
+        site.clock = PolitenessClock(next_at=3.0, blocked_until=7.5)
         frontier.commit(Batch(sites=[site], closed_sites={site.id}), [site.id])
         assert frontier.next_ready_ms() == 7_500
 
@@ -208,18 +216,22 @@ def test_a_file_that_is_no_frontier_is_the_host_s_fault(tmp_path: Path) -> None:
 def test_the_spool_position_and_clocks_are_kept(tmp_path: Path) -> None:
     with opened(tmp_path) as frontier:
         assert frontier.spool_position() is None
-        frontier.commit(Batch(position=Position(3, 77), addresses={"192.0.2.1": Clock(5.0)}))
+        frontier.commit(
+            Batch(position=SpoolPosition(3, 77), addresses={"192.0.2.1": PolitenessClock(5.0)})
+        )
     with opened(tmp_path) as frontier:
-        assert frontier.spool_position() == Position(3, 77)
-        assert frontier.address_clock("192.0.2.1") == Clock(5.0)
-        assert frontier.address_clock("192.0.2.2") == Clock()
+        assert frontier.spool_position() == SpoolPosition(3, 77)
+        assert frontier.address_clock("192.0.2.1") == PolitenessClock(5.0)
+        assert frontier.address_clock("192.0.2.2") == PolitenessClock()
 
 
 def test_measurements_add_up_and_keep_the_least_round_trip(tmp_path: Path) -> None:
     with opened(tmp_path) as frontier:
         for round_trip in (None, 900, 700, 800, None):
-            frontier.commit(Batch(measured=[Measured(A, "192.0.2.1", 1, round_trip, 2.0, 3.0, 10, 1)]))
-        assert list(frontier.measured()) == [Measured(A, "192.0.2.1", 5, 700, 10.0, 15.0, 50, 5)]
+            frontier.commit(
+                Batch(measured=[FetchStatistics(A, "192.0.2.1", 1, round_trip, 2.0, 3.0, 10, 1)])
+            )
+        assert list(frontier.measured()) == [FetchStatistics(A, "192.0.2.1", 5, 700, 10.0, 15.0, 50, 5)]
 
 
 def test_a_site_moves_to_another_crawler_with_all_that_is_known(tmp_path: Path) -> None:
@@ -227,17 +239,19 @@ def test_a_site_moves_to_another_crawler_with_all_that_is_known(tmp_path: Path) 
         old.add(found(*(f"http://a.org/{number}" for number in range(5)), "http://b.org/"))
         site = next(site for site in old.sites_to_open(10, 10) if site.site == A)
         first, second, *_ = old.lease(site, 10, 3)
-        site.clock, site.robots_until, site.robots_status = Clock(9.0), 99.0, 200
+        site.clock, site.robots_until, site.robots_status = PolitenessClock(9.0), 99.0, 200
         site.robots_body, site.pages_fetched = b"User-agent: *", 2
         old.commit(
             Batch(
-                visited=[Visited(first, 200, 5, 5_000, '"t"', None, b"h", History(1, 1, 9.0), 10)],
-                put_off=[PutOff(second, 7_000)],
+                visited=[
+                    VisitOutcome(first, 200, 5, 5_000, '"t"', None, b"h", ChangeHistory(1, 1, 9.0), 10)
+                ],
+                put_off=[RetryLater(second, 7_000)],
                 sites=[site],
                 robots=[site],
                 closed_sites={site.id},
-                addresses={"192.0.2.1": Clock(8.0)},
-                measured=[Measured(A, "192.0.2.1", 2, 500)],
+                addresses={"192.0.2.1": PolitenessClock(8.0)},
+                measured=[FetchStatistics(A, "192.0.2.1", 2, 500)],
             ),
             [site.id],
         )
@@ -247,14 +261,18 @@ def test_a_site_moves_to_another_crawler_with_all_that_is_known(tmp_path: Path) 
         old.forget_site(A)
         assert old.counts() == (1, 1, 1, 0, 1)
         assert new.counts() == (5, 4, 0, 0, 1)
-        assert new.address_clock("192.0.2.1") == Clock(8.0)
+        assert new.address_clock("192.0.2.1") == PolitenessClock(8.0)
         (moved,) = new.sites_to_open(10_000, 10)
-        assert (moved.clock, moved.robots_body, moved.pages_fetched) == (Clock(9.0), b"User-agent: *", 2)
+        assert (moved.clock, moved.robots_body, moved.pages_fetched) == (
+            PolitenessClock(9.0),
+            b"User-agent: *",
+            2,
+        )
         assert sorted(leased.due_ms for leased in new.lease(moved, 10_000, 10)) == [0, 0, 0, 7_000]
         assert new.promote_revisits(5_000, 10, [moved.id]) == 1
         (again,) = new.lease(moved, 10_000, 10)
         assert (again.url, again.etag, again.visit, again.history) == (
-            first.url, '"t"', 1, History(1, 1, 9.0),
+            first.url, '"t"', 1, ChangeHistory(1, 1, 9.0),
         )  # fmt: skip
 
 
@@ -266,15 +284,15 @@ class FrontierAgainstModel(RuleBasedStateMachine):
         self.folder = tempfile.TemporaryDirectory()
         self.frontier = Frontier(Path(self.folder.name) / "f.sqlite")
         self.pending: dict[str, int] = {}
-        self.leased: dict[str, Leased] = {}
+        self.leased: dict[str, LeasedUrl] = {}
         self.done: set[str] = set()
-        self.open: dict[int, SiteState] = {}
+        self.open: dict[int, FrontierSite] = {}
 
     @rule(numbers=st.lists(st.integers(0, 30), max_size=8), site=st.sampled_from([A, B]))
     def find(self, numbers: list[int], site: Site) -> None:
         urls = [f"{site}/{number}" for number in numbers]
         fresh = set(urls) - set(self.pending) - set(self.leased) - self.done
-        batch = Batch(discoveries=[Discovery(Url(url), 0, 5) for url in urls])
+        batch = Batch(discoveries=[DiscoveredUrl(Url(url), 0, 5) for url in urls])
         assert self.frontier.commit(batch, self.open) == len(fresh)
         self.pending |= dict.fromkeys(fresh, 5)
 
@@ -289,7 +307,7 @@ class FrontierAgainstModel(RuleBasedStateMachine):
     @rule(count=st.integers(0, 5), close=st.booleans())
     def finish(self, count: int, close: bool) -> None:
         chosen = [self.leased.pop(url) for url in sorted(self.leased)[:count]]
-        batch = Batch(visited=[Visited(leased, 200, 1) for leased in chosen])
+        batch = Batch(visited=[VisitOutcome(leased, 200, 1) for leased in chosen])
         if close:
             batch.closed_sites = self._without_leases()
         self.frontier.commit(batch, self.open)
@@ -300,7 +318,7 @@ class FrontierAgainstModel(RuleBasedStateMachine):
     @rule(count=st.integers(0, 5), due_ms=st.integers(50, 150))
     def put_off(self, count: int, due_ms: int) -> None:
         chosen = [self.leased.pop(url) for url in sorted(self.leased)[-count:]] if count else []
-        self.frontier.commit(Batch(put_off=[PutOff(leased, due_ms) for leased in chosen]), self.open)
+        self.frontier.commit(Batch(put_off=[RetryLater(leased, due_ms) for leased in chosen]), self.open)
         self.pending |= {leased.url: due_ms for leased in chosen}
 
     @rule()
@@ -340,7 +358,7 @@ TestFrontierAgainstModel = FrontierAgainstModel.TestCase
 
 
 def test_recent_texts_forget_but_never_invent() -> None:
-    recent, everything = RecentTexts(100), set[str]()
+    recent, everything = SeenCache(100), set[str]()
     dice = random.Random(5)
     for _ in range(500):
         texts = [str(dice.randrange(300)) for _ in range(5)]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from ipmicra.crawler.crawl import Crawl, CrawlWish
+from ipmicra.crawler.crawl import Crawl, CrawlRequest
 from ipmicra.model.fetches import FailureKind
 from ipmicra.model.records import PageMoved, PageSeen, VisitFailed
 from ipmicra.settings import Settings
@@ -47,7 +47,7 @@ def words(records: list[Visit], hostile: HostileSite) -> dict[str, str]:
 
 async def crawl_hostile(folder: Path) -> tuple[HostileSite, list[Visit], int]:
     async with hostile_site() as hostile:
-        job = Crawl(hasty(folder), CrawlWish((hostile.url("/"),), scope="any"))
+        job = Crawl(hasty(folder), CrawlRequest((hostile.url("/"),), scope="any"))
         with rise_of_memory() as rise:
             _, counts = await job.run()
         assert counts.pending == 0, "every URL came to an end"

@@ -8,7 +8,7 @@ import random
 from pathlib import Path
 
 from ipmicra.carrier.allocator import give_back_memory
-from ipmicra.crawler.crawl import Crawl, CrawlWish
+from ipmicra.crawler.crawl import Crawl, CrawlRequest
 from ipmicra.crawler.engine import LARGE_PAGE_BYTES
 from ipmicra.model.records import PageSeen
 from tests.crawler.crawl_harness import Visit, records_in, settings_for
@@ -41,7 +41,7 @@ async def crawl_large_pages(folder: Path) -> tuple[list[Visit], int]:
     grants = ({"site": "127.0.0.1", "requests_per_second": 1000, "connections": 12},)
     async with LocalSite(pages).serving() as site:
         job = Crawl(
-            settings_for(folder, grants=grants, commit_seconds=5.0), CrawlWish((f"{site.address}/",))
+            settings_for(folder, grants=grants, commit_seconds=5.0), CrawlRequest((f"{site.address}/",))
         )
         give_back_memory()
         with rise_of_memory() as rise:

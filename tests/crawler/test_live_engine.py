@@ -10,10 +10,10 @@ from pathlib import Path
 
 import msgspec
 
-from ipmicra.carrier.spool import Position, SealRules, Spool
+from ipmicra.carrier.spool import SealRules, Spool, SpoolPosition
 from ipmicra.crawler.engine import Engine
 from ipmicra.crawler.fetching.web_fetcher import WebFetcher
-from ipmicra.crawler.frontier import Discovery, Frontier
+from ipmicra.crawler.frontier import DiscoveredUrl, Frontier
 from ipmicra.crawler.plan import plan_from
 from ipmicra.model.urls import Site, Url, site_of
 from tests.crawler.crawl_harness import settings_for
@@ -37,7 +37,7 @@ async def running(
     settings = settings_for(folder)
     fetching = msgspec.structs.replace(settings.fetching, source_address=source)
     frontier = Frontier(folder / "frontier.sqlite")
-    position = frontier.spool_position() or Position(1, 0)
+    position = frontier.spool_position() or SpoolPosition(1, 0)
     spool = Spool(folder / "spool", "host", position, SealRules(age_s_max=0.2))
     try:
         async with WebFetcher(fetching, "test") as fetcher:
@@ -59,8 +59,8 @@ async def asked(site: LocalSite, path: str) -> None:
             await asyncio.sleep(0.005)
 
 
-def seed(site: LocalSite) -> list[Discovery]:
-    return [Discovery(Url(f"{site.address}/"), 0, 0)]
+def seed(site: LocalSite) -> list[DiscoveredUrl]:
+    return [DiscoveredUrl(Url(f"{site.address}/"), 0, 0)]
 
 
 def test_a_site_given_while_running_is_crawled_and_one_taken_away_is_not(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_connections_come_from_the_address_that_is_set(tmp_path: Path) -> None:
         held = Held()
         held.sites.add(site_of(url))
         async with running(tmp_path, held, source="127.0.0.77") as (engine, _, _task):
-            engine.add([Discovery(url, 0, 0)])
+            engine.add([DiscoveredUrl(url, 0, 0)])
             async with asyncio.timeout(20):
                 while not askers:
                     await asyncio.sleep(0.005)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ipmicra.crawler import robots_file
-from ipmicra.crawler.crawl import CrawlWish
+from ipmicra.crawler.crawl import CrawlRequest
 from ipmicra.crawler.frontier import Frontier
 from ipmicra.model.records import VisitFailed
 from tests.crawler.crawl_harness import Outcome, crawl
@@ -94,9 +94,9 @@ def test_the_clock_of_an_address_outlives_the_process(tmp_path: Path) -> None:
     async def story() -> None:
         pages = {"/": html("/a"), "/a": html()}
         async with LocalSite(pages).serving() as site:
-            wish = CrawlWish((site.address,), pages_max=1)
+            wish = CrawlRequest((site.address,), pages_max=1)
             await crawl(tmp_path, wish=wish, delay_seconds_min=1.0, **UNGRANTED)
-            wish = CrawlWish((site.address,), pages_max=2)
+            wish = CrawlRequest((site.address,), pages_max=2)
             await crawl(tmp_path, wish=wish, delay_seconds_min=1.0, **UNGRANTED, patience_seconds=5)
         assert gaps([asked.at for asked in site.asked])[-1] >= 0.999
 
@@ -284,11 +284,11 @@ def test_a_robots_txt_kept_by_a_clock_that_was_ahead_is_asked_for_again(tmp_path
     async def story() -> None:
         pages = {"/": html("/a"), "/a": html()}
         async with LocalSite(pages).serving() as site:
-            done = await crawl(tmp_path, wish=CrawlWish((site.address,), pages_max=1))
+            done = await crawl(tmp_path, wish=CrawlRequest((site.address,), pages_max=1))
             with sqlite3.connect(done.job.frontier_path) as database:
                 database.execute("UPDATE robots SET until = until + 1e8")
             database.close()
-            await crawl(tmp_path, wish=CrawlWish((site.address,)))
+            await crawl(tmp_path, wish=CrawlRequest((site.address,)))
         assert site.paths() == ["/robots.txt", "/", "/robots.txt", "/a"]
 
     asyncio.run(story())
@@ -302,8 +302,8 @@ def test_robots_txt_is_kept_between_runs(tmp_path: Path) -> None:
             "/a": html(),
         }
         async with LocalSite(pages).serving() as site:
-            await crawl(tmp_path, wish=CrawlWish((site.address,), pages_max=1))
-            done = await crawl(tmp_path, wish=CrawlWish((site.address,)))
+            await crawl(tmp_path, wish=CrawlRequest((site.address,), pages_max=1))
+            done = await crawl(tmp_path, wish=CrawlRequest((site.address,)))
         assert sorted(site.paths()) == ["/", "/a", "/robots.txt"]
         assert done.failures() == {f"{site.address}/b": "robots"}
 

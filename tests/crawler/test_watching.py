@@ -12,7 +12,7 @@ import pytest
 from ipmicra.carrier.page_delta import restored
 from ipmicra.carrier.resend_requests import leave_wishes, wishes_in
 from ipmicra.carrier.spool import spools_in
-from ipmicra.crawler.crawl import Crawl, CrawlWish
+from ipmicra.crawler.crawl import Crawl, CrawlRequest
 from ipmicra.crawler.engine import Engine
 from ipmicra.model.records import PageChanged, PageGone, PageSeen
 from tests.crawler.crawl_harness import Visit, records_in, settings_for
@@ -26,7 +26,7 @@ async def watch(
 ) -> list[Visit]:
     """Crawl and watch until `enough`; all that came home."""
     settings = settings_for(folder, **{**SOON, **crawler})
-    job = Crawl(settings, CrawlWish((site.address,), watch=True))
+    job = Crawl(settings, CrawlRequest((site.address,), watch=True))
     engines: list[Engine] = []
     running = asyncio.create_task(job.run(on_start=engines.append))
     async with asyncio.timeout(30):

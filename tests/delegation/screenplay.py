@@ -10,12 +10,20 @@ import random
 import sys
 from ipaddress import IPv4Address
 
-from ipmicra.delegation.crawlers import CrawlerProfile, Position
+from ipmicra.delegation.crawlers import CrawlerProfile, GeoPosition
 from ipmicra.delegation.decision import Decision
 from ipmicra.delegation.registry import strategy_named
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.hierarchy import SubnetTree
-from ipmicra.model.probes import Answer, CrawlerId, Measurement, Probe, Silence, Source, Target
+from ipmicra.model.probes import (
+    CrawlerId,
+    Measurement,
+    NoAnswer,
+    Probe,
+    ProbeAnswer,
+    Source,
+    Target,
+)
 from tests.delegation.worlds import tree_of
 
 COUNTRIES = ("DE", "FR", "JP", "US", "BR")
@@ -57,7 +65,7 @@ class Referee:
     def join(self, name: CrawlerId) -> None:
         place = self.dice.uniform(-60, 60), self.dice.uniform(-180, 180)
         home = IPv4Address(f"{self.dice.randrange(10, 15)}.{self.dice.randrange(64)}.0.9")
-        profile = CrawlerProfile(name, home, position=Position(*place))
+        profile = CrawlerProfile(name, home, position=GeoPosition(*place))
         self.places[name] = place
         self.strategy.crawler_joined(profile)
         for other in self.places:
@@ -100,9 +108,9 @@ class Referee:
     def delegate(self, target: Target, *, afresh: bool = False, unrest: float = 0.0) -> Decision:
         """Drive a delegation to its end; with `unrest`, things happen while probes are under way."""
         talk = self.strategy.delegate(target, self.now_s, afresh=afresh)
-        asked: list[tuple[CrawlerId, Answer]] = []
+        asked: list[tuple[CrawlerId, ProbeAnswer]] = []
         crawlers_ever = set(self.places)
-        answer: Answer | None = None
+        answer: ProbeAnswer | None = None
         try:
             while True:
                 probe = next(talk) if answer is None else talk.send(answer)
@@ -117,16 +125,16 @@ class Referee:
         self.now_s += 1.0
         return decision
 
-    def _answer(self, probe: Probe, unrest: float) -> Answer:
+    def _answer(self, probe: Probe, unrest: float) -> ProbeAnswer:
         if self.dice.random() < unrest:
             self.something_happens()
         if probe.crawler not in self.places:
-            return Answer(None, Silence.CRAWLER_GONE)
+            return ProbeAnswer(None, NoAnswer.CRAWLER_GONE)
         if probe.crawler in self.asleep:
-            return Answer(None, Silence.CRAWLER_ASLEEP)
+            return ProbeAnswer(None, NoAnswer.CRAWLER_ASLEEP)
         if self.dice.random() < self.silent_share:
-            return Answer(None, Silence.TIMED_OUT)
-        return Answer(self.round_trip_ms(probe.crawler, probe.target.address))
+            return ProbeAnswer(None, NoAnswer.TIMED_OUT)
+        return ProbeAnswer(self.round_trip_ms(probe.crawler, probe.target.address))
 
     def round_trip_ms(self, crawler: CrawlerId, address: object) -> float:
         assert isinstance(address, IPv4Address)
@@ -135,7 +143,7 @@ class Referee:
         return 5.0 + self._span_ms(self.places[crawler], there)
 
     def _span_ms(self, here: tuple[float, float], there: tuple[float, float]) -> float:
-        return Position(*here).distance_km(Position(*there)) / 80.0
+        return GeoPosition(*here).distance_km(GeoPosition(*there)) / 80.0
 
     # --- the contract ---------------------------------------------------------
 

@@ -7,11 +7,11 @@ import pytest
 from ipmicra.delegation.calibration import (
     Calibration,
     CalibrationSettings,
+    CalibrationVerdict,
     Recalibration,
-    Verdict,
     look_again,
 )
-from ipmicra.model.probes import Answer
+from ipmicra.model.probes import ProbeAnswer
 from tests.delegation.worlds import crawler, driven, strategy_with, target, told
 
 A = crawler("a")
@@ -63,16 +63,16 @@ class Play:
         owner = self.strategy.delegated(SITE)
         assert owner is not None
         verdict = self.calibration.observe(GROUND, owner, world[owner], self.now_s)
-        if verdict is Verdict.LOOK_AGAIN:
+        if verdict is CalibrationVerdict.LOOK_AGAIN:
             self.look(world, world[owner])
 
     def look(self, world: dict[str, float], time_ms: float) -> None:
         talk = look_again(self.strategy, self.calibration, SITE, time_ms, self.now_s)
-        answer: Answer | None = None
+        answer: ProbeAnswer | None = None
         try:
             while True:
                 probe = next(talk) if answer is None else talk.send(answer)
-                answer = Answer(world[probe.crawler])
+                answer = ProbeAnswer(world[probe.crawler])
         except StopIteration as end:
             found: Recalibration | None = end.value
         assert found is not None
@@ -132,4 +132,4 @@ def test_histories_are_bounded() -> None:
     for number in range(10):
         calibration.observe(target(f"192.0.2.{number}").address, A, 10.0, 0.0)
     verdict = calibration.observe(target("192.0.2.0").address, A, 500.0, 1.0)
-    assert verdict is Verdict.FINE  # forgotten, so it begins again
+    assert verdict is CalibrationVerdict.FINE  # forgotten, so it begins again

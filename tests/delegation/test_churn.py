@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from ipmicra.delegation.churn import Inherited, Offered, leave_to_heirs, offer_to_newcomer
+from ipmicra.delegation.churn import (
+    NewcomerOffer,
+    Reassignment,
+    offer_to_newcomer,
+    reassign_from_leaver,
+)
 from ipmicra.delegation.crawlers import CrawlerProfile
 from ipmicra.delegation.strategy import Strategy
-from ipmicra.model.probes import Answer
+from ipmicra.model.probes import ProbeAnswer
 from tests.delegation.worlds import crawler, driven, strategy_with, target, told
 
 NEAR_A, NEAR_B, AWAY = target("192.0.2.1"), target("192.0.2.2"), target("192.0.2.3")
@@ -21,10 +26,10 @@ def settled_strategy() -> Strategy:
 
 def test_a_leavers_grounds_go_to_the_next_best_remembered_without_a_probe() -> None:
     strategy = settled_strategy()
-    left = leave_to_heirs(strategy, crawler("a"))
+    left = reassign_from_leaver(strategy, crawler("a"))
     assert left == (
-        Inherited(NEAR_A.address, crawler("b"), 20.0),
-        Inherited(AWAY.address, crawler("b"), 5.0),
+        Reassignment(NEAR_A.address, crawler("b"), 20.0),
+        Reassignment(AWAY.address, crawler("b"), 5.0),
     )
     assert [strategy.delegated(site) for site in (NEAR_A, NEAR_B, AWAY)] == ["b", "b", "b"]
 
@@ -32,28 +37,28 @@ def test_a_leavers_grounds_go_to_the_next_best_remembered_without_a_probe() -> N
 def test_a_sleeper_inherits_nothing() -> None:
     strategy = settled_strategy()
     strategy.crawler_slept(crawler("b"))
-    assert [heir for _, heir, _ in leave_to_heirs(strategy, crawler("a"))] == ["c", "c"]
+    assert [heir for _, heir, _ in reassign_from_leaver(strategy, crawler("a"))] == ["c", "c"]
 
 
 def test_what_nobody_remembers_waits_for_its_next_site() -> None:
     strategy = strategy_with("random", "a b")
     owner = driven(strategy.delegate(NEAR_A, 0.0), told({})).crawler
     assert owner is not None
-    assert leave_to_heirs(strategy, owner) == (Inherited(NEAR_A.address, None, None),)
+    assert reassign_from_leaver(strategy, owner) == (Reassignment(NEAR_A.address, None, None),)
     assert strategy.delegated(NEAR_A) is None
 
 
-def offered(strategy: Strategy, world: dict[str, float], probes_max: int = 9) -> Offered:
+def offered(strategy: Strategy, world: dict[str, float], probes_max: int = 9) -> NewcomerOffer:
     targets = {strategy.ground_of(site): site for site in (NEAR_A, NEAR_B, AWAY)}
     talk = offer_to_newcomer(strategy, crawler("new"), targets, 1.0, probes_max=probes_max)
     tell = told(world)
-    answer: Answer | None = None
+    answer: ProbeAnswer | None = None
     try:
         while True:
             probe = next(talk) if answer is None else talk.send(answer)
             answer = tell(probe)
     except StopIteration as end:
-        done: Offered = end.value
+        done: NewcomerOffer = end.value
         return done
 
 
@@ -69,15 +74,15 @@ def joined() -> Strategy:
 def test_a_newcomer_is_asked_only_about_what_may_be_nearer_and_takes_what_is() -> None:
     strategy = joined()
     done = offered(strategy, {"new": 12.0})
-    assert done == Offered(1, ((AWAY.address, crawler("a"), 68.0),))
+    assert done == NewcomerOffer(1, ((AWAY.address, crawler("a"), 68.0),))
     assert [strategy.delegated(site) for site in (NEAR_A, NEAR_B, AWAY)] == ["a", "b", "new"]
 
 
 def test_a_newcomer_that_is_no_nearer_takes_nothing() -> None:
     strategy = joined()
-    assert offered(strategy, {"new": 79.0}) == Offered(1, ())
+    assert offered(strategy, {"new": 79.0}) == NewcomerOffer(1, ())
     assert strategy.delegated(AWAY) == "a"
 
 
 def test_the_offers_keep_to_their_budget() -> None:
-    assert offered(joined(), {"new": 12.0}, probes_max=0) == Offered(0, ())
+    assert offered(joined(), {"new": 12.0}, probes_max=0) == NewcomerOffer(0, ())

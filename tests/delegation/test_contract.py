@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ipmicra.delegation.decision import Why
 from ipmicra.delegation.registry import STRATEGIES
 from ipmicra.delegation.strategy import Delegating
-from ipmicra.model.probes import Answer, CrawlerId, Probe, Silence
+from ipmicra.model.probes import CrawlerId, NoAnswer, Probe, ProbeAnswer
 from tests.delegation.screenplay import Referee, course_of
 from tests.delegation.worlds import driven, target, told
 
@@ -106,12 +106,12 @@ def test_a_crawler_that_cannot_ask_says_nothing_about_the_target(name: str) -> N
     referee = Referee(name, seed=1, crawlers=5, silent_share=0.0)
     gone: list[str] = []
 
-    def tell(probe: Probe) -> Answer:
+    def tell(probe: Probe) -> ProbeAnswer:
         if len(gone) < 4:
             gone.append(probe.crawler)
             referee.strategy.crawler_slept(probe.crawler)
-            return Answer(None, Silence.CRAWLER_ASLEEP)
-        return Answer(30.0)
+            return ProbeAnswer(None, NoAnswer.CRAWLER_ASLEEP)
+        return ProbeAnswer(30.0)
 
     decision = driven(referee.strategy.delegate(target("99.1.1.1"), 0.0), tell)
     assert decision.crawler is not None
@@ -134,19 +134,19 @@ def test_two_delegations_under_way_at_once_keep_to_the_laws(name: str) -> None:
     first = referee.strategy.delegate(one, 0.0)
     probe = next(first)
     second = referee.delegate(other)
-    answer = Answer(referee.round_trip_ms(probe.crawler, one.address))
+    answer = ProbeAnswer(referee.round_trip_ms(probe.crawler, one.address))
     rest = driven_from(first, answer, referee)
     assert second.crawler is not None
     assert referee.strategy.delegated(one) == rest
     referee._check_owners()
 
 
-def driven_from(talk: Delegating, answer: Answer, referee: Referee) -> str | None:
+def driven_from(talk: Delegating, answer: ProbeAnswer, referee: Referee) -> str | None:
     """Carry on with a conversation that has begun."""
     try:
         while True:
             probe = talk.send(answer)
-            answer = Answer(referee.round_trip_ms(probe.crawler, probe.target.address))
+            answer = ProbeAnswer(referee.round_trip_ms(probe.crawler, probe.target.address))
     except StopIteration as end:
         crawler: str | None = end.value.crawler
         return crawler

@@ -5,23 +5,23 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ipmicra.delegation.delegations import Delegations, Ground
-from ipmicra.delegation.holder_index import Neighbours
+from ipmicra.delegation.delegations import Delegations, DelegationUnit
+from ipmicra.delegation.holder_index import HolderIndex
 from ipmicra.hierarchy import Subnet
 from ipmicra.model.probes import CrawlerId
 from tests.delegation.worlds import address, tree_of
 
 CRAWLERS = [CrawlerId(name) for name in "abc"]
-GROUNDS: list[Ground] = [Subnet(number) for number in range(1, 8)]
+GROUNDS: list[DelegationUnit] = [Subnet(number) for number in range(1, 8)]
 ORGANISATIONS = {ground: number % 3 - 1 for number, ground in enumerate(GROUNDS)}  # -1 is unknown
 steps = st.lists(st.tuples(st.sampled_from(GROUNDS), st.none() | st.sampled_from(CRAWLERS)), max_size=60)
 
 
 @given(steps)
 def test_all_ways_of_looking_it_up_agree_with_a_plain_dictionary(
-    script: list[tuple[Ground, CrawlerId | None]],
+    script: list[tuple[DelegationUnit, CrawlerId | None]],
 ) -> None:
-    delegations, model = Delegations(), dict[Ground, CrawlerId]()
+    delegations, model = Delegations(), dict[DelegationUnit, CrawlerId]()
     for ground, crawler in script:
         if crawler is None:
             assert delegations.take(ground) == model.pop(ground, None)
@@ -78,7 +78,7 @@ SUBNETS = [
 
 @given(st.lists(st.tuples(st.sampled_from(SUBNETS), st.none() | st.sampled_from(CRAWLERS)), max_size=40))
 def test_the_neighbours_follow_every_change(script: list[tuple[Subnet, CrawlerId | None]]) -> None:
-    neighbours = Neighbours(TREE)
+    neighbours = HolderIndex(TREE)
     delegations = Delegations(neighbours)
     for subnet, crawler in script:
         if crawler is None:

@@ -12,9 +12,9 @@ import pytest
 from ipmicra.delegation import decision, probe_session, strategy, subnets
 from ipmicra.delegation.balancing import POLICIES
 from ipmicra.delegation.decision import Why
-from ipmicra.delegation.registry import STRATEGIES, Entry
+from ipmicra.delegation.registry import STRATEGIES, StrategyEntry
 from ipmicra.delegation.strategies import learning_strategy
-from ipmicra.delegation.strategies.random_and_hash import Nothing
+from ipmicra.delegation.strategies.random_and_hash import NoSettings
 from ipmicra.model import probes
 from tests.delegation.screenplay import course_of
 
@@ -45,12 +45,12 @@ def test_the_example_of_how_to_add_a_strategy_keeps_the_contract(
 ) -> None:
     text = (DOCS / "how-to" / "add-a-strategy.md").read_text()
     code = textwrap.dedent(text.partition("```python\n")[2].partition("```")[0])
-    names: dict[str, Any] = {"TwiceSettings": Nothing}
+    names: dict[str, Any] = {"TwiceSettings": NoSettings}
     for module in (learning_strategy, probe_session, strategy, subnets, decision, probes):
         names |= vars(module)
     names["random"] = random
     exec(code, names)
-    monkeypatch.setitem(STRATEGIES, "twice", Entry("the example", Nothing, names["Twice"]))
+    monkeypatch.setitem(STRATEGIES, "twice", StrategyEntry("the example", NoSettings, names["Twice"]))
     assert len(course_of("twice", seed=5)) == 60
 
 

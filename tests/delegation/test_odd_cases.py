@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from ipmicra.delegation.calibration import Calibration, CalibrationSettings, look_again
-from ipmicra.delegation.crawlers import CrawlerProfile, Position
+from ipmicra.delegation.crawlers import CrawlerProfile, GeoPosition
 from ipmicra.delegation.decision import Why
 from ipmicra.delegation.strategies.learning_strategy import LearningStrategy
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.delegation.trust import CONTRADICTIONS_MIN
 from tests.delegation.worlds import crawler, driven, strategy_with, target, told
 
-ATHENS, TOKYO, LIMA = Position(38.0, 23.7), Position(35.7, 139.7), Position(-12.0, -77.0)
+ATHENS, TOKYO, LIMA = GeoPosition(38.0, 23.7), GeoPosition(35.7, 139.7), GeoPosition(-12.0, -77.0)
 SPECS = ["first-fit@1/order=joined", "ipmicra@1"]
 every_spec = pytest.mark.parametrize("spec", SPECS)
 
@@ -78,10 +78,10 @@ def test_mutual_round_trips_faster_than_light_are_not_believed() -> None:
 def lying_world() -> Strategy:
     """Five crawlers far apart; `liar` says 1 ms to everything, the others each have sites of their own."""
     strategy = strategy_with("first-fit@0.5", "")
-    places = [Position(0.0, longitude) for longitude in (-150.0, -75.0, 0.0, 75.0)]
+    places = [GeoPosition(0.0, longitude) for longitude in (-150.0, -75.0, 0.0, 75.0)]
     for name, place in zip("abcd", places, strict=True):
         strategy.crawler_joined(CrawlerProfile(crawler(name), position=place))
-    strategy.crawler_joined(CrawlerProfile(crawler("liar"), position=Position(0.0, 150.0)))
+    strategy.crawler_joined(CrawlerProfile(crawler("liar"), position=GeoPosition(0.0, 150.0)))
     for number in range(80):
         near = "abcd"[number % 4]
         world = {name: 5.0 if name == near else 200.0 for name in "abcd"} | {"liar": 1.0}
@@ -106,7 +106,7 @@ def test_a_liar_who_left_and_came_back_begins_again() -> None:
 def test_many_anycast_addresses_make_nobody_a_liar() -> None:
     strategy = strategy_with("first-fit@0.5", "")
     for name, longitude in zip("abcde", (-150.0, -75.0, 0.0, 75.0, 150.0), strict=True):
-        strategy.crawler_joined(CrawlerProfile(crawler(name), position=Position(0.0, longitude)))
+        strategy.crawler_joined(CrawlerProfile(crawler(name), position=GeoPosition(0.0, longitude)))
     for number in range(10 * CONTRADICTIONS_MIN):
         decision = driven(
             strategy.delegate(target(f"192.0.{number // 200}.{number % 200}"), 0.0),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from ipmicra.delegation.partition import Ear, Hearing, listened
+from ipmicra.delegation.partition import Connectivity, PartitionDetector, listened
 
 LEASE_S = 100.0
 NOW_S = 10_000.0
-WELL, CUT_OFF, AGAIN = Hearing.WELL, Hearing.CUT_OFF, Hearing.AGAIN
+WELL, CUT_OFF, AGAIN = Connectivity.WELL, Connectivity.CUT_OFF, Connectivity.AGAIN
 
 
 @pytest.mark.parametrize(
@@ -32,20 +32,20 @@ WELL, CUT_OFF, AGAIN = Hearing.WELL, Hearing.CUT_OFF, Hearing.AGAIN
     ],
 )
 def test_what_is_heard_tells_whose_silence_it_is(
-    story: str, before: Hearing, silent_s: list[float], after: Hearing
+    story: str, before: Connectivity, silent_s: list[float], after: Connectivity
 ) -> None:
     heard_s = [NOW_S - each for each in silent_s]
-    ear = listened(Ear(before, NOW_S - 1), NOW_S, heard_s, LEASE_S)
-    assert ear == Ear(after, NOW_S), story
+    ear = listened(PartitionDetector(before, NOW_S - 1), NOW_S, heard_s, LEASE_S)
+    assert ear == PartitionDetector(after, NOW_S), story
 
 
-@pytest.mark.parametrize("before", list(Hearing))
+@pytest.mark.parametrize("before", list(Connectivity))
 @pytest.mark.parametrize("silent_s", [[1.0], [500.0, 600.0], []])
-def test_who_slept_holds_nobody_silent_for_it(before: Hearing, silent_s: list[float]) -> None:
+def test_who_slept_holds_nobody_silent_for_it(before: Connectivity, silent_s: list[float]) -> None:
     heard_s = [NOW_S - each for each in silent_s]
-    assert listened(Ear(before, NOW_S - 51), NOW_S, heard_s, LEASE_S).hearing is AGAIN
+    assert listened(PartitionDetector(before, NOW_S - 51), NOW_S, heard_s, LEASE_S).hearing is AGAIN
 
 
 def test_who_begins_gives_everybody_a_lease_before_one_can_end() -> None:
-    assert listened(Ear(), NOW_S, [NOW_S], LEASE_S).hearing is AGAIN
-    assert listened(Ear(), NOW_S, [NOW_S - 1_000], LEASE_S).hearing is CUT_OFF
+    assert listened(PartitionDetector(), NOW_S, [NOW_S], LEASE_S).hearing is AGAIN
+    assert listened(PartitionDetector(), NOW_S, [NOW_S - 1_000], LEASE_S).hearing is CUT_OFF

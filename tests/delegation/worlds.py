@@ -14,11 +14,11 @@ from ipmicra.delegation.crawlers import CrawlerProfile
 from ipmicra.delegation.decision import Decision
 from ipmicra.delegation.registry import strategy_named
 from ipmicra.delegation.strategy import Delegating, Strategy
-from ipmicra.delegation.subnets import NoSubnets, Subnets
+from ipmicra.delegation.subnets import NoSubnets, SubnetLookup
 from ipmicra.hierarchy import Allocation, Allocations, SubnetTree, build_tree
-from ipmicra.model.probes import Answer, CrawlerId, Probe, Silence, Target
+from ipmicra.model.probes import CrawlerId, NoAnswer, Probe, ProbeAnswer, Target
 
-Teller = Callable[[Probe], Answer]
+Teller = Callable[[Probe], ProbeAnswer]
 
 
 def crawler(name: str) -> CrawlerId:
@@ -36,9 +36,9 @@ def target(text: str, site: str | None = None) -> Target:
 def told(round_trips_ms: Mapping[str, float]) -> Teller:
     """A world where each crawler has one round trip to whatever is probed; others hear nothing."""
 
-    def tell(probe: Probe) -> Answer:
+    def tell(probe: Probe) -> ProbeAnswer:
         value = round_trips_ms.get(probe.crawler)
-        return Answer(value, Silence.TIMED_OUT if value is None else None)
+        return ProbeAnswer(value, NoAnswer.TIMED_OUT if value is None else None)
 
     return tell
 
@@ -55,7 +55,7 @@ def driven(delegating: Delegating, tell: Teller) -> Decision:
         return decision
 
 
-def strategy_with(spec: str, crawlers: str, tree: Subnets | None = None, seed: int = 1) -> Strategy:
+def strategy_with(spec: str, crawlers: str, tree: SubnetLookup | None = None, seed: int = 1) -> Strategy:
     """A new strategy that knows crawlers of these names, all awake."""
     strategy = strategy_named(spec, tree if tree is not None else NoSubnets(), random.Random(seed))
     for name in crawlers.split():

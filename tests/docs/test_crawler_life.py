@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ipmicra.coordinator.admin.crawler_states import Wish, as_markdown
+from ipmicra.coordinator.admin.crawler_states import OperatorCommand, as_markdown
 from tests.docs.test_docs import REPOSITORY
 
 DOCUMENT: Path = REPOSITORY / "docs" / "reference" / "crawler-life.md"
@@ -18,4 +18,4 @@ def test_the_page_is_drawn_from_the_table() -> None:
 
 def test_every_wish_of_the_operators_is_a_command_that_the_page_names() -> None:
     told = DOCUMENT.read_text(encoding="utf-8")
-    assert all(f"`ipmicra coordinator {wish}`" in told for wish in Wish)
+    assert all(f"`ipmicra coordinator {wish}`" in told for wish in OperatorCommand)

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from ipmicra.addresses import AddressRange
-from ipmicra.hierarchy import Allocation, Allocations, BuildTally, Built, Facts, Subnet, build_tree
+from ipmicra.hierarchy import (
+    Allocation,
+    AllocationColumns,
+    Allocations,
+    BuildTally,
+    Built,
+    Subnet,
+    build_tree,
+)
 
 
 def built_of(*records: Allocation) -> Built:
@@ -99,7 +107,7 @@ def test_allocations_may_be_added_to_after_a_tree_was_made() -> None:
     allocations.append(Allocation(AddressRange.parse("10.0.0.0/8")))
     assert len(build_tree(allocations).tree) == 3
     allocations.append_v4(
-        [11 << 24], [(12 << 24) - 1], Facts(country=allocations.countries.number("DE"))
+        [11 << 24], [(12 << 24) - 1], AllocationColumns(country=allocations.countries.number("DE"))
     )
     allocations.append(Allocation(AddressRange.parse("2001:db8::/32")))
     assert (len(allocations), allocations.count(4), allocations.count(6)) == (3, 2, 1)
@@ -118,13 +126,13 @@ def test_many_countries_take_wider_columns() -> None:
 @pytest.mark.parametrize(
     ("starts", "lasts", "facts"),
     [
-        ([5], [4], Facts()),
-        ([1, 2], [3], Facts()),
-        ([1, 2], [3, 4], Facts(country=np.array([1]))),
+        ([5], [4], AllocationColumns()),
+        ([1, 2], [3], AllocationColumns()),
+        ([1, 2], [3, 4], AllocationColumns(country=np.array([1]))),
     ],
 )
 def test_a_batch_that_does_not_fit_together_is_refused(
-    starts: list[int], lasts: list[int], facts: Facts
+    starts: list[int], lasts: list[int], facts: AllocationColumns
 ) -> None:
     allocations = Allocations()
     with pytest.raises(ValueError):
@@ -137,7 +145,7 @@ def test_an_ipv6_batch_that_does_not_fit_together_is_refused(
     starts: list[object], lasts: list[object]
 ) -> None:
     with pytest.raises(ValueError):
-        Allocations().append_v6(np.array(starts), np.array(lasts), Facts())
+        Allocations().append_v6(np.array(starts), np.array(lasts), AllocationColumns())
 
 
 @pytest.mark.parametrize(

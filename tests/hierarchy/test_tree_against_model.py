@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ipmicra.addresses import BITS, AddressRange, Family
 from ipmicra.hierarchy import Allocation, Allocations, Built, Subnet, SubnetTree, build_tree
-from ipmicra.hierarchy.allocation import FACTS, Facts
+from ipmicra.hierarchy.allocation import FACTS, AllocationColumns
 from tests.hierarchy.model import ModelTree, model_of
 
 # Where the small worlds lie: at both ends of each family, and across the border of the two halves of an
@@ -166,4 +166,6 @@ def copy_columns(source: Allocations, target: Allocations) -> None:
         column = {
             name: source.column(4 if family == 4 else 6, name) for name in ("start", "last", *FACTS)
         }
-        append(column["start"], column["last"], Facts(**{name: column[name] for name in FACTS}))
+        append(
+            column["start"], column["last"], AllocationColumns(**{name: column[name] for name in FACTS})
+        )

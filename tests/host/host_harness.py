@@ -15,11 +15,11 @@ import msgspec
 from click.testing import CliRunner, Result
 
 from ipmicra.cli.main import program
-from ipmicra.host.code.updater import Dispatched
-from ipmicra.host.daemon import Life
+from ipmicra.host.code.updater import CodeUpdater
+from ipmicra.host.daemon import HostDaemon
 from ipmicra.host.sandbox.code import Code
 from ipmicra.host.settings import HostSettings
-from ipmicra.host.store import Ledger
+from ipmicra.host.store import HostStore
 from ipmicra.settings import Settings
 from tests.crawler.crawl_harness import settings_for
 from tests.host.scripted_coordinator import TOKEN, ScriptedCoordinator
@@ -50,13 +50,13 @@ async def living(
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     reload: Callable[[], Settings] | None = None,
     code: Code | None = None,
-    dispatched: Callable[[Ledger], Dispatched] | None = None,
-) -> AsyncIterator[tuple[Life, asyncio.Task[object]]]:
+    dispatched: Callable[[HostStore], CodeUpdater] | None = None,
+) -> AsyncIterator[tuple[HostDaemon, asyncio.Task[object]]]:
     """A host in this process, until the scene is over."""
-    ledger = Ledger(folder / "host")
+    ledger = HostStore(folder / "host")
     try:
         sent = None if dispatched is None else dispatched(ledger)
-        life = Life(folder / "host", settings, ledger, Random(1), clock, reload, code, sent)
+        life = HostDaemon(folder / "host", settings, ledger, Random(1), clock, reload, code, sent)
         task = asyncio.create_task(life.run())
         try:
             yield life, task

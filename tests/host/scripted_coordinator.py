@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import msgspec
 
 from ipmicra.carrier.package import digest_of, unpack
-from ipmicra.model.records import Measurement, PageSeen
+from ipmicra.model.records import FetchMeasurement, PageSeen
 from ipmicra.protocol.host_messages import (
     PROTOCOL,
     Ack,
@@ -23,7 +23,7 @@ from ipmicra.protocol.host_messages import (
     OrderBody,
     OrderDone,
     Orders,
-    Refusal,
+    RefusalMessage,
 )
 from ipmicra.protocol.signing import CLOCK_SKEW_MS_MAX, claim_in, is_genuine
 
@@ -91,7 +91,7 @@ class ScriptedCoordinator:
             record
             for _, (_, data) in sorted(self.packages.items())
             for record in unpack(data).records
-            if not isinstance(record, Measurement)
+            if not isinstance(record, FetchMeasurement)
         ]
         return [record.url for record in records if isinstance(record, PageSeen)]
 
@@ -140,7 +140,7 @@ class ScriptedCoordinator:
             return 200, await self._told(asked)
         except Refused as refused:
             now_ms = self._now_ms()
-            refusal = Refusal(kind=refused.kind, reason=str(refused), server_time_ms=now_ms)
+            refusal = RefusalMessage(kind=refused.kind, reason=str(refused), server_time_ms=now_ms)
             return refused.status, _encode(refusal)
 
     def _went_away(self) -> bool:

@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ipmicra.protocol.host_messages import (
-    Grant,
+    AssignSites,
     Pause,
     ProbeTarget,
-    ProbeThese,
-    ReleaseThese,
+    ProbeTargets,
+    ReleaseSites,
     Resume,
     Retire,
-    TakeThese,
+    SiteGrant,
     Upgrade,
 )
 from tests.crawler.local_site import Answer, LocalSite, html
@@ -31,9 +31,11 @@ WEB = {
 }
 
 
-def take(site: LocalSite, *links: str, epoch: int = 1, has_state: bool = False) -> TakeThese:
-    grant = Grant(site=site.address, epoch=epoch, address="127.0.0.1", links=links, has_state=has_state)
-    return TakeThese(grants=(grant,))
+def take(site: LocalSite, *links: str, epoch: int = 1, has_state: bool = False) -> AssignSites:
+    grant = SiteGrant(
+        site=site.address, epoch=epoch, address="127.0.0.1", links=links, has_state=has_state
+    )
+    return AssignSites(grants=(grant,))
 
 
 def urls(site: LocalSite, *paths: str) -> list[str]:
@@ -80,7 +82,7 @@ def test_a_probe_is_measured_once_and_its_result_reported(tmp_path: Path) -> Non
             await join(home, tmp_path)
             here = ProbeTarget(site=site.address, address="127.0.0.1", port=site.port)
             inside = ProbeTarget(site="http://lan.example", address="192.168.1.1", port=80)
-            order = home.give(ProbeThese(targets=(here, inside)))
+            order = home.give(ProbeTargets(targets=(here, inside)))
             upgrade = home.give(Upgrade(version="9"))
             async with living(tmp_path, host_settings(tmp_path)):
                 await home.until(lambda: {order, upgrade} <= set(home.done))
@@ -103,7 +105,7 @@ def test_a_released_site_is_left_at_once_and_goes_on_elsewhere_where_it_was(tmp_
             home.give(take(site, f"{site.address}/"))
             async with living(lima, host_settings(lima)):
                 await home.until(lambda: "/a" in site.paths())
-                released = home.give(ReleaseThese(sites=((site.address, 1),)))
+                released = home.give(ReleaseSites(sites=((site.address, 1),)))
                 await home.until(lambda: released in home.done, seconds=10)
                 assert site.address in home.states  # before it was reported as done
             first = len(site.asked)
@@ -142,7 +144,7 @@ def test_outside_of_its_hours_a_host_neither_fetches_nor_probes(tmp_path: Path) 
         async with ScriptedCoordinator().serving() as home, endless.serving() as site:
             await join(home, tmp_path)
             home.give(take(site, f"{site.address}/"))
-            asleep = home.give(ProbeThese(targets=(target(site),)))
+            asleep = home.give(ProbeTargets(targets=(target(site),)))
             async with living(tmp_path, host_settings(tmp_path, **rules), wrist):
                 await home.until(lambda: asleep in home.done)
                 assert not home.done[asleep].done
@@ -152,7 +154,7 @@ def test_outside_of_its_hours_a_host_neither_fetches_nor_probes(tmp_path: Path) 
                 wrist.set("2026-11-16T22:00:00")
                 await home.until(lambda: len(site.asked) > 5)
                 wrist.set("2026-11-17T05:59:58")  # the last seconds: nothing new is begun
-                late = home.give(ProbeThese(targets=(target(site),)))
+                late = home.give(ProbeTargets(targets=(target(site),)))
                 await home.until(lambda: late in home.done)
                 assert not home.done[late].done
                 wrist.set("2026-11-17T06:00:00")

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from ipmicra.coordinator.settings import CoordinatorSettings
-from ipmicra.crawler.settings import CrawlerSettings, GrantSettings
+from ipmicra.crawler.settings import CrawlerSettings, RateOverrideSettings
 from ipmicra.errors import HostFault
 from ipmicra.host.hosted.guest.guest_config import (
     GUEST_SETTINGS,
@@ -18,7 +18,7 @@ from ipmicra.host.hosted.guest.guest_config import (
     written_settings,
 )
 from ipmicra.host.settings import HostSettings
-from ipmicra.protocol.guest_messages import Ask, Give, Unknown, encode, read_ask
+from ipmicra.protocol.guest_messages import EnqueueUrls, GuestRequest, Unknown, encode, read_ask
 from ipmicra.protocol.host_messages import PROTOCOL
 from ipmicra.settings import GeneralSettings, Settings
 
@@ -27,7 +27,8 @@ SETTINGS = Settings(
     general=GeneralSettings(data_folder="/home/swordfish"),
     coordinator=CoordinatorSettings(database=SECRET),
     crawler=CrawlerSettings(
-        contact="https://a.example/bot", grants=(GrantSettings(site="b.example", requests_per_second=5),)
+        contact="https://a.example/bot",
+        grants=(RateOverrideSettings(site="b.example", requests_per_second=5),),
     ),
     host=HostSettings(
         position="59.9, 10.8", own_sites=("https://swordfish.example/",), connections_max=9
@@ -108,7 +109,9 @@ def test_settings_that_are_none_are_said_so() -> None:
 
 
 def test_an_order_of_a_newer_dock_is_refused_by_itself() -> None:
-    assert read_ask(encode(Ask(1, Give(("http://a.example/",))))).order == Give(("http://a.example/",))
+    assert read_ask(encode(GuestRequest(1, EnqueueUrls(("http://a.example/",))))).order == EnqueueUrls(
+        ("http://a.example/",)
+    )
     heard = read_ask(encode({"number": 2, "order": {"type": "dance"}}))
     assert heard.number == 2
     assert isinstance(heard.order, Unknown)

@@ -12,7 +12,7 @@ import signal
 from functools import partial
 from pathlib import Path
 
-from ipmicra.protocol.host_messages import Grant, TakeThese
+from ipmicra.protocol.host_messages import AssignSites, SiteGrant
 from tests.crawler.local_site import Answer, Asked, LocalSite, html
 from tests.host.host_harness import join, started
 from tests.host.scripted_coordinator import ScriptedCoordinator
@@ -41,8 +41,8 @@ def test_killed_at_random_moments_every_page_comes_home_once(tmp_path: Path) -> 
     async def story() -> None:
         async with ScriptedCoordinator().serving() as home, LocalSite(page).serving() as site:
             await join(home, tmp_path)
-            grant = Grant(site=site.address, epoch=1, links=(f"{site.address}/",))
-            home.give(TakeThese(grants=(grant,)))
+            grant = SiteGrant(site=site.address, epoch=1, links=(f"{site.address}/",))
+            home.give(AssignSites(grants=(grant,)))
             for _ in range(KILLS):
                 process = started(tmp_path)
                 more = len(site.asked) + moments.randint(1, 40)

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from ipmicra.cli.main import program
 from ipmicra.errors import SiteFault
 from ipmicra.host.coordinator_client import ANSWER_BYTES_MAX, enrol
-from ipmicra.protocol.host_messages import Grant, ProbeTarget, ProbeThese, TakeThese
+from ipmicra.protocol.host_messages import AssignSites, ProbeTarget, ProbeTargets, SiteGrant
 from tests.crawler.local_site import Answer, Asked, LocalSite, html
 from tests.host.host_harness import command, host_settings, join, living, started
 from tests.host.scripted_coordinator import ScriptedCoordinator
@@ -28,8 +28,8 @@ def endless(asked: Asked) -> Answer:
     return Answer(status=404) if "robots" in asked.path else html(f"/{number + 1}", text="word " * 1600)
 
 
-def take(site: LocalSite) -> TakeThese:
-    return TakeThese(grants=(Grant(site=site.address, epoch=1, links=(f"{site.address}/",)),))
+def take(site: LocalSite) -> AssignSites:
+    return AssignSites(grants=(SiteGrant(site=site.address, epoch=1, links=(f"{site.address}/",)),))
 
 
 def test_pages_come_no_faster_than_the_owner_allows(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_probes_go_out_at_the_hosts_own_pace_whatever_is_ordered(tmp_path: Path)
         async with ScriptedCoordinator().serving() as home, LocalSite(endless).serving() as site:
             await join(home, tmp_path)
             target = ProbeTarget(site=site.address, address="127.0.0.1", port=site.port)
-            order = home.give(ProbeThese(targets=(target,) * 60))
+            order = home.give(ProbeTargets(targets=(target,) * 60))
             began = time.monotonic()
             async with living(tmp_path, host_settings(tmp_path)):
                 await home.until(lambda: order in home.done)

@@ -16,11 +16,11 @@ from ipmicra.errors import HostFault, OperatorFault
 from ipmicra.host import site_state_file
 from ipmicra.host.coordinator_client import Backoff, checked_coordinator
 from ipmicra.host.identity import make_key, read_key
-from ipmicra.host.limits.admission import Facts, ends_soon, may_deliver, reason_to_rest
-from ipmicra.host.limits.token_bucket import Throttle
-from ipmicra.host.limits.usage import Meter
+from ipmicra.host.limits.admission import AdmissionInputs, blocked_reason, ends_soon, may_deliver
+from ipmicra.host.limits.token_bucket import TokenBucket
+from ipmicra.host.limits.usage import UsageMeter
 from ipmicra.host.settings import HostSettings, checked, in_words, most_it_can_cost
-from ipmicra.host.store import Contact, HeldSite, Ledger
+from ipmicra.host.store import Contact, HeldSite, HostStore
 from ipmicra.model.urls import Site
 from ipmicra.protocol.host_messages import OrderDone
 
@@ -93,15 +93,15 @@ def test_connections_in_use_and_kept_are_no_more_than_allowed(connections: int) 
 def test_when_and_why_a_host_rests(
     rules: dict[str, object], facts: dict[str, object], reason: str | None
 ) -> None:
-    found = reason_to_rest(msgspec.convert(rules, HostSettings), Facts(**facts), NOON)  # type: ignore[arg-type] # rows
+    found = blocked_reason(msgspec.convert(rules, HostSettings), AdmissionInputs(**facts), NOON)  # type: ignore[arg-type] # rows
     assert found is None if reason is None else reason in str(found)
 
 
 def test_a_full_disk_or_the_coordinators_pause_keep_no_package_back_but_the_owner_does() -> None:
     rules = HostSettings(hours="mon 12:00-13:00")
-    assert may_deliver(rules, Facts(disk_bytes=1 << 40, paused_by_coordinator="x"), NOON)
-    assert not may_deliver(rules, Facts(paused_by_owner=True), NOON)
-    assert not may_deliver(rules, Facts(), NOON.replace(hour=13))
+    assert may_deliver(rules, AdmissionInputs(disk_bytes=1 << 40, paused_by_coordinator="x"), NOON)
+    assert not may_deliver(rules, AdmissionInputs(paused_by_owner=True), NOON)
+    assert not may_deliver(rules, AdmissionInputs(), NOON.replace(hour=13))
 
 
 def test_the_last_seconds_of_a_span_are_for_ending() -> None:
@@ -116,7 +116,7 @@ def test_the_last_seconds_of_a_span_are_for_ending() -> None:
     st.lists(st.tuples(st.floats(0, 10), st.floats(0, 1e6)), min_size=1, max_size=30),
 )
 def test_the_mean_stays_below_the_rate(rate: float, steps: list[tuple[float, float]]) -> None:
-    throttle, now, total = Throttle(rate), 0.0, 0.0
+    throttle, now, total = TokenBucket(rate), 0.0, 0.0
     for pause, amount in steps:
         now += pause + throttle.seconds_to_wait(now + pause)
         throttle.used(amount, now)
@@ -126,7 +126,7 @@ def test_the_mean_stays_below_the_rate(rate: float, steps: list[tuple[float, flo
 
 
 def test_a_rate_of_nothing_is_no_limit() -> None:
-    throttle = Throttle(0)
+    throttle = TokenBucket(0)
     throttle.used(1e12, 0)
     assert throttle.seconds_to_wait(0) == 0
 
@@ -136,7 +136,7 @@ def test_sequence_numbers_rise_across_restarts_even_when_nothing_was_written_at_
 ) -> None:
     given_out: list[int] = []
     for count in (3, 150, 1):
-        ledger = Ledger(tmp_path)
+        ledger = HostStore(tmp_path)
         given_out += [ledger.next_sequence("orders") for _ in range(count)]
         ledger.close()
     assert given_out == sorted(set(given_out))
@@ -144,7 +144,7 @@ def test_sequence_numbers_rise_across_restarts_even_when_nothing_was_written_at_
 
 
 def test_an_order_is_reported_once_and_known_ever_after(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path)
+    ledger = HostStore(tmp_path)
     ledger.order_done(OrderDone(number=7, detail="first"))
     ledger.order_done(OrderDone(number=7, detail="second"))
     (done,) = ledger.unreported(10)
@@ -158,7 +158,7 @@ def test_an_order_is_reported_once_and_known_ever_after(tmp_path: Path) -> None:
 def test_a_site_that_was_given_up_is_not_taken_again_in_the_same_or_an_earlier_epoch(
     tmp_path: Path,
 ) -> None:
-    ledger = Ledger(tmp_path)
+    ledger = HostStore(tmp_path)
     assert ledger.hold(HeldSite("https://a.example", 4, ""))
     assert ledger.hold(HeldSite("https://a.example", 4, ""))  # more links of a held site
     ledger.let_go("https://a.example", 4, None)
@@ -169,7 +169,7 @@ def test_a_site_that_was_given_up_is_not_taken_again_in_the_same_or_an_earlier_e
 
 
 def test_packages_belong_to_the_epoch_in_which_they_were_made(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path)
+    ledger = HostStore(tmp_path)
     assert ledger.epoch() is None
     ledger.begin_epoch(0, 1)
     ledger.begin_epoch(2, 9)
@@ -179,10 +179,10 @@ def test_packages_belong_to_the_epoch_in_which_they_were_made(tmp_path: Path) ->
 
 
 def test_days_are_the_owners_and_bytes_add_up(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path)
+    ledger = HostStore(tmp_path)
     ledger.add_contacts([Contact("2026-11-01", "192.0.2.1", "https://a.example", "fetch", 1, 70, 7)])
     now = datetime(2026, 11, 16, 23, 30, tzinfo=UTC)
-    meter = Meter(ledger, HostSettings(time_zone="Europe/Athens"), lambda: now)
+    meter = UsageMeter(ledger, HostSettings(time_zone="Europe/Athens"), lambda: now)
     assert meter.today() == "2026-11-17"
     meter.note("192.0.2.1", "https://a.example", "fetch")
     assert [contact.bytes_in for contact in ledger.contacts("2026-11-17")] == [0]  # before the packet

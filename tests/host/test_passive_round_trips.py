@@ -7,7 +7,7 @@ import ipaddress
 import msgspec
 import pytest
 
-from ipmicra.host.measuring.passive_round_trips import RoundTrips
+from ipmicra.host.measuring.passive_round_trips import PassiveRoundTripBuffer
 from ipmicra.model.fetches import FailureKind, FetchFailed
 from ipmicra.model.urls import Site
 from ipmicra.protocol.host_messages import PROTOCOL, Heartbeat, Orders, Passive, passives_for
@@ -55,7 +55,7 @@ def passive(round_trip_ms: float | None, first_byte_ms: float | None = 9.0) -> P
 
 
 def test_fetches_that_made_no_connection_have_no_round_trip() -> None:
-    seen = RoundTrips()
+    seen = PassiveRoundTripBuffer()
     for _ in range(3):
         seen.measure(SITE, failed(), None)
     (taken,) = seen.take(10)
@@ -64,7 +64,7 @@ def test_fetches_that_made_no_connection_have_no_round_trip() -> None:
 
 
 def test_the_least_round_trip_counts_whatever_failed_beside_it() -> None:
-    seen = RoundTrips()
+    seen = PassiveRoundTripBuffer()
     for round_trip_ms in (None, 7.5, None, 8.0):
         seen.measure(SITE, failed(round_trip_ms), round_trip_ms)
     (taken,) = seen.take(10)

@@ -14,7 +14,7 @@ import pytest
 
 from ipmicra.carrier.package import digest_of, pack
 from ipmicra.protocol.host_messages import Heartbeat, Orders
-from ipmicra.protocol.signing import Claim, signed_headers
+from ipmicra.protocol.signing import RequestSignature, signed_headers
 from tests.coordinator.coordinator_process import running_coordinator
 from tests.coordinator.played_host import PlayedHost
 from tests.host.scripted_coordinator import TOKEN, ScriptedCoordinator
@@ -84,7 +84,7 @@ def check_signatures(host: PlayedHost) -> None:
     replayed = host.send("POST", path, HEARTBEAT, headers)
     assert (replayed.status, replayed.refusal().kind) == (409, "sequence")
     host.sequences["reports"] += 1
-    hours_ago = Claim("lima", "reports", 1_000, host.sequences["reports"], b"")
+    hours_ago = RequestSignature("lima", "reports", 1_000, host.sequences["reports"], b"")
     late = host.send(
         "POST", path, HEARTBEAT, signed_headers(host.key, "POST", path, HEARTBEAT, hours_ago)
     )

@@ -18,7 +18,7 @@ from ipmicra.protocol.host_messages import (
     OrderBody,
     Orders,
     Pause,
-    ProbeThese,
+    ProbeTargets,
     read_orders,
 )
 from tests.host.host_harness import command, host_settings, join, living
@@ -45,7 +45,7 @@ def test_an_order_that_cannot_be_read_does_not_hide_the_others(body: object, kin
     read = read_orders(offered({"type": "pause", "reason": "a"}, body, {"type": "probe", "targets": []}))
     assert [(order.number, order.body) for order in read.told.orders] == [
         (1, Pause(reason="a")),
-        (3, ProbeThese(targets=())),
+        (3, ProbeTargets(targets=())),
     ]
     assert [(order.number, order.kind) for order in read.unknown] == [(2, kind)]
     assert (read.told.epoch, read.told.lease_s, read.told.protocol) == (7, 60.0, 99)

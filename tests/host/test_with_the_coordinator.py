@@ -18,7 +18,7 @@ import pytest
 
 from ipmicra.coordinator.leader.checkpoint import distances
 from ipmicra.coordinator.store.database import Database
-from ipmicra.lab.loopback.layout import Layout, crawler_address, round_trip_ms
+from ipmicra.lab.loopback.layout import WebLayout, crawler_address, round_trip_ms
 from ipmicra.lab.loopback.pages import made_sites
 from ipmicra.lab.loopback.server import LoopbackWeb
 from tests.coordinator.coordinator_process import RunningCoordinator, free_port, running_coordinator
@@ -97,7 +97,7 @@ def pages_asked(web: LoopbackWeb) -> Counter[tuple[str, str]]:
 @pytest.mark.timeout(240)
 def test_hosts_join_crawl_what_is_nearest_change_hours_and_leave(tmp_path: Path) -> None:
     port, names_port = free_port(), free_port()
-    layout = Layout.of(made_sites(5, 4, 6, port))
+    layout = WebLayout.of(made_sites(5, 4, 6, port))
     web = LoopbackWeb(layout.sites, port, layout.round_trip_ms, names_port)
     settings = {
         "fetching.open_ranges": '["127.0.0.0/8"]',
@@ -168,7 +168,7 @@ def is_not_monday() -> bool:
     return datetime.now(UTC).weekday() != 0
 
 
-def nearest(layout: Layout) -> dict[str, str]:
+def nearest(layout: WebLayout) -> dict[str, str]:
     """Which of the two machines is nearer to each site, as the layout has it."""
     found = {}
     for site in layout.sites.values():

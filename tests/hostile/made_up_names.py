@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Mapping, Sequence
 
-from ipmicra.net.dns_resolver import NameAnswer, NamesUnreachable, NoSuchName
+from ipmicra.net.dns_resolver import DnsAnswer, NamesUnreachable, NoSuchName
 
 BROKEN = "broken"
 
@@ -20,7 +20,7 @@ class MadeUpNames:
         self._ttl_seconds = ttl_seconds
         self.asked: list[str] = []
 
-    async def resolve(self, name: str) -> NameAnswer:
+    async def resolve(self, name: str) -> DnsAnswer:
         self.asked.append(name)
         answers = self._script.get(name)
         if not answers:
@@ -28,7 +28,7 @@ class MadeUpNames:
         answer = answers.pop(0) if len(answers) > 1 else answers[0]
         if isinstance(answer, str):
             raise NamesUnreachable(f"{name} is {answer}")
-        return NameAnswer(tuple(ipaddress.ip_address(text) for text in answer), self._ttl_seconds)
+        return DnsAnswer(tuple(ipaddress.ip_address(text) for text in answer), self._ttl_seconds)
 
     async def close(self) -> None:
         return None

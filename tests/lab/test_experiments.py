@@ -14,7 +14,7 @@ from ipmicra.cli.main import run
 from ipmicra.errors import OperatorFault
 from ipmicra.hierarchy import build_tree
 from ipmicra.lab.experiments import experiment, names
-from ipmicra.lab.findings import Column, Findings, Plot, Series, Tabulated
+from ipmicra.lab.findings import Findings, FindingsColumn, Plot, Series, Tabulated
 from ipmicra.lab.generated import generate
 from ipmicra.lab.harness import Kit
 from ipmicra.lab.pages import markdown_table, page
@@ -119,7 +119,7 @@ def test_a_plot_is_the_same_bytes_every_time(tmp_path: Path) -> None:
 
 
 def test_a_table_in_markdown_puts_numbers_to_the_right() -> None:
-    columns = [Column("who", "strategy"), Column("share", "share", ".0%")]
+    columns = [FindingsColumn("who", "strategy"), FindingsColumn("share", "share", ".0%")]
     table = Tabulated("T", columns, [{"strategy": "hash", "share": 0.084}, {"strategy": "worst"}])
     assert markdown_table(table).splitlines()[2:] == [
         "| who | share |",

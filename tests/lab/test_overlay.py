@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from ipmicra.lab.generated import generate
-from ipmicra.lab.overlay.handover_simulation import HandingOver
+from ipmicra.lab.overlay.handover_simulation import HandoverSimulation
 from ipmicra.lab.overlay.metrics import distances_ms, load_variation, loads, nearest_peers, true_ms
 from ipmicra.lab.overlay.routes import Routes
-from ipmicra.lab.overlay.setup import Scene, scene_of
+from ipmicra.lab.overlay.setup import OverlaySetup, scene_of
 from ipmicra.lab.overlay.zone_inheritance import inherited
 from ipmicra.lab.overlay.zone_simulation import grown
 from ipmicra.overlay.can.nearness import HandOverRule
@@ -21,11 +21,11 @@ PEERS = 40
 
 
 @pytest.fixture(scope="module")
-def scene() -> Scene:
+def scene() -> OverlaySetup:
     return scene_of(generate(seed=2, host_count=240).world, seed=1, number=0, peers=PEERS)
 
 
-def spoken(scene: Scene, scheme: str) -> Network:
+def spoken(scene: OverlaySetup, scheme: str) -> Network:
     """The same peers and sites, by messages: all enter through the first, the unified bootstrap peer."""
     network = Network(scene.space, PeerRules(switch=scheme, peers_expected=scene.peers))
     inserted = 0
@@ -40,7 +40,7 @@ def spoken(scene: Scene, scheme: str) -> Network:
 
 
 @pytest.mark.parametrize("scheme", ["DL/blind", "MP", "MP/slab", "MPP/newcomer"])
-def test_zones_and_homes_are_those_of_peers_that_speak(scene: Scene, scheme: str) -> None:
+def test_zones_and_homes_are_those_of_peers_that_speak(scene: OverlaySetup, scheme: str) -> None:
     network, tiling = spoken(scene, scheme), grown(scene, scheme)
     for number in range(scene.peers):
         peer = network.peers[PeerId(f"p{number:03}")]
@@ -49,7 +49,7 @@ def test_zones_and_homes_are_those_of_peers_that_speak(scene: Scene, scheme: str
         assert set(peer.book.homed) == homed
 
 
-def test_letters_take_the_ways_of_peers_that_speak(scene: Scene) -> None:
+def test_letters_take_the_ways_of_peers_that_speak(scene: OverlaySetup) -> None:
     network, routes = spoken(scene, "MP/slab"), Routes(grown(scene, "MP/slab"))
     network.run(6)
     for site in range(40):
@@ -59,7 +59,7 @@ def test_letters_take_the_ways_of_peers_that_speak(scene: Scene) -> None:
         assert answer.hops == routes.hops(site % scene.peers, scene.site_keys[site])
 
 
-def test_all_sites_are_inserted_in_the_end_and_never_fewer_than_before(scene: Scene) -> None:
+def test_all_sites_are_inserted_in_the_end_and_never_fewer_than_before(scene: OverlaySetup) -> None:
     inserted = [scene.inserted_by(joined) for joined in range(1, scene.peers + 1)]
     assert inserted == sorted(inserted)
     assert inserted[-1] == scene.sites
@@ -72,8 +72,8 @@ def test_handing_over_comes_close_to_the_nearest_peer_with_less_load_variation()
     for number in range(24):
         scene = scene_of(world, seed=1, number=number, peers=PEERS)
         tiling = grown(scene, "MP/slab")
-        free = HandingOver(tiling, HandOverRule(price_ms=0.0)).done()
-        priced = HandingOver(tiling, HandOverRule(price_ms=20.0)).done()
+        free = HandoverSimulation(tiling, HandOverRule(price_ms=0.0)).done()
+        priced = HandoverSimulation(tiling, HandOverRule(price_ms=20.0)).done()
         bound_ms = distances_ms(scene, nearest_peers(scene)).mean()
         assert distances_ms(scene, free.delegate).mean() <= 1.05 * bound_ms
         variation = load_variation(loads(scene, priced.delegate))
@@ -84,17 +84,17 @@ def test_handing_over_comes_close_to_the_nearest_peer_with_less_load_variation()
     assert np.mean(homed_ms) > np.mean(priced_ms)
 
 
-def test_probes_are_bounded_and_find_truly_near_peers(scene: Scene) -> None:
+def test_probes_are_bounded_and_find_truly_near_peers(scene: OverlaySetup) -> None:
     few = scene.placed_by(scene.landmarks_spread(6))
-    outcome = HandingOver(grown(few, "MP/slab"), HandOverRule(measured_max=22)).done()
+    outcome = HandoverSimulation(grown(few, "MP/slab"), HandOverRule(measured_max=22)).done()
     assert outcome.probes.max() <= 22
     assert np.isfinite(outcome.measured_ms).sum(axis=1).max() <= 22
     nearest_ms = scene.round_trips_ms.min(axis=0).mean()
     assert true_ms(scene, outcome.delegate).mean() <= 1.4 * nearest_ms
 
 
-def test_after_a_crash_no_site_is_with_a_dead_peer_and_no_probe_is_spent(scene: Scene) -> None:
-    homes = HandingOver(
+def test_after_a_crash_no_site_is_with_a_dead_peer_and_no_probe_is_spent(scene: OverlaySetup) -> None:
+    homes = HandoverSimulation(
         grown(scene.placed_by(scene.landmarks_spread(6)), "MP/slab"), HandOverRule(measured_max=22)
     )
     homes.done()

@@ -8,7 +8,7 @@ import pytest
 from ipmicra.addresses import AddressRange, address_of
 from ipmicra.errors import OperatorFault
 from ipmicra.lab.sampling import draw_from
-from ipmicra.lab.world import Home, Place, World, homes_of_single_addresses
+from ipmicra.lab.world import Home, LatencyNode, World, homes_of_single_addresses
 
 CONTINENTS = ["EU"] * 14 + ["AS"] * 5 + [""] * 3 + ["SA"] * 2
 
@@ -16,7 +16,7 @@ CONTINENTS = ["EU"] * 14 + ["AS"] * 5 + [""] * 3 + ["SA"] * 2
 def world_of(continents: list[str] = CONTINENTS) -> World:
     count = len(continents)
     places = tuple(
-        Place(str(index), address_of(4, 0xC0000200 + index), continent=continent)
+        LatencyNode(str(index), address_of(4, 0xC0000200 + index), continent=continent)
         for index, continent in enumerate(continents)
     )
     matrix = np.abs(np.subtract.outer(np.arange(count), np.arange(count))).astype(np.float64)

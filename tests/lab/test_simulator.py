@@ -18,8 +18,8 @@ from ipmicra.lab.metrics import figures_of, judged, summary
 from ipmicra.lab.noise import made_up_jitter
 from ipmicra.lab.sampling import Draw, DrawnSite
 from ipmicra.lab.simulator import crawler_id, introduce_crawlers, play, simulate
-from ipmicra.lab.world import Place
-from ipmicra.model.probes import Answer, CrawlerId, Measurement, Probe, Source, Target
+from ipmicra.lab.world import LatencyNode
+from ipmicra.model.probes import CrawlerId, Measurement, Probe, ProbeAnswer, Source, Target
 
 WEST, EAST = crawler_id(0), crawler_id(1)
 ROUND_TRIPS_MS = np.array([[10.0, 50.0, 30.0], [40.0, 20.0, 30.0]])
@@ -28,7 +28,10 @@ ROUND_TRIPS_MS = np.array([[10.0, 50.0, 30.0], [40.0, 20.0, 30.0]])
 def scripted_draw() -> Draw:
     return Draw(
         number=0,
-        crawlers=(Place("west", address_of(4, 1), latitude=1.0, longitude=2.0), Place("east")),
+        crawlers=(
+            LatencyNode("west", address_of(4, 1), latitude=1.0, longitude=2.0),
+            LatencyNode("east"),
+        ),
         crawler_places=(0, 1),
         mutual_ms=np.array([[0.0, 45.0], [45.0, 0.0]]),
         sites=tuple(DrawnSite(f"{name}.example", address_of(4, ord(name))) for name in "abc"),
@@ -49,7 +52,7 @@ class Scripted(Strategy):
 
     def delegate(
         self, target: Target, now_s: float, *, afresh: bool = False
-    ) -> Generator[Probe, Answer, Decision]:
+    ) -> Generator[Probe, ProbeAnswer, Decision]:
         asked, chosen = self.script[target.site]
         for crawler in asked:
             answer = yield Probe(crawler, target)

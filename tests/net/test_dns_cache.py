@@ -11,7 +11,7 @@ import pytest
 from ipmicra.addresses import IPAddress
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.model.fetches import FailureKind
-from ipmicra.net.dns_cache import NameFailure, Names
+from ipmicra.net.dns_cache import DnsCache, DnsFailure
 from tests.hostile.made_up_names import BROKEN, MadeUpNames
 
 SETTINGS = FetchingSettings(dns_ttl_seconds_min=10, dns_ttl_seconds_max=1000, dns_names_max=3)
@@ -23,13 +23,13 @@ class Stage:
     def __init__(self, *answers: Sequence[str] | str, ttl_seconds: float = 60) -> None:
         self.now = 0.0
         self.resolver = MadeUpNames({"a.org": answers}, ttl_seconds)
-        self.names = Names(self.resolver, SETTINGS, clock=lambda: self.now)
+        self.names = DnsCache(self.resolver, SETTINGS, clock=lambda: self.now)
 
     def first(self, name: str = "a.org") -> str:
         return str(asyncio.run(self.names.place(name)).addresses[0])
 
     def failure(self, name: str = "a.org") -> FailureKind:
-        with pytest.raises(NameFailure) as caught:
+        with pytest.raises(DnsFailure) as caught:
             self.first(name)
         return caught.value.kind
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ipmicra.model.fetches import FailureKind, FetchFailed
-from ipmicra.net.target import Target, target_of
+from ipmicra.net.target import HttpTarget, target_of
 
 SITES = st.sampled_from(
     [
@@ -30,7 +30,7 @@ def test_every_url_is_read_as_the_standard_reads_it(site: str, path: str) -> Non
         assert isinstance(target, FetchFailed)
         assert target.kind is FailureKind.BAD_URL
         return
-    assert isinstance(target, Target)
+    assert isinstance(target, HttpTarget)
     assert target.resource == parsed.pathname + parsed.search
     assert (target.name, target.host_header) == (parsed.hostname, parsed.host)
     assert target.secure == (parsed.protocol == "https:")

@@ -13,24 +13,24 @@ import msgspec
 
 from ipmicra.crawler.settings import CrawlerSettings
 from ipmicra.host.settings import HostSettings
-from ipmicra.lab.loopback.layout import Layout
+from ipmicra.lab.loopback.layout import WebLayout
 from ipmicra.lab.loopback.pages import made_sites
 from ipmicra.lab.loopback.server import LoopbackWeb
-from ipmicra.model.zones import Box, Point
+from ipmicra.model.zones import SpacePoint, ZoneBox
 from ipmicra.overlay.can.nearness import HandOverRule
 from ipmicra.overlay.can.peer import Peer
 from ipmicra.overlay.can.rules import PeerRules
-from ipmicra.overlay.live.crawl_service import Household
+from ipmicra.overlay.live.crawl_service import PeerCrawlService
 from ipmicra.overlay.live.node import Node
 from ipmicra.overlay.live.rpc_client import submit
-from ipmicra.protocol.overlay_frames import Seal
-from ipmicra.protocol.overlay_messages import Card, PeerId
-from ipmicra.search.contract import Request
+from ipmicra.protocol.overlay_frames import FrameCodec
+from ipmicra.protocol.overlay_messages import PeerDescriptor, PeerId
+from ipmicra.search.contract import SearchRequest
 from ipmicra.settings import Settings, load_settings
 from tests.coordinator.coordinator_process import free_port
 from tests.overlay.network import random_point
 
-SPACE = Box((-100.0, -100.0, -100.0), (100.0, 100.0, 100.0))
+SPACE = ZoneBox((-100.0, -100.0, -100.0), (100.0, 100.0, 100.0))
 SECRET = b"only for this test"
 RULES = PeerRules(
     hello_every_s=1.0,
@@ -44,7 +44,7 @@ RULES = PeerRules(
     hand_over=HandOverRule(),
 )
 
-EVERYTHING = Request(text="lang:en", limit=100, per_site=0)
+EVERYTHING = SearchRequest(text="lang:en", limit=100, per_site=0)
 
 
 def settings_with(names_port: int | None) -> Settings:
@@ -94,22 +94,22 @@ class Village:
     def add(
         self,
         name: str,
-        point: Point,
+        point: SpacePoint,
         via: str | None = None,
         reachable: bool = True,
         reload: Callable[[], Settings] | None = None,
     ) -> Node:
         address = f"127.0.0.1:{free_port()}" if reachable else ""
-        peer = Peer(Card(PeerId(name), point, (), address=address), SPACE, RULES)
-        seal = Seal(SECRET)
+        peer = Peer(PeerDescriptor(PeerId(name), point, (), address=address), SPACE, RULES)
+        seal = FrameCodec(SECRET)
         settings = settings_with(self.web.names_port) if reload is None else reload()
-        household = Household(self.folder / name, peer, seal, settings, reload)
+        household = PeerCrawlService(self.folder / name, peer, seal, settings, reload)
         node = self.nodes[name] = Node(peer, SPACE, seal, household.round_trip_ms, household)
         entry = None if via is None else self.nodes[via].peer.card.address
         self._running[name] = asyncio.create_task(self._run(node, household, entry))
         return node
 
-    async def _run(self, node: Node, household: Household, via: str | None) -> None:
+    async def _run(self, node: Node, household: PeerCrawlService, via: str | None) -> None:
         try:
             await node.run(via)
         finally:
@@ -118,7 +118,7 @@ class Village:
     async def submit_all(self, via: str) -> None:
         dice = Random(1)
         for site in self.sites:
-            await submit(site, random_point(dice, SPACE), SPACE, self.address(via), Seal(SECRET))
+            await submit(site, random_point(dice, SPACE), SPACE, self.address(via), FrameCodec(SECRET))
 
     async def joined(self) -> None:
         await self.until(lambda: all(node.peer.zones for node in self.nodes.values()), 20)
@@ -176,7 +176,7 @@ class Village:
 @asynccontextmanager
 async def village(folder: Path, sites: int, pages: int) -> AsyncIterator[Village]:
     port, names_port = free_port(), free_port()
-    layout = Layout.of(made_sites(1, sites, pages, port))
+    layout = WebLayout.of(made_sites(1, sites, pages, port))
     async with LoopbackWeb(layout.sites, port, names_port=names_port) as web:
         living = Village(folder, web)
         try:

@@ -11,19 +11,19 @@ from pathlib import Path
 from random import Random
 
 from ipmicra.overlay.can.peer import Peer
-from ipmicra.overlay.live.crawl_service import Household
+from ipmicra.overlay.live.crawl_service import PeerCrawlService
 from ipmicra.overlay.live.node import Node
-from ipmicra.protocol.overlay_frames import Seal
-from ipmicra.protocol.overlay_messages import Card, PeerId
+from ipmicra.protocol.overlay_frames import FrameCodec
+from ipmicra.protocol.overlay_messages import PeerDescriptor, PeerId
 from tests.overlay.crawling_peers import RULES, SECRET, SPACE, settings_with
 from tests.overlay.network import random_point
 
 
 def node_at(port: int, folder: Path, names_port: int) -> Node:
-    point, seal = random_point(Random(port), SPACE), Seal(SECRET)
-    card = Card(PeerId(f"peer-{port}"), point, (), address=f"127.0.0.1:{port}")
+    point, seal = random_point(Random(port), SPACE), FrameCodec(SECRET)
+    card = PeerDescriptor(PeerId(f"peer-{port}"), point, (), address=f"127.0.0.1:{port}")
     peer = Peer(card, SPACE, RULES)
-    household = Household(folder / str(port), peer, seal, settings_with(names_port))
+    household = PeerCrawlService(folder / str(port), peer, seal, settings_with(names_port))
     return Node(peer, SPACE, seal, household.round_trip_ms, household)
 
 

@@ -7,16 +7,16 @@ from collections.abc import Callable
 from random import Random
 from typing import Protocol
 
-from ipmicra.model.zones import Box, Point, key_in
+from ipmicra.model.zones import SpacePoint, ZoneBox, key_in
 from ipmicra.overlay.can.peer import Peer
 from ipmicra.overlay.can.rules import PeerRules
 from ipmicra.protocol.overlay_messages import (
-    Card,
     Locate,
-    Located,
-    Measurement,
+    LocateReply,
     Outgoing,
+    PeerDescriptor,
     PeerId,
+    PeerMeasurement,
     Routed,
     SiteRecord,
     Submit,
@@ -29,18 +29,18 @@ class Network:
     With `tells_senders` the sender learns that a peer could not be reached, as over TCP.
     """
 
-    def __init__(self, space: Box, rules: PeerRules) -> None:
+    def __init__(self, space: ZoneBox, rules: PeerRules) -> None:
         self.space, self.rules = space, rules
         self.peers: dict[PeerId, Peer] = {}
         self.now_s = 0.0
         self.carried = 0
-        self.located: list[Located] = []
+        self.located: list[LocateReply] = []
         self.round_trip: Callable[[PeerId, str], float | None] = lambda _peer, _site: None
         self.tells_senders = False
         self._queue: deque[tuple[Peer | None, Outgoing]] = deque()
 
-    def add(self, name: str, point: Point, via: Peer | None = None) -> Peer:
-        peer = Peer(Card(PeerId(name), point, ()), self.space, self.rules)
+    def add(self, name: str, point: SpacePoint, via: Peer | None = None) -> Peer:
+        peer = Peer(PeerDescriptor(PeerId(name), point, ()), self.space, self.rules)
         self.peers[peer.id] = peer
         if via is None:
             peer.found()
@@ -53,7 +53,7 @@ class Network:
         while self._queue:
             writer, letter = self._queue.popleft()
             self.carried += 1
-            if isinstance(letter.message, Located):
+            if isinstance(letter.message, LocateReply):
                 self.located.append(letter.message)
             receiver = self.peers.get(letter.to.peer)
             if receiver is not None:
@@ -69,11 +69,13 @@ class Network:
         for measure in peer.probes_wanted():
             self._post(peer, peer.probed(measure, self.round_trip(peer.id, measure.site)))
 
-    def submit(self, site: str, point: Point, via: Peer, measured: tuple[Measurement, ...] = ()) -> None:
+    def submit(
+        self, site: str, point: SpacePoint, via: Peer, measured: tuple[PeerMeasurement, ...] = ()
+    ) -> None:
         record = SiteRecord(site, key_in(self.space, point), point, measured=measured)
         self.send([Outgoing(via.card, Routed(record.key, Submit(record)))])
 
-    def locate(self, key: Point, asker: Peer) -> Located | None:
+    def locate(self, key: SpacePoint, asker: Peer) -> LocateReply | None:
         self.located.clear()
         self.send([Outgoing(asker.card, Routed(key, Locate(asker.card, "?")))])
         return self.located[-1] if self.located else None
@@ -106,7 +108,7 @@ class Peers(Protocol):
     """What can be judged: the space and who lives in it."""
 
     @property
-    def space(self) -> Box: ...
+    def space(self) -> ZoneBox: ...
 
     @property
     def peers(self) -> dict[PeerId, Peer]: ...
@@ -150,5 +152,5 @@ def site_faults(network: Peers, sites: int) -> list[str]:
     return faults
 
 
-def random_point(dice: Random, space: Box) -> Point:
+def random_point(dice: Random, space: ZoneBox) -> SpacePoint:
     return tuple(dice.uniform(low, high) for low, high in zip(space.low, space.high, strict=True))

@@ -9,15 +9,15 @@ import asyncio
 import sys
 from random import Random
 
-from ipmicra.model.zones import Box
+from ipmicra.model.zones import ZoneBox
 from ipmicra.overlay.can.peer import Peer
 from ipmicra.overlay.can.rules import PeerRules
 from ipmicra.overlay.live.node import Node
-from ipmicra.protocol.overlay_frames import Seal
-from ipmicra.protocol.overlay_messages import Card, PeerId
+from ipmicra.protocol.overlay_frames import FrameCodec
+from ipmicra.protocol.overlay_messages import PeerDescriptor, PeerId
 from tests.overlay.network import random_point
 
-SPACE = Box((-100.0, -100.0, -100.0), (100.0, 100.0, 100.0))
+SPACE = ZoneBox((-100.0, -100.0, -100.0), (100.0, 100.0, 100.0))
 SECRET = b"only for this test"
 RULES = PeerRules(
     hello_every_s=1.0, silent_after_s=4.0, claim_step_s=0.5, announce_every_s=2.0, lease_s=6.0
@@ -26,8 +26,8 @@ RULES = PeerRules(
 
 def node_at(port: int) -> Node:
     point = random_point(Random(port), SPACE)
-    card = Card(PeerId(f"peer-{port}"), point, (), address=f"127.0.0.1:{port}")
-    return Node(Peer(card, SPACE, RULES), SPACE, Seal(SECRET))
+    card = PeerDescriptor(PeerId(f"peer-{port}"), point, (), address=f"127.0.0.1:{port}")
+    return Node(Peer(card, SPACE, RULES), SPACE, FrameCodec(SECRET))
 
 
 async def serve(via: str, ports: list[int]) -> None:

@@ -7,12 +7,12 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ipmicra.model.zones import Box
+from ipmicra.model.zones import ZoneBox
 from ipmicra.overlay.can.nearness import HandOverRule
 from ipmicra.overlay.can.rules import PeerRules
 from tests.overlay.network import Network, random_point, site_faults, tiling_faults
 
-SPACE = Box((-100.0, -100.0, -100.0), (100.0, 100.0, 100.0))
+SPACE = ZoneBox((-100.0, -100.0, -100.0), (100.0, 100.0, 100.0))
 PEERS, SITES, PEERS_LEAST = 12, 20, 3
 SECONDS_APART = 6.0  # sooner than a silence is noticed: troubles overlap
 SECONDS_TO_HEAL = 90.0

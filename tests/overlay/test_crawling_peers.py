@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 from ipmicra.overlay.live import rpc_client
-from ipmicra.protocol.overlay_frames import Seal
+from ipmicra.protocol.overlay_frames import FrameCodec
 from tests.overlay.crawling_peers import EVERYTHING, SECRET, SPACE, Village, village
 
 CORNERS = {"a": (-60.0, -60.0, 0.0), "b": (60.0, 60.0, 0.0), "c": (60.0, -60.0, 0.0)}
@@ -31,7 +31,7 @@ async def crawled_left_and_dead(folder: Path) -> None:
         assert all(shares), "every peer has sites"
         await living.until(lambda: all_kept_twice(living), 20)
         assert len(living.fetched()) == len(set(living.fetched())), "no page was fetched twice"
-        asked = await rpc_client.search(EVERYTHING, living.address("c"), Seal(SECRET))
+        asked = await rpc_client.search(EVERYTHING, living.address("c"), FrameCodec(SECRET))
         assert {hit.url for hit in asked.answer.hits} == living.urls
         assert (asked.peers_asked, asked.answer.partial) == (3, False)
 
@@ -61,7 +61,7 @@ async def placed_and_followed(folder: Path) -> None:
         await living.joined()
         living.add("b", CORNERS["b"], "a")
         await living.joined()
-        seal = Seal(SECRET)
+        seal = FrameCodec(SECRET)
         await rpc_client.submit(living.sites[0], None, SPACE, living.address("b"), seal)
         await living.until(lambda: living.crawled() == living.sites, 40)
         records = [r for node in living.nodes.values() for r in node.peer.book.homed.values()]

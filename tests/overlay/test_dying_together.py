@@ -7,15 +7,15 @@ from random import Random
 
 import pytest
 
-from ipmicra.model.zones import Box
+from ipmicra.model.zones import ZoneBox
 from ipmicra.overlay.can.nearness import HandOverRule
 from ipmicra.overlay.can.rules import PeerRules
-from ipmicra.overlay.can.site_table import SiteBook
+from ipmicra.overlay.can.site_table import SiteTable
 from ipmicra.protocol.overlay_messages import PeerId, SiteRecord
 from tests.overlay.network import random_point, site_faults, tiling_faults
 from tests.overlay.timed_network import TimedNetwork
 
-SPACE = Box((-100.0, -100.0, -100.0), (100.0, 100.0, 100.0))
+SPACE = ZoneBox((-100.0, -100.0, -100.0), (100.0, 100.0, 100.0))
 PEERS, SITES_EACH = 40, 2
 
 
@@ -57,7 +57,7 @@ def test_peers_that_all_join_at_once_come_to_tile_the_space() -> None:
 
 
 def test_nobody_crawls_on_whose_home_does_not_confirm_it() -> None:
-    book, key = SiteBook(), (0.0, 0.0, 0.0)
+    book, key = SiteTable(), (0.0, 0.0, 0.0)
     book.take_up(SiteRecord("s.example", key, key, delegate=PeerId("me"), epoch=3), now_s=10.0)
     assert "s.example" in book.leased(since_s=9.0)
     assert "s.example" not in book.leased(since_s=11.0)
@@ -68,7 +68,7 @@ def test_nobody_crawls_on_whose_home_does_not_confirm_it() -> None:
 
 
 def test_a_site_that_was_laid_down_is_not_taken_up_again_by_an_old_message() -> None:
-    book, key = SiteBook(), (0.0, 0.0, 0.0)
+    book, key = SiteTable(), (0.0, 0.0, 0.0)
     record = SiteRecord("s.example", key, key, delegate=PeerId("me"), epoch=3)
     assert book.take_up(record, now_s=10.0)
     assert book.lay_down("s.example", 4)

@@ -10,7 +10,7 @@ import msgspec
 
 from ipmicra.host.limits.hours import DAYS
 from ipmicra.overlay.live.rpc_client import status_of
-from ipmicra.protocol.overlay_frames import Seal
+from ipmicra.protocol.overlay_frames import FrameCodec
 from ipmicra.settings import Settings
 from tests.overlay.crawling_peers import SECRET, settings_with, village
 
@@ -34,7 +34,7 @@ async def rested_then_worked(folder: Path) -> None:
         await living.joined()
         await living.submit_all("a")
         await living.until(lambda: living.crawled() == living.sites, 20)
-        status = await status_of(living.address("a"), Seal(SECRET))
+        status = await status_of(living.address("a"), FrameCodec(SECRET))
         assert "outside of its hours" in status.resting
         assert node.household is not None
         assert await node.household.round_trip_ms(living.sites[0]) is None, "it does not probe"
@@ -43,4 +43,4 @@ async def rested_then_worked(folder: Path) -> None:
 
         hours = "always"
         await living.until(lambda: living.found_anywhere() == living.urls, 40)
-        assert (await status_of(living.address("a"), Seal(SECRET))).resting == ""
+        assert (await status_of(living.address("a"), FrameCodec(SECRET))).resting == ""

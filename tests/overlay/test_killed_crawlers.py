@@ -15,12 +15,12 @@ from random import Random
 import pytest
 
 from ipmicra.errors import HostFault
-from ipmicra.lab.loopback.layout import Layout
+from ipmicra.lab.loopback.layout import WebLayout
 from ipmicra.lab.loopback.pages import made_sites
 from ipmicra.lab.loopback.server import LoopbackWeb
 from ipmicra.overlay.live.rpc_client import search, status_of, submit
-from ipmicra.protocol.overlay_frames import Seal
-from ipmicra.protocol.overlay_rpc import Status
+from ipmicra.protocol.overlay_frames import FrameCodec
+from ipmicra.protocol.overlay_rpc import PeerStatus
 from tests.coordinator.coordinator_process import free_port
 from tests.overlay.crawling_peers import EVERYTHING, SECRET, SPACE
 from tests.overlay.network import random_point
@@ -47,10 +47,10 @@ def processes(
             process.wait()
 
 
-async def told(ports: list[int]) -> list[Status]:
+async def told(ports: list[int]) -> list[PeerStatus]:
     """Empty where somebody does not answer (yet)."""
     try:
-        return [await status_of(f"127.0.0.1:{port}", Seal(SECRET)) for port in ports]
+        return [await status_of(f"127.0.0.1:{port}", FrameCodec(SECRET)) for port in ports]
     except HostFault:
         return []
 
@@ -80,7 +80,7 @@ def test_a_fifth_is_killed_and_every_page_is_found_again(tmp_path: Path) -> None
 async def crawled_and_killed(folder: Path) -> None:
     port, names_port = free_port(), free_port()
     ports = [free_port() for _ in range(PROCESSES * PEERS_EACH)]
-    layout = Layout.of(made_sites(1, SITES, PAGES, port))
+    layout = WebLayout.of(made_sites(1, SITES, PAGES, port))
     async with LoopbackWeb(layout.sites, port, names_port=names_port) as web:
         with processes(folder, names_port, ports) as started:
             await played(web, ports, started)
@@ -96,12 +96,12 @@ async def played(web: LoopbackWeb, ports: list[int], started: list[subprocess.Po
         return bool(peers) and all(peer.card.zones for peer in peers)
 
     async def every_page_is_found() -> bool:
-        found = await search(EVERYTHING, via, Seal(SECRET))
+        found = await search(EVERYTHING, via, FrameCodec(SECRET))
         return {hit.url for hit in found.answer.hits} == urls
 
     await until(all_are_in, 60, "all peers have zones")
     for site in sites:
-        await submit(site, random_point(dice, SPACE), SPACE, via, Seal(SECRET))
+        await submit(site, random_point(dice, SPACE), SPACE, via, FrameCodec(SECRET))
     await until(every_page_is_found, 60, "a search finds every page")
 
     victim = await busiest(ports)

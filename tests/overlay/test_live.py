@@ -14,9 +14,9 @@ import pytest
 
 from ipmicra.errors import HostFault
 from ipmicra.overlay.live.rpc_client import status_of, submit
-from ipmicra.protocol.overlay_frames import CLOCK_SKEW_S, Seal, length_of
-from ipmicra.protocol.overlay_messages import Card, PeerId, Release
-from ipmicra.protocol.overlay_rpc import Status
+from ipmicra.protocol.overlay_frames import CLOCK_SKEW_S, FrameCodec, length_of
+from ipmicra.protocol.overlay_messages import PeerDescriptor, PeerId, ReleaseSite
+from ipmicra.protocol.overlay_rpc import PeerStatus
 from tests.overlay.network import random_point
 from tests.overlay.peers_process import SECRET, SPACE
 
@@ -53,11 +53,11 @@ def processes(ports: list[int]) -> Iterator[list[subprocess.Popen[str]]]:
         process.stdout.close()
 
 
-async def told(ports: list[int]) -> list[Status]:
-    return [await status_of(f"127.0.0.1:{port}", Seal(SECRET)) for port in ports]
+async def told(ports: list[int]) -> list[PeerStatus]:
+    return [await status_of(f"127.0.0.1:{port}", FrameCodec(SECRET)) for port in ports]
 
 
-def faults(peers: list[Status]) -> list[str]:
+def faults(peers: list[PeerStatus]) -> list[str]:
     """What is not yet as it should be among these peers."""
     found = []
     filled = sum(zone.volume for peer in peers for zone in peer.card.zones) / SPACE.volume
@@ -91,7 +91,7 @@ def test_a_killed_process_of_peers_is_taken_over(
     for number in range(SITES):
         any_peer = f"127.0.0.1:{dice.choice(ports)}"
         point = random_point(dice, SPACE)
-        asyncio.run(submit(f"s{number}.example", point, SPACE, any_peer, Seal(SECRET)))
+        asyncio.run(submit(f"s{number}.example", point, SPACE, any_peer, FrameCodec(SECRET)))
     until(lambda: faults(asyncio.run(told(ports))), 10)
     time.sleep(1.5)  # a greeting's time: what was submitted this very moment has no copy yet
     processes[1].kill()
@@ -101,7 +101,10 @@ def test_a_killed_process_of_peers_is_taken_over(
 
 
 def test_a_frame_opens_only_with_the_secret_at_its_address_and_in_time() -> None:
-    seal, message = Seal(b"one"), Release("s.example", 3, Card(PeerId("nobody"), (0.0,), ()))
+    seal, message = (
+        FrameCodec(b"one"),
+        ReleaseSite("s.example", 3, PeerDescriptor(PeerId("nobody"), (0.0,), ())),
+    )
     frame = seal.sealed(message, "127.0.0.1:1", now_s=100.0)
     assert length_of(frame[:4]) == len(frame) - 4
     assert seal.opened(frame[4:], "127.0.0.1:1", now_s=100.5).message == message
@@ -109,7 +112,7 @@ def test_a_frame_opens_only_with_the_secret_at_its_address_and_in_time() -> None
         seal.opened(frame[4:], "127.0.0.1:1", now_s=100.6)
     frame = seal.sealed(message, "127.0.0.1:1", now_s=100.0)
     for other, me, now_s in [
-        (Seal(b"two"), "127.0.0.1:1", 100.0),
+        (FrameCodec(b"two"), "127.0.0.1:1", 100.0),
         (seal, "127.0.0.1:2", 100.0),
         (seal, "127.0.0.1:1", 101.0 + CLOCK_SKEW_S),
     ]:
@@ -123,7 +126,7 @@ def test_a_stranger_without_the_secret_learns_nothing(
     ports: list[int], processes: list[subprocess.Popen[str]]
 ) -> None:
     with pytest.raises(HostFault, match="did not answer"):
-        asyncio.run(status_of(f"127.0.0.1:{ports[0]}", Seal(b"guessed")))
+        asyncio.run(status_of(f"127.0.0.1:{ports[0]}", FrameCodec(b"guessed")))
     assert asyncio.run(told(ports[:1]))[0].card.peer == f"peer-{ports[0]}"
     with socket.create_connection(("127.0.0.1", ports[0])) as stranger:
         stranger.sendall(b"\xff" * 64)

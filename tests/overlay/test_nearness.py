@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from ipmicra.model.zones import Box
+from ipmicra.model.zones import ZoneBox
 from ipmicra.overlay.can.nearness import (
     NOBODY,
     Around,
@@ -19,11 +19,11 @@ from ipmicra.overlay.can.nearness import (
     row_to_measure,
 )
 from ipmicra.overlay.can.rules import PeerRules
-from ipmicra.protocol.overlay_messages import Card, Measurement, PeerId, SiteRecord
+from ipmicra.protocol.overlay_messages import PeerDescriptor, PeerId, PeerMeasurement, SiteRecord
 from tests.overlay.network import Network, random_point, site_faults
 
 NAN, INF = float("nan"), float("inf")
-SPACE = Box((-100.0, -100.0, -100.0), (100.0, 100.0, 100.0))
+SPACE = ZoneBox((-100.0, -100.0, -100.0), (100.0, 100.0, 100.0))
 
 
 @pytest.mark.parametrize(
@@ -88,8 +88,8 @@ def test_peers_that_speak_measure_and_hand_over() -> None:
 
 def test_a_measured_list_survives_its_home_and_the_delegate() -> None:
     record = SiteRecord("s.example", (1.0, 1.0, 1.0), (1.0, 1.0, 1.0))
-    cards = [Card(PeerId(f"p{i}"), (float(i), 0.0, 0.0), ()) for i in range(3)]
-    listed = tuple(Measurement(card.peer, 10.0 + i, card.point) for i, card in enumerate(cards))
+    cards = [PeerDescriptor(PeerId(f"p{i}"), (float(i), 0.0, 0.0), ()) for i in range(3)]
+    listed = tuple(PeerMeasurement(card.peer, 10.0 + i, card.point) for i, card in enumerate(cards))
     network, dice = Network(SPACE, PeerRules(hand_over=HandOverRule())), Random(1)
     first = network.add("p0", random_point(dice, SPACE))
     for number in range(1, 6):

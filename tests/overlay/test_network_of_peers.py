@@ -7,13 +7,13 @@ from random import Random
 
 import pytest
 
-from ipmicra.model.zones import Box
+from ipmicra.model.zones import ZoneBox
 from ipmicra.overlay.can.nearness import HandOverRule
 from ipmicra.overlay.can.rules import PeerRules
 from ipmicra.protocol.overlay_messages import PeerId
 from tests.overlay.network import Network, random_point, site_faults, tiling_faults
 
-SPACE = Box((-100.0, -100.0, -100.0), (100.0, 100.0, 100.0))
+SPACE = ZoneBox((-100.0, -100.0, -100.0), (100.0, 100.0, 100.0))
 SCHEMES = [
     "DL/blind",
     "DL/owner",

@@ -10,8 +10,8 @@ import pytest
 from ipmicra.carrier.package import PackageRefused, pack, unpack
 from ipmicra.carrier.page_delta import change_of, sketch_of
 from ipmicra.model.records import PageSeen
-from ipmicra.overlay.live.package_store import Shelf
-from ipmicra.search.contract import Request
+from ipmicra.overlay.live.package_store import PeerPackageStore
+from ipmicra.search.contract import SearchRequest
 from tests.carrier.test_page_delta import page
 
 LINES = [
@@ -20,8 +20,8 @@ LINES = [
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> Iterator[Shelf]:
-    opened = Shelf(tmp_path / "one")
+def shelf(tmp_path: Path) -> Iterator[PeerPackageStore]:
+    opened = PeerPackageStore(tmp_path / "one")
     yield opened
     opened.close()
 
@@ -31,7 +31,7 @@ def seen(url: str, visit: int, *more: str) -> PageSeen:
     return PageSeen(url=url, visit=visit, fetched_at_ms=1_000 * visit, page=found)
 
 
-def test_a_change_is_made_whole_by_what_is_on_the_shelf(shelf: Shelf) -> None:
+def test_a_change_is_made_whole_by_what_is_on_the_shelf(shelf: PeerPackageStore) -> None:
     first, second = seen("https://a.example/", 1), seen("https://a.example/", 2, "zebra")
     shelf.put([pack([first], "me", 1)])
     change = change_of(second, first.page.content_hash, sketch_of(first.page))
@@ -41,7 +41,7 @@ def test_a_change_is_made_whole_by_what_is_on_the_shelf(shelf: Shelf) -> None:
 
 
 def test_an_heir_gets_the_newest_of_each_page_of_the_site_and_of_no_other(
-    shelf: Shelf, tmp_path: Path
+    shelf: PeerPackageStore, tmp_path: Path
 ) -> None:
     records = [
         seen("https://a.example/", 1),
@@ -54,15 +54,17 @@ def test_an_heir_gets_the_newest_of_each_page_of_the_site_and_of_no_other(
         ("https://a.example/", 2),
         ("https://a.example/x", 1),
     ]
-    heir = Shelf(tmp_path / "two")
+    heir = PeerPackageStore(tmp_path / "two")
     try:
         heir.put([documents])
-        assert [hit.url for hit in heir.search(Request(text="zebra")).hits] == ["https://a.example/"]
+        assert [hit.url for hit in heir.search(SearchRequest(text="zebra")).hits] == [
+            "https://a.example/"
+        ]
     finally:
         heir.close()
 
 
-def test_what_is_no_package_is_refused_and_changes_nothing(shelf: Shelf) -> None:
+def test_what_is_no_package_is_refused_and_changes_nothing(shelf: PeerPackageStore) -> None:
     with pytest.raises(PackageRefused):
         shelf.put([b"something else"])
     assert shelf.page_count() == 0

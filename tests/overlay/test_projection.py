@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from ipmicra.model.zones import Box
+from ipmicra.model.zones import ZoneBox
 from ipmicra.overlay.can.projection import projected
-from ipmicra.protocol.overlay_messages import Card, PeerId, SiteRecord
+from ipmicra.protocol.overlay_messages import PeerDescriptor, PeerId, SiteRecord
 
-SPACE = Box((-10.0, -10.0, -10.0), (10.0, 10.0, 10.0))
+SPACE = ZoneBox((-10.0, -10.0, -10.0), (10.0, 10.0, 10.0))
 LOWER, UPPER = SPACE.cut(2, 0.0)
 CARDS = [
-    Card(PeerId("low"), (0.0, 1.0, -5.0), (LOWER,), load=3.0),
-    Card(PeerId("high"), (0.0, -1.0, 5.0), (UPPER,)),
+    PeerDescriptor(PeerId("low"), (0.0, 1.0, -5.0), (LOWER,), load=3.0),
+    PeerDescriptor(PeerId("high"), (0.0, -1.0, 5.0), (UPPER,)),
 ]
 
 
@@ -32,8 +32,8 @@ def test_rectangles_on_the_plane_keep_sides_and_share() -> None:
 
 
 def test_a_line_and_an_empty_network_are_drawn_too() -> None:
-    line = Box((0.0,), (1.0,))
-    assert projected([Card(PeerId("one"), (0.5,), (line,))], line, {}).axes == (0, 0)
+    line = ZoneBox((0.0,), (1.0,))
+    assert projected([PeerDescriptor(PeerId("one"), (0.5,), (line,))], line, {}).axes == (0, 0)
     assert projected([], SPACE, {}).zones == ()
 
 

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from ipmicra.overlay.live import rpc_client
-from ipmicra.protocol.overlay_frames import Seal
+from ipmicra.protocol.overlay_frames import FrameCodec
 from tests.overlay.crawling_peers import EVERYTHING, SECRET, SPACE, village
 
 
@@ -24,10 +24,10 @@ async def relayed(folder: Path) -> None:
         assert "/hidden" in living.address("hidden")
         near_it = (1.0, 61.0, 0.0)
         for site in living.sites:
-            await rpc_client.submit(site, near_it, SPACE, living.address("b"), Seal(SECRET))
+            await rpc_client.submit(site, near_it, SPACE, living.address("b"), FrameCodec(SECRET))
         await living.until(lambda: hidden.peer.book.crawled, 20)
         await living.until(lambda: living.found_anywhere() == living.urls, 40)
-        status = await rpc_client.status_of(living.address("hidden"), Seal(SECRET))
+        status = await rpc_client.status_of(living.address("hidden"), FrameCodec(SECRET))
         assert status.card.peer == "hidden", "it answers through its relay"
 
         relay = living.address("hidden").partition("/")[0]
@@ -40,7 +40,7 @@ async def relayed(folder: Path) -> None:
         await living.until(lambda: living.crawled() == living.sites, 20)
 
         async def found() -> set[str]:
-            asked = await rpc_client.search(EVERYTHING, living.address(other), Seal(SECRET))
+            asked = await rpc_client.search(EVERYTHING, living.address(other), FrameCodec(SECRET))
             return {hit.url for hit in asked.answer.hits}
 
         while await found() != living.urls:

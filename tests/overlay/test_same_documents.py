@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ipmicra.overlay.live import rpc_client
-from ipmicra.protocol.overlay_frames import Seal
-from ipmicra.search.contract import Answer, Request
+from ipmicra.protocol.overlay_frames import FrameCodec
+from ipmicra.search.contract import SearchAnswer, SearchRequest
 from ipmicra.search.tantivy.index import TantivyIndex
 from tests.coordinator.world import World, made_up_world
 from tests.overlay.crawling_peers import EVERYTHING, SECRET, Village
@@ -57,7 +57,7 @@ async def crawled_by_the_overlay(world: World, folder: Path) -> dict[str, Docume
         await living.until(lambda: living.found_anywhere() == living.urls, 120)
         return {
             text: documents(
-                (await rpc_client.search(every(text), living.address("a"), Seal(SECRET))).answer
+                (await rpc_client.search(every(text), living.address("a"), FrameCodec(SECRET))).answer
             )
             for text in QUESTIONS
         }
@@ -65,10 +65,10 @@ async def crawled_by_the_overlay(world: World, folder: Path) -> dict[str, Docume
         await living.close()
 
 
-def every(text: str) -> Request:
-    return Request(text=text, limit=100, per_site=0)
+def every(text: str) -> SearchRequest:
+    return SearchRequest(text=text, limit=100, per_site=0)
 
 
-def documents(answer: Answer) -> Documents:
+def documents(answer: SearchAnswer) -> Documents:
     """What a searcher sees of each page, but for who saw it when and how it scored."""
     return {hit.url: (hit.title, hit.snippet, hit.language) for hit in answer.hits}

@@ -10,10 +10,17 @@ import heapq
 import itertools
 from random import Random
 
-from ipmicra.model.zones import Box, Point, key_in
+from ipmicra.model.zones import SpacePoint, ZoneBox, key_in
 from ipmicra.overlay.can.peer import Peer
 from ipmicra.overlay.can.rules import PeerRules
-from ipmicra.protocol.overlay_messages import Card, Outgoing, PeerId, Routed, SiteRecord, Submit
+from ipmicra.protocol.overlay_messages import (
+    Outgoing,
+    PeerDescriptor,
+    PeerId,
+    Routed,
+    SiteRecord,
+    Submit,
+)
 from tests.overlay.network import random_point
 
 TICK_SECONDS, JOIN_AGAIN_SECONDS = 0.5, 5.0
@@ -23,7 +30,7 @@ DELAY_SECONDS = (0.001, 0.05)
 class TimedNetwork:
     """Dice decide delays and moments of ticks; the same seed plays the same."""
 
-    def __init__(self, space: Box, rules: PeerRules, seed: int) -> None:
+    def __init__(self, space: ZoneBox, rules: PeerRules, seed: int) -> None:
         self.space, self.rules, self.dice = space, rules, Random(seed)
         self.peers: dict[PeerId, Peer] = {}
         self.now_s = 0.0
@@ -34,7 +41,7 @@ class TimedNetwork:
         self._join_at_s: dict[PeerId, float] = {}
 
     def add(self, name: str, via: Peer | None = None) -> Peer:
-        card = Card(PeerId(name), random_point(self.dice, self.space), ())
+        card = PeerDescriptor(PeerId(name), random_point(self.dice, self.space), ())
         peer = self.peers[card.peer] = Peer(card, self.space, self.rules)
         if via is None:
             peer.found()
@@ -43,7 +50,7 @@ class TimedNetwork:
         self._at(self.now_s + self.dice.uniform(0, TICK_SECONDS), peer, None)
         return peer
 
-    def submit(self, site: str, point: Point) -> None:
+    def submit(self, site: str, point: SpacePoint) -> None:
         key = key_in(self.space, point)
         letter = Routed(key, Submit(SiteRecord(site, key, point)))
         any_peer = self.peers[self.dice.choice(sorted(self.peers))]

@@ -14,17 +14,17 @@ from click.testing import CliRunner
 from ipmicra.cli.main import program
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.crawler.fetching.web_fetcher import WebFetcher
-from ipmicra.lab.loopback.layout import Layout, crawler_address
+from ipmicra.lab.loopback.layout import WebLayout, crawler_address
 from ipmicra.lab.loopback.layout import round_trip_ms as between_cities_ms
 from ipmicra.lab.loopback.pages import made_sites
 from ipmicra.lab.loopback.server import LoopbackWeb
 from ipmicra.model.fetches import FailureKind, Fetched, FetchFailed, FetchRequest
-from ipmicra.model.probes import Silence
-from ipmicra.net.address_guard import Guard
+from ipmicra.model.probes import NoAnswer
+from ipmicra.net.address_guard import AddressGuard
 from ipmicra.probing.passive import PassiveRoundTrips
 from ipmicra.probing.prober import Prober
-from ipmicra.probing.result import Sounding, round_trip_in
-from ipmicra.probing.settings import ProbingSettings, Way
+from ipmicra.probing.result import ProbeOutcome, round_trip_in
+from ipmicra.probing.settings import ProbeMethod, ProbingSettings
 from tests.coordinator.coordinator_process import free_port
 from tests.crawler.fetching.scripted_fetcher import Answer, ScriptedFetcher
 from tests.crawler.local_site import Answer as Site
@@ -32,7 +32,7 @@ from tests.crawler.local_site import LocalSite
 from tests.hostile.plain_site import answer, serving
 
 HOME = ipaddress.ip_address("127.0.0.1")
-LOOPBACK = Guard(open_ranges=["127.0.0.0/8", "::1/128"])
+LOOPBACK = AddressGuard(open_ranges=["127.0.0.0/8", "::1/128"])
 HASTY = ProbingSettings(patience_ms=300)
 
 
@@ -42,7 +42,7 @@ def listening() -> Iterator[int]:
         yield server.getsockname()[1]
 
 
-def probed(way: Way, port: int, guard: Guard = LOOPBACK, tries: int = 1) -> Sounding:
+def probed(way: ProbeMethod, port: int, guard: AddressGuard = LOOPBACK, tries: int = 1) -> ProbeOutcome:
     prober = Prober(ProbingSettings(patience_ms=300, tries=tries), guard)
     return asyncio.run(prober.probe_by(way, HOME, port))
 
@@ -57,7 +57,7 @@ def test_connecting_measures_the_kernels_round_trip(listening: int, tries: int) 
 
 def test_nobody_there_is_a_refusal() -> None:
     sounding = probed("connect", 1025)
-    assert (sounding.round_trip_ms, sounding.silence) == (None, Silence.REFUSED)
+    assert (sounding.round_trip_ms, sounding.silence) == (None, NoAnswer.REFUSED)
 
 
 def test_a_machine_that_serves_nothing_answers_by_refusing() -> None:
@@ -68,17 +68,21 @@ def test_a_machine_that_serves_nothing_answers_by_refusing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("guard", "ways"), [(Guard(), ("connect", "icmp")), (LOOPBACK, ("answer",))], ids=["guard", "proxy"]
+    ("guard", "ways"),
+    [(AddressGuard(), ("connect", "icmp")), (LOOPBACK, ("answer",))],
+    ids=["guard", "proxy"],
 )
-def test_a_machine_that_may_not_or_cannot_be_met_is_silent(guard: Guard, ways: tuple[Way, ...]) -> None:
+def test_a_machine_that_may_not_or_cannot_be_met_is_silent(
+    guard: AddressGuard, ways: tuple[ProbeMethod, ...]
+) -> None:
     settings = ProbingSettings(ways=ways, patience_ms=300)
     sounding = asyncio.run(Prober(settings, guard).probe_host(HOME))
-    assert (sounding.round_trip_ms, sounding.silence) == (None, Silence.REFUSED)
+    assert (sounding.round_trip_ms, sounding.silence) == (None, NoAnswer.REFUSED)
 
 
 def test_an_address_that_the_guard_refuses_gets_no_packet(listening: int) -> None:
-    sounding = probed("connect", listening, guard=Guard())
-    assert sounding.silence is Silence.REFUSED
+    sounding = probed("connect", listening, guard=AddressGuard())
+    assert sounding.silence is NoAnswer.REFUSED
     assert "not public" in sounding.detail
 
 
@@ -95,7 +99,7 @@ def test_a_full_queue_is_a_time_out() -> None:
         sounding = probed("connect", port)
         for filler in fillers:
             filler.close()
-    assert (sounding.round_trip_ms, sounding.silence) == (None, Silence.TIMED_OUT)
+    assert (sounding.round_trip_ms, sounding.silence) == (None, NoAnswer.TIMED_OUT)
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
@@ -103,7 +107,7 @@ def test_icmp_measures_where_it_is_allowed_and_says_so_where_not(address: str) -
     prober = Prober(HASTY, LOOPBACK)
     sounding = asyncio.run(prober.probe_by("icmp", ipaddress.ip_address(address)))
     if sounding.round_trip_ms is None:
-        assert sounding.silence is Silence.REFUSED, sounding
+        assert sounding.silence is NoAnswer.REFUSED, sounding
     else:
         assert 0 < sounding.round_trip_ms < 300
 
@@ -177,7 +181,7 @@ def test_an_answer_shows_the_same_round_trip_on_a_new_connection_and_on_a_kept_o
     port = free_port()
     made = made_sites(1, 12, 1, port)
     site = next(site for site in made if site.city == "Lisbon")
-    layout = Layout.of(made)
+    layout = WebLayout.of(made)
     address = next(address for address, each in layout.sites.items() if each is site)
     fetching = FetchingSettings(
         open_ranges=("127.0.0.0/8",), source_address=str(crawler_address("Oslo"))
@@ -215,7 +219,7 @@ def test_the_command_tells_every_way(listening: int) -> None:
 
 
 def test_an_answer_is_timed_to_its_first_byte_thinking_included() -> None:
-    async def play() -> tuple[Sounding, Sounding]:
+    async def play() -> tuple[ProbeOutcome, ProbeOutcome]:
         slow = LocalSite({"/": Site(b"slow", seconds=0.2)})
         web = WebFetcher(FetchingSettings(open_ranges=("127.0.0.0/8",)), "test")
         async with slow.serving() as site, web as fetcher:

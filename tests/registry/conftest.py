@@ -10,7 +10,7 @@ import pytest
 
 from ipmicra.addresses import AddressRange, Family
 from ipmicra.hierarchy.allocation import Allocation, Allocations
-from ipmicra.registry.accumulator import Gathering
+from ipmicra.registry.accumulator import Accumulator
 from ipmicra.registry.files import read_stream
 from ipmicra.registry.formats import Format, format_of
 from ipmicra.registry.organisation_join import allocations_of
@@ -61,7 +61,7 @@ def rows_of(allocations: Allocations) -> list[Allocation]:
 
 
 def read_texts(*texts: bytes, form: Format | None = None, name: str = "sample") -> Read:
-    gathering = Gathering()
+    gathering = Accumulator()
     for text in texts:
         found = form or format_of(text, name)
         assert found is not None, "the sample's format was not recognised"

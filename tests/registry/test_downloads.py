@@ -9,7 +9,7 @@ import pytest
 from ipmicra.cli.main import run
 from ipmicra.errors import HostFault
 from ipmicra.registry import downloads, sources
-from ipmicra.registry.downloads import Outcome, Patience, fetch
+from ipmicra.registry.downloads import DownloadOutcome, RetryPolicy, fetch
 from ipmicra.registry.settings import RegistrySettings
 from ipmicra.registry.sources import PUBLIC_FILES, REGISTRIES, RemoteFile, files_to_fetch
 from tests.registry import registry_server as server
@@ -31,9 +31,11 @@ class Visit:
     def file(self) -> Path:
         return self.folder / "ripencc" / "file.gz"
 
-    def fetch(self, server: RegistryServer, checksum_suffix: str = "", timeout_s: float = 5) -> Outcome:
+    def fetch(
+        self, server: RegistryServer, checksum_suffix: str = "", timeout_s: float = 5
+    ) -> DownloadOutcome:
         remote = RemoteFile("ripencc", server.url(PATH), checksum_suffix)
-        patience = Patience(timeout_s, attempts_max=3, pause=self.pauses_s.append)
+        patience = RetryPolicy(timeout_s, attempts_max=3, pause=self.pauses_s.append)
         return fetch(remote, self.folder, patience, lambda *counts: self.progress.append(counts))
 
     def leftovers(self) -> list[str]:

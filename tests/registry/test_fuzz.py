@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ipmicra.hierarchy.build import build_tree
 from ipmicra.registry import blocks, keyed_objects
-from ipmicra.registry.accumulator import Gathering, Organisation
+from ipmicra.registry.accumulator import Accumulator, Organisation
 from ipmicra.registry.blocks import Block
 from ipmicra.registry.decompression import DAMAGE, decompressed
 from ipmicra.registry.delegated import DelegatedParser
@@ -94,7 +94,7 @@ def test_mutated_samples_are_accounted_for_in_their_own_and_any_other_format(
 @settings(max_examples=100, deadline=None)
 @given(texts=st.lists(mutated_samples(), max_size=4))
 def test_whatever_was_read_makes_a_tree(texts: list[bytes]) -> None:
-    gathering = Gathering()
+    gathering = Accumulator()
     for text in texts:
         read_stream(io.BytesIO(text), "f", format_of(text, "f") or DELEGATED, gathering)
     allocations = allocations_of(gathering)
@@ -149,7 +149,7 @@ FIELDS = [
 @settings(max_examples=150, deadline=None)
 @given(lines=st.lists(st.tuples(*FIELDS).map(b"|".join), min_size=1, max_size=8))
 def test_arrays_say_of_delegated_lines_what_line_by_line_reading_says(lines: list[bytes]) -> None:
-    by_arrays, by_line = Gathering(), Gathering()
+    by_arrays, by_line = Accumulator(), Accumulator()
     DelegatedParser(by_arrays, "f").parse(Block(b"\n".join(lines) + b"\n", 1))
     slow = DelegatedParser(by_line, "f")
     for number, line in enumerate(lines, 1):
@@ -183,7 +183,7 @@ COUNTRIES = st.sampled_from([b"", b"DE", b"de", b"ZZ", b"D", b"DEU", b"DE\tx", b
     lines=st.lists(st.tuples(PREFIXES, AS_NUMBERS, COUNTRIES).map(b"\t".join), min_size=1, max_size=8)
 )
 def test_arrays_say_of_networks_what_line_by_line_reading_says(lines: list[bytes]) -> None:
-    by_arrays, by_line = Gathering(), Gathering()
+    by_arrays, by_line = Accumulator(), Accumulator()
     NetworksParser(by_arrays, "f").parse(Block(b"\n".join(lines) + b"\n", 1))
     slow = NetworksParser(by_line, "f")
     for number, line in enumerate(lines, 1):
@@ -231,7 +231,7 @@ OBJECT_LINES = st.sampled_from(
     ]
 )
 def test_arrays_say_of_rpsl_objects_what_reading_one_by_one_says(lines: list[bytes]) -> None:
-    by_arrays, by_object = Gathering(), Gathering()
+    by_arrays, by_object = Accumulator(), Accumulator()
     KeyedParser(keyed_objects.RPSL, by_arrays, "f").parse(Block(b"\n".join(lines) + b"\n\n", 1))
     slow = KeyedParser(keyed_objects.RPSL, by_object, "f")
     number = 1
@@ -249,13 +249,13 @@ def test_plain_objects_of_every_class_are_taken_by_arrays() -> None:
         b"inet6num:       2001:db8::/32\nnetname: N\nsource: RIPE\n\n"
         b"organisation:   ORG-1\norg-name: One\nsource: RIPE\n\n"
     )
-    gathering = Gathering()
+    gathering = Accumulator()
     assert list(PlainObjects(gathering).take(text)) == []
     assert gathering.tally.read == 3
     assert gathering.organisations == {b"ORG-1": Organisation(b"One", b"")}
 
 
-def check_equal(one: Gathering, other: Gathering) -> None:
+def check_equal(one: Accumulator, other: Accumulator) -> None:
     assert sorted(rows_of(allocations_of(one))) == sorted(rows_of(allocations_of(other)))
     assert one.organisations == other.organisations
     assert +one.tally.passed_over == +other.tally.passed_over
@@ -266,7 +266,7 @@ def check_equal(one: Gathering, other: Gathering) -> None:
 @settings(max_examples=150, deadline=None)
 @given(start=st.sampled_from([b"\x1f\x8b\x08\x00", b"BZh9", b"\x28\xb5\x2f\xfd", b""]), rest=st.binary())
 def test_any_compressed_bytes_are_read_or_damaged(start: bytes, rest: bytes) -> None:
-    gathering = Gathering()
+    gathering = Accumulator()
     try:
         contents = decompressed(io.BytesIO(start + rest))
     except DAMAGE as error:

@@ -76,7 +76,9 @@ def test_a_damaged_byte_of_any_section_is_noticed_and_the_section_named(path: Pa
     whole = path.read_bytes()
     header_bytes = struct.unpack_from("<Q", whole, len(treefile.MAGIC) + 4)[0]
     begin = -(-(treefile.PREAMBLE.size + header_bytes) // 64) * 64
-    header = msgspec.json.decode(whole[treefile.PREAMBLE.size :][:header_bytes], type=treefile.Header)
+    header = msgspec.json.decode(
+        whole[treefile.PREAMBLE.size :][:header_bytes], type=treefile.TreeFileHeader
+    )
     for section in header.sections:
         for within in {0, section.size_bytes // 2, section.size_bytes - 1} if section.count else set():
             path.write_bytes(flipped(whole, begin + section.offset + within))

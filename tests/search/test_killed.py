@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from ipmicra.carrier.spool import Spool
-from ipmicra.search.contract import Request
+from ipmicra.search.contract import SearchRequest
 from ipmicra.search.spool_ingest import integrate_all, waiting_packages
 from ipmicra.search.tantivy.index import TantivyIndex
 from tests.search.worlds import seen
@@ -47,7 +47,7 @@ def test_death_at_any_step_indexes_nothing_twice_and_loses_nothing(tmp_path: Pat
         victim.communicate()
     index = TantivyIndex(tmp_path / "index", writable=True)
     integrate_all(index, waiting_packages(tmp_path), tmp_path)
-    answer = index.search(Request(text="otter", limit=100, per_site=0))
+    answer = index.search(SearchRequest(text="otter", limit=100, per_site=0))
     assert (answer.total, index.page_count()) == (20, 20)
     assert len({hit.url for hit in answer.hits}) == 20
     index.close()

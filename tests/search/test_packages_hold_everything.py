@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from ipmicra.carrier.package import Header, Package, pack, unpack
+from ipmicra.carrier.package import Package, PackageHeader, pack, unpack
 from ipmicra.crawler.extraction import extract
 from ipmicra.model.records import PageSeen, Record
-from ipmicra.search.contract import Hit, Request
+from ipmicra.search.contract import Hit, SearchRequest
 from ipmicra.search.tantivy.index import TantivyIndex
 
 WORDS = [
@@ -56,14 +56,16 @@ def answers(folder: Path, package: Package) -> dict[str, list[Hit]]:
         "site:s1.example orbit",
         "inurl:copper",
     ]
-    found = {text: index.search(Request(text=text, per_site=0, limit=100)).hits for text in questions}
+    found = {
+        text: index.search(SearchRequest(text=text, per_site=0, limit=100)).hits for text in questions
+    }
     index.close()
     return found
 
 
 def test_packages_and_html_give_the_same_answers(tmp_path: Path) -> None:
     records = little_web(seed=5, pages=120)
-    header = Header(crawler="c", sequence=1, records=len(records), inflated_bytes=0)
+    header = PackageHeader(crawler="c", sequence=1, records=len(records), inflated_bytes=0)
     unpacked = unpack(pack(records, "c", 1))
     assert unpacked.records != records  # they arrive in another order: by site
     by_order = {record.url: record for record in unpacked.records if isinstance(record, PageSeen)}

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ipmicra.search.ranking import Candidates, Ranked, ranked
+from ipmicra.search.ranking import Ranked, ScoredDocuments, ranked
 
 FAR_APART = [0, 0xFF, 0xFF00, 0xFF0000]  # the first has too little text to tell
 
 
-def candidates(scores: list[float], hashes: list[int], sites: list[int]) -> Candidates:
+def candidates(scores: list[float], hashes: list[int], sites: list[int]) -> ScoredDocuments:
     nothing = np.zeros(len(scores))
-    return Candidates(
+    return ScoredDocuments(
         identity=np.arange(1, len(scores) + 1),
         score=np.array(scores, dtype=np.float64),
         similarity=np.array(hashes, dtype=np.uint64),

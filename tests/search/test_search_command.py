@@ -9,7 +9,7 @@ import pytest
 
 from ipmicra.carrier.spool import Spool
 from ipmicra.cli.main import run
-from ipmicra.search.contract import Answer
+from ipmicra.search.contract import SearchAnswer
 from ipmicra.search.tantivy.index import TantivyIndex
 from tests.search.worlds import seen
 
@@ -23,10 +23,10 @@ def test_it_answers_from_packages_also_while_another_process_writes(
     spool.close()
     asked = ["--set", f"general.data_folder={tmp_path}", "search", "otter", "--json"]
     assert run(asked) == 0
-    first = msgspec.json.decode(capsys.readouterr().out, type=Answer)
+    first = msgspec.json.decode(capsys.readouterr().out, type=SearchAnswer)
     writing = TantivyIndex(tmp_path / "index", writable=True)
     assert run(asked) == 0
-    second = msgspec.json.decode(capsys.readouterr().out, type=Answer)
+    second = msgspec.json.decode(capsys.readouterr().out, type=SearchAnswer)
     writing.close()
     assert [hit.title for hit in first.hits] == [hit.title for hit in second.hits] == ["Otters"]
 

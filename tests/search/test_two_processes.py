@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ipmicra.search.contract import Request
+from ipmicra.search.contract import SearchRequest
 from ipmicra.search.tantivy.index import TantivyIndex
 from tests.search.worlds import package, seen
 
@@ -12,7 +12,7 @@ from tests.search.worlds import package, seen
 def test_a_reader_that_looks_again_finds_what_another_has_committed(tmp_path: Path) -> None:
     writing = TantivyIndex(tmp_path, writable=True)
     reading = TantivyIndex(tmp_path)
-    asked = Request(text="otter")
+    asked = SearchRequest(text="otter")
     for number in (1, 2, 3):
         writing.integrate(
             *package([seen(f"http://s{number}.example/", "otter", f"otter {number}")], sequence=number)

@@ -13,10 +13,10 @@ from litestar.testing import TestClient
 
 from ipmicra.coordinator.admin import sessions
 from ipmicra.coordinator.api.application import application
-from ipmicra.coordinator.api.context import Rooms
+from ipmicra.coordinator.api.context import CoordinatorContext
 from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.schema import metadata
-from ipmicra.delegation.subnets import Subnets
+from ipmicra.delegation.subnets import SubnetLookup
 from ipmicra.web.routes import Pages
 from tests.coordinator.harness import Stage
 
@@ -26,9 +26,9 @@ ORIGIN = "http://crawl.example"
 class Scene(Stage):
     """A stage whose pages can be asked for."""
 
-    def __init__(self, folder: Path, tree: Subnets | None = None, database: str = "") -> None:
+    def __init__(self, folder: Path, tree: SubnetLookup | None = None, database: str = "") -> None:
         super().__init__(Database(database or f"sqlite:///{folder / 'rows.sqlite'}"), folder, tree)
-        self.rooms = Rooms(
+        self.rooms = CoordinatorContext(
             database=self.database,
             store=self.store,
             tree=self.tree,

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from ipmicra.coordinator.store import hosts, orders
-from ipmicra.coordinator.store.hosts import HostState, Refused
+from ipmicra.coordinator.store.hosts import HostRefused, HostState
 from tests.web.dashboard_harness import Scene
 
 
@@ -89,7 +89,7 @@ def test_a_join_token_that_ran_out_is_replaced_on_the_hosts_page(scene: Scene) -
     assert old is not None
     assert new is not None
     with scene.database.begin() as connection:
-        with pytest.raises(Refused):
+        with pytest.raises(HostRefused):
             hosts.enrol(connection, old[1], b"k" * 32, "", scene.now_s)
         assert hosts.enrol(connection, new[1], b"k" * 32, "", scene.now_s) == "lima"
     assert scene.tell("/admin/hosts/lima/token").status_code == 400, "it has joined"

@@ -13,7 +13,7 @@ from ipmicra.web.sign_in_throttle import (
     TRIES_OF_ALL_MAX,
     TRIES_OF_ONE_MAX,
     WINDOW_SECONDS,
-    Throttle,
+    SignInThrottle,
 )
 from tests.web.dashboard_harness import Scene
 
@@ -161,7 +161,7 @@ def test_who_guesses_has_to_wait(scene: Scene) -> None:
 
 
 def test_many_guessers_have_to_wait_together() -> None:
-    throttle = Throttle()
+    throttle = SignInThrottle()
     assert all(throttle.allows(f"192.0.2.{number}", 0.0) for number in range(TRIES_OF_ALL_MAX))
     assert not throttle.allows("198.51.100.1", 0.0)
     throttle.forgive("192.0.2.1")

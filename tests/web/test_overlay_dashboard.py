@@ -18,7 +18,7 @@ from playwright.sync_api import ViewportSize, expect
 from ipmicra.errors import HostFault
 from ipmicra.overlay.live.network_file import NetworkFile
 from ipmicra.overlay.live.rpc_client import everybody, submit
-from ipmicra.protocol.overlay_frames import Seal
+from ipmicra.protocol.overlay_frames import FrameCodec
 from tests.coordinator.coordinator_process import free_port
 from tests.overlay.network import random_point
 from tests.overlay.peers_process import SECRET, SPACE
@@ -62,7 +62,7 @@ def dashboard(folder: Path, via: str) -> Iterator[str]:
 
 async def settled(via: str, many: int) -> None:
     """Until all have zones; then they get sites."""
-    seal, dice = Seal(SECRET), Random(1)
+    seal, dice = FrameCodec(SECRET), Random(1)
     end_s = time.monotonic() + 60
     while time.monotonic() < end_s:
         try:

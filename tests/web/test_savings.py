@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from ipmicra.coordinator.store.delegations import Delegated, Reasons
-from ipmicra.coordinator.store.traffic import Carried
+from ipmicra.coordinator.store.delegations import DecisionReasons, DelegationRow
+from ipmicra.coordinator.store.traffic import SiteTraffic
 from ipmicra.coordinator.views.savings import Savings, savings
 
 SITE = "https://a.example"
 
 
-def decided(crawler: str, site: str = SITE, **round_trips_ms: float) -> Delegated:
+def decided(crawler: str, site: str = SITE, **round_trips_ms: float) -> DelegationRow:
     probes = tuple((name, ms, "") for name, ms in round_trips_ms.items())
-    reasons = Reasons(why="test", words="", strategy="", site=site, probes=probes)
-    return Delegated(ground=site, crawler=crawler, decided_s=0.0, reasons=reasons)
+    reasons = DecisionReasons(why="test", words="", strategy="", site=site, probes=probes)
+    return DelegationRow(ground=site, crawler=crawler, decided_s=0.0, reasons=reasons)
 
 
 @pytest.mark.parametrize(
@@ -34,9 +34,9 @@ def decided(crawler: str, site: str = SITE, **round_trips_ms: float) -> Delegate
     ],
 )
 def test_hashing_costs_the_mean_over_all_crawlers(
-    story: str, decision: Delegated, crawlers: list[str], spent: float, hashed: float
+    story: str, decision: DelegationRow, crawlers: list[str], spent: float, hashed: float
 ) -> None:
-    carried = [Carried(SITE, "oslo", 1000, 12_000.0)]
+    carried = [SiteTraffic(SITE, "oslo", 1000, 12_000.0)]
     found = savings(carried, {SITE: decision}, crawlers)
     assert (found.spent_byte_ms, found.hashed_byte_ms) == pytest.approx((1000 * spent, 1000 * hashed)), (
         story
@@ -44,8 +44,8 @@ def test_hashing_costs_the_mean_over_all_crawlers(
 
 
 def test_sites_that_nobody_decided_about_are_left_out_on_both_sides() -> None:
-    assert savings([Carried(SITE, "oslo", 1000, 12_000.0)], {}, ["oslo", "lima"]) == Savings()
-    assert savings([Carried(SITE, "oslo", 0, 0.0)], {SITE: decided("oslo")}, ["oslo"]) == Savings()
+    assert savings([SiteTraffic(SITE, "oslo", 1000, 12_000.0)], {}, ["oslo", "lima"]) == Savings()
+    assert savings([SiteTraffic(SITE, "oslo", 0, 0.0)], {SITE: decided("oslo")}, ["oslo"]) == Savings()
 
 
 def test_a_share_is_of_what_hashing_costs() -> None:

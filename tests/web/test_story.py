@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from ipmicra.lab.loopback.layout import Layout
+from ipmicra.lab.loopback.layout import WebLayout
 from ipmicra.lab.loopback.pages import MadePage
 from ipmicra.lab.loopback.registries import registry_text
 from tests.coordinator.world import World, made_up_world
@@ -43,7 +43,7 @@ def world(tmp_path: Path) -> Iterator[World]:
         linked = front.html.replace("<ul>", '<ul><li><a href="/evil">evil</a></li>', 1)
         harbour.pages["/"] = MadePage("/", linked)
         registry = tmp_path / "registry.txt"
-        registry.write_text(registry_text(Layout(dict(made.web.sites))))
+        registry.write_text(registry_text(WebLayout(dict(made.web.sites))))
         building = made.coordinator.command("registry", "build", str(registry))
         subprocess.run(building, check=True, capture_output=True)
         made.coordinator.start()

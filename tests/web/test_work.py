@@ -6,17 +6,17 @@ import msgspec
 
 from ipmicra.carrier.package import digest_of, pack, unpack
 from ipmicra.coordinator.store import events, failures, packages
-from ipmicra.coordinator.store.packages import Arrival, Claimed
-from ipmicra.coordinator.views.alerts import STUCK_SECONDS, Errors, troubles
+from ipmicra.coordinator.store.packages import ClaimedPackage, PackageArrival
+from ipmicra.coordinator.views.alerts import STUCK_SECONDS, AlertList, troubles
 from ipmicra.model.records import VisitFailed
 from tests.web.dashboard_harness import Scene
 
 
-def sent(scene: Scene, crawler: str, sequence: int) -> Claimed:
+def sent(scene: Scene, crawler: str, sequence: int) -> ClaimedPackage:
     data = f"{crawler} {sequence}".encode()
-    arrival = Arrival(crawler, sequence, digest_of(data), 0, data)
+    arrival = PackageArrival(crawler, sequence, digest_of(data), 0, data)
     packages.receive(scene.database, scene.store, arrival, scene.now_s)
-    return Claimed(crawler, sequence, arrival.digest, 0)
+    return ClaimedPackage(crawler, sequence, arrival.digest, 0)
 
 
 def kinds(scene: Scene) -> dict[str, int]:
@@ -137,7 +137,7 @@ def test_errors_are_told_as_json_too(scene: Scene) -> None:
     fail(scene, ("https://a.example/x", "tls", HOSTILE))
     scene.submit("https://b.example/")
     scene.now_s += STUCK_SECONDS + 1
-    found = msgspec.json.decode(scene.get("/v1/errors").content, type=Errors)
+    found = msgspec.json.decode(scene.get("/v1/errors").content, type=AlertList)
     assert [trouble.kind for trouble in found.troubles] == ["site-waits"]
     assert [(one.kind, one.count, one.examples[0].detail) for one in found.failures] == [
         ("tls", 1, HOSTILE)

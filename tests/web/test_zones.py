@@ -6,14 +6,17 @@ import re
 
 import htpy as h
 
-from ipmicra.model.zones import Box
+from ipmicra.model.zones import ZoneBox
 from ipmicra.overlay.can.projection import Projection, projected
-from ipmicra.protocol.overlay_messages import Card, PeerId, SiteRecord
+from ipmicra.protocol.overlay_messages import PeerDescriptor, PeerId, SiteRecord
 from ipmicra.web.zones import NAMES_MAX, zones_drawing, zones_tables
 
-SPACE = Box((0.0, 0.0), (4.0, 2.0))
+SPACE = ZoneBox((0.0, 0.0), (4.0, 2.0))
 WEST, EAST = SPACE.cut(0, 2.0)
-CARDS = [Card(PeerId("oslo"), (0.5, 1.9), (WEST,)), Card(PeerId("lima"), (3.5, 0.1), (EAST,))]
+CARDS = [
+    PeerDescriptor(PeerId("oslo"), (0.5, 1.9), (WEST,)),
+    PeerDescriptor(PeerId("lima"), (3.5, 0.1), (EAST,)),
+]
 SITE = SiteRecord("https://a.example", (0.4, 1.0), (0.4, 1.0), delegate=PeerId("oslo"))
 TWO = projected(CARDS, SPACE, {PeerId("oslo"): 3}, [SITE])
 
@@ -45,7 +48,7 @@ def test_up_is_up_and_everything_is_inside_the_drawing() -> None:
 
 
 def test_a_crowd_is_drawn_without_names() -> None:
-    crowd = [Card(PeerId(f"p{n}"), (n / 50, n / 60), (WEST,)) for n in range(NAMES_MAX + 1)]
+    crowd = [PeerDescriptor(PeerId(f"p{n}"), (n / 50, n / 60), (WEST,)) for n in range(NAMES_MAX + 1)]
     assert "<text" not in str(zones_drawing(projected(crowd, SPACE, {})))
     assert "<text" in str(zones_drawing(projected(crowd[:-1], SPACE, {})))
 
@@ -56,6 +59,6 @@ def test_an_overlay_without_zones_is_said_in_words() -> None:
 
 
 def test_a_peers_name_is_no_markup() -> None:
-    hostile = projected([Card(PeerId("<script>"), (0.5, 0.5), (SPACE,))], SPACE, {})
+    hostile = projected([PeerDescriptor(PeerId("<script>"), (0.5, 0.5), (SPACE,))], SPACE, {})
     assert "<script>" not in str(zones_drawing(hostile))
     assert "<script>" not in str(h.fragment[zones_tables(hostile)])

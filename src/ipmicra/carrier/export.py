@@ -19,10 +19,10 @@ from ipmicra.model.records import PageSeen, Record
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Row = dict[str, object]
+ExportRow = dict[str, object]
 
 
-def rows_of(package: Package) -> Iterator[Row]:
+def rows_of(package: Package) -> Iterator[ExportRow]:
     """A package's records as flat rows; `kind` says which they are."""
     return (_row(record, package.header.crawler) for record in package.records)
 
@@ -58,8 +58,8 @@ def write_parquet(packages: Iterable[Package], path: Path) -> int:
     return count
 
 
-def _row(record: Record, crawler: str) -> Row:
-    row: Row = {"kind": record.__struct_config__.tag, "crawler": crawler}
+def _row(record: Record, crawler: str) -> ExportRow:
+    row: ExportRow = {"kind": record.__struct_config__.tag, "crawler": crawler}
     if not isinstance(record, PageSeen):
         return row | msgspec.structs.asdict(record)
     page = record.page

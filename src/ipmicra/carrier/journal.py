@@ -19,10 +19,10 @@ import msgspec
 from isal import isal_zlib
 
 from ipmicra.carrier.format.compression import are_alike, site_part
-from ipmicra.carrier.format.record_order import Place, arranged
-from ipmicra.carrier.package import Contents
+from ipmicra.carrier.format.record_order import OrderKey, arranged
+from ipmicra.carrier.package import PackageContents
 from ipmicra.errors import HostFault
-from ipmicra.model.records import Measurement, PageSeen, Record
+from ipmicra.model.records import FetchMeasurement, PageSeen, Record
 
 _FRAME = struct.Struct("<II")  # bytes of the payload, their CRC-32
 _Read = TypeVar("_Read", bound=Record)
@@ -33,7 +33,7 @@ _decode_batch = msgspec.msgpack.Decoder(list[Record]).decode
 _divide = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
 
 
-class Entry(NamedTuple):
+class JournalEntry(NamedTuple):
     """Where in its journal a record is."""
 
     start: int
@@ -50,7 +50,7 @@ class Journal:
     def __init__(self, path: Path, keep_bytes: int | None) -> None:
         """Open or create; keep the first `keep_bytes`, or every whole frame where that is None."""
         self.path = path
-        self.entries: list[Entry] = []
+        self.entries: list[JournalEntry] = []
         self._pages, self._sites = 0, set[str]()
         self.written_bytes = 0
         self._frame = bytearray(_FRAME.size)  # used again: new memory costs half as much as encoding
@@ -106,24 +106,24 @@ def _lengths(payload: bytes | memoryview) -> list[int]:
     return [memoryview(part).nbytes for part in _divide(payload)]
 
 
-def _entry(start: int, length: int, record: Record) -> Entry:
-    if isinstance(record, Measurement):
-        return Entry(start, length, is_page=False)
+def _entry(start: int, length: int, record: Record) -> JournalEntry:
+    if isinstance(record, FetchMeasurement):
+        return JournalEntry(start, length, is_page=False)
     if isinstance(record, PageSeen):
-        return Entry(start, length, True, record.url, record.visit, record.page.language)
-    return Entry(start, length, False, record.url, record.visit)
+        return JournalEntry(start, length, True, record.url, record.visit, record.page.language)
+    return JournalEntry(start, length, False, record.url, record.visit)
 
 
 @contextmanager
-def contents_in(path: Path, entries: Sequence[Entry]) -> Iterator[Contents]:
+def contents_in(path: Path, entries: Sequence[JournalEntry]) -> Iterator[PackageContents]:
     """What the journal holds, to be packed; its pages are read one by one, while the file is open here."""
     pages = arranged(
         (entry for entry in entries if entry.is_page),
-        lambda entry: Place(entry.language, entry.url, entry.visit),
+        lambda entry: OrderKey(entry.language, entry.url, entry.visit),
     )
     with path.open("rb", buffering=0) as file:
         others = [entry for entry in entries if not entry.is_page]
-        yield Contents(
+        yield PackageContents(
             [_read(file, entry, _decode) for entry in others],
             [entry.url for entry in pages],
             (_read(file, entry, _decode_page) for entry in pages),
@@ -131,7 +131,7 @@ def contents_in(path: Path, entries: Sequence[Entry]) -> Iterator[Contents]:
         )
 
 
-def _read(file: FileIO, entry: Entry, decode: Callable[[bytes], _Read]) -> _Read:
+def _read(file: FileIO, entry: JournalEntry, decode: Callable[[bytes], _Read]) -> _Read:
     try:
         return decode(os.pread(file.fileno(), entry.length, entry.start))
     except msgspec.MsgspecError as error:

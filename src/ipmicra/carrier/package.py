@@ -17,10 +17,10 @@ import msgspec
 from isal import isal_zlib
 
 from ipmicra.carrier.format.column_decoder import records_of
-from ipmicra.carrier.format.column_encoder import Columns, Layout
-from ipmicra.carrier.format.compression import Damaged, compressed, inflated, level_for
+from ipmicra.carrier.format.column_encoder import ColumnEncoder, PackageColumns
+from ipmicra.carrier.format.compression import FrameDamaged, compressed, inflated, level_for
 from ipmicra.carrier.format.format_v1_v2 import EarlierColumns, records_of_earlier
-from ipmicra.carrier.format.record_order import Place, arranged
+from ipmicra.carrier.format.record_order import OrderKey, arranged
 from ipmicra.errors import HostFault
 from ipmicra.model.records import PageSeen, Record
 
@@ -32,7 +32,7 @@ _PIECE_BYTES = 1 << 19  # that are compressed at once
 _INSTEAD_OF_NUL = "\ufffd".encode()
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode_columns = msgspec.msgpack.Decoder(Columns).decode
+_decode_columns = msgspec.msgpack.Decoder(PackageColumns).decode
 _decode_earlier = msgspec.msgpack.Decoder(EarlierColumns).decode
 
 
@@ -40,7 +40,9 @@ class PackageRefused(HostFault):
     """The bytes are no package, a damaged one, or one beyond the caps."""
 
 
-class Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class PackageHeader(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
     """What can be known of a package without inflating it."""
 
     crawler: str
@@ -60,7 +62,7 @@ class UnpackCaps(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Package(NamedTuple):
-    header: Header
+    header: PackageHeader
     records: list[Record]
 
 
@@ -99,7 +101,7 @@ def packages_in(folder: Path) -> list[PackageFile]:
     return sorted(map(PackageFile.at, paths))
 
 
-class Contents(NamedTuple):
+class PackageContents(NamedTuple):
     """What goes into a package."""
 
     others: Sequence[Record]
@@ -108,14 +110,14 @@ class Contents(NamedTuple):
     about_bytes: int  # of the pages: what the compressor is to expect
 
 
-def contents_of(records: Sequence[Record]) -> Contents:
+def contents_of(records: Sequence[Record]) -> PackageContents:
     pages = arranged(
         (record for record in records if isinstance(record, PageSeen)),
-        lambda record: Place(record.page.language, record.url, record.visit),
+        lambda record: OrderKey(record.page.language, record.url, record.visit),
     )
     others = [record for record in records if not isinstance(record, PageSeen)]
     about_bytes = sum(len(record.page.text) for record in pages)
-    return Contents(others, [record.url for record in pages], pages, about_bytes)
+    return PackageContents(others, [record.url for record in pages], pages, about_bytes)
 
 
 def pack(records: Sequence[Record], crawler: str, sequence: int, level: int = 0) -> bytes:
@@ -124,13 +126,13 @@ def pack(records: Sequence[Record], crawler: str, sequence: int, level: int = 0)
 
 
 def packed(
-    contents: Contents, crawler: str, sequence: int, level: int = 0
+    contents: PackageContents, crawler: str, sequence: int, level: int = 0
 ) -> tuple[bytes | bytearray, ...]:
     """The same, in parts that are written one after the other."""
     level = level or level_for(contents.urls)
     body = _Body(contents)
     frame = compressed(body.pieces(), level, contents.about_bytes)
-    header = Header(
+    header = PackageHeader(
         crawler=crawler,
         sequence=sequence,
         records=len(contents.others) + len(contents.urls),
@@ -145,13 +147,13 @@ def packed(
 class _Body:
     """Pages -> their words as they come, joined by NUL, and then the columns. No page is kept."""
 
-    def __init__(self, contents: Contents) -> None:
+    def __init__(self, contents: PackageContents) -> None:
         self._contents = contents
         self.words_bytes = 0  # so far
 
     def pieces(self) -> Iterator[bytes]:
         """Of some size, since the compressor likes to be asked seldom."""
-        layout = Layout()
+        layout = ColumnEncoder()
         gathered, size = list[bytes](), 0
         for record in self._contents.pages:
             words = layout.add(record).encode()
@@ -179,14 +181,14 @@ def unpack(data: bytes, caps: UnpackCaps = UnpackCaps()) -> Package:  # noqa: B0
         )
     try:
         records = _records(version, inflated(frame, header.inflated_bytes), header)
-    except Damaged as error:
+    except FrameDamaged as error:
         raise PackageRefused(f"a package of {header.crawler!r} {error}") from error
     except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError) as error:
         raise PackageRefused(f"unpacking a package of {header.crawler!r}: {error}") from error
     return Package(header, records)
 
 
-def _records(version: int, body: bytes, header: Header) -> list[Record]:
+def _records(version: int, body: bytes, header: PackageHeader) -> list[Record]:
     if version < MAGIC[-1]:
         earlier = _decode_earlier(body)
         _check_count(header, len(earlier.visits) + len(earlier.others))
@@ -197,14 +199,14 @@ def _records(version: int, body: bytes, header: Header) -> list[Record]:
     return records_of(columns, view[: header.words_bytes])
 
 
-def _check_count(header: Header, records: int) -> None:
+def _check_count(header: PackageHeader, records: int) -> None:
     if records != header.records:
         raise PackageRefused(
             f"a package of {header.crawler!r} promises {header.records} records, holds {records}"
         )
 
 
-def read_header(data: bytes, caps: UnpackCaps = UnpackCaps()) -> tuple[Header, int]:  # noqa: B008 - frozen
+def read_header(data: bytes, caps: UnpackCaps = UnpackCaps()) -> tuple[PackageHeader, int]:  # noqa: B008 - frozen
     """The header and where the body begins; PackageRefused where either is beyond the caps."""
     if len(data) > caps.package_bytes_max:
         raise PackageRefused(
@@ -225,9 +227,9 @@ def read_header(data: bytes, caps: UnpackCaps = UnpackCaps()) -> tuple[Header, i
     return _checked_header(data[start : start + length], caps), start + length
 
 
-def _checked_header(data: bytes, caps: UnpackCaps) -> Header:
+def _checked_header(data: bytes, caps: UnpackCaps) -> PackageHeader:
     try:
-        header = msgspec.msgpack.decode(data, type=Header)
+        header = msgspec.msgpack.decode(data, type=PackageHeader)
     except msgspec.MsgspecError as error:
         raise PackageRefused(f"a package whose header cannot be read: {error}") from error
     if (

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ipmicra.carrier.package import Package
 from ipmicra.carrier.page_delta import new_links
-from ipmicra.model.records import Measurement, PageChanged, PageMoved, PageSeen, Record
+from ipmicra.model.records import FetchMeasurement, PageChanged, PageMoved, PageSeen, Record
 from ipmicra.model.urls import Normaliser, Site, Url, site_of
 
 NO_SITE = Site("")
@@ -14,7 +14,7 @@ NO_SITE = Site("")
 
 def site_about(record: Record, normaliser: Normaliser) -> Site:
     """Whose page it is about; no site's where it contradicts itself."""
-    if isinstance(record, Measurement):
+    if isinstance(record, FetchMeasurement):
         return Site(record.site)
     if isinstance(record, PageSeen) and record.page.url != record.url:
         return NO_SITE

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import msgspec
 
 from ipmicra.carrier.durable import sync_folder, write_durably
-from ipmicra.carrier.journal import Entry, Journal, contents_in
+from ipmicra.carrier.journal import Journal, JournalEntry, contents_in
 from ipmicra.carrier.package import PackageFile, digest_of, package_name, packages_in, packed
 from ipmicra.errors import HostFault
 from ipmicra.model.records import Record
@@ -28,7 +28,7 @@ from ipmicra.model.records import Record
 FOLDER = "spool"  # under the data folder; a folder a crawler in it
 
 
-class Position(NamedTuple):
+class SpoolPosition(NamedTuple):
     """How far a spool is written: `journal_bytes` of the journal that becomes package `sequence`."""
 
     sequence: int
@@ -49,7 +49,7 @@ class FullJournal(NamedTuple):
     """A journal to which nothing is appended any more."""
 
     sequence: int
-    entries: list[Entry]
+    entries: list[JournalEntry]
 
 
 class Spool:
@@ -59,7 +59,7 @@ class Spool:
         self,
         folder: Path,
         crawler: str,
-        committed: Position | None = None,
+        committed: SpoolPosition | None = None,
         rules: SealRules = SealRules(),  # noqa: B008 - frozen
     ) -> None:
         """`committed` is the last position that the caller made durable; None trusts the journal."""
@@ -71,15 +71,15 @@ class Spool:
         self._finish_older_journals(committed)
 
     @property
-    def position(self) -> Position:
-        return Position(self._sequence, self._journal.written_bytes)
+    def position(self) -> SpoolPosition:
+        return SpoolPosition(self._sequence, self._journal.written_bytes)
 
     @property
     def unsealed(self) -> int:
         """Records in the journal."""
         return len(self._journal.entries)
 
-    def append(self, records: Sequence[Record], now_s: float) -> Position:
+    def append(self, records: Sequence[Record], now_s: float) -> SpoolPosition:
         """Journal `records` durably. They count once the caller has committed the returned position."""
         if records:
             self._journal.append(records)
@@ -140,7 +140,7 @@ class Spool:
     def close(self) -> None:
         self._journal.close()
 
-    def _sequence_at_opening(self, committed: Position | None) -> int:
+    def _sequence_at_opening(self, committed: SpoolPosition | None) -> int:
         """The newest journal's number; one more where its package was sealed before the journal went."""
         journals = [_number(path) for path in self.folder.glob("journal-*")]
         newest = max([*journals, *(package.sequence + 1 for package in self.waiting())], default=1)
@@ -151,12 +151,12 @@ class Spool:
             )
         return newest
 
-    def _bytes_to_keep(self, committed: Position | None) -> int | None:
+    def _bytes_to_keep(self, committed: SpoolPosition | None) -> int | None:
         if committed is None:
             return None
         return committed.journal_bytes if committed.sequence == self._sequence else 0
 
-    def _finish_older_journals(self, committed: Position | None) -> None:
+    def _finish_older_journals(self, committed: SpoolPosition | None) -> None:
         """Seal those that were left but not yet packages; those that are, go."""
         for path in self.folder.glob(".*.unfinished"):
             path.unlink()

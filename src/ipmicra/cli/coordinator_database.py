@@ -37,16 +37,16 @@ def settings_with(context: click.Context, database: str | None) -> Settings:
 
 
 @dataclass(frozen=True)
-class Rows:
+class OpenCoordinatorDatabase:
     settings: Settings
     database: Database
 
 
 @contextmanager
-def opened_rows(context: click.Context, database: str | None) -> Iterator[Rows]:
+def open_database(context: click.Context, database: str | None) -> Iterator[OpenCoordinatorDatabase]:
     settings = settings_with(context, database)
     opened = Database(database_address(settings.coordinator.database, settings.data_folder))
     try:
-        yield Rows(settings, opened)
+        yield OpenCoordinatorDatabase(settings, opened)
     finally:
         opened.close()

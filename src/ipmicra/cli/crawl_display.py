@@ -22,7 +22,10 @@ class LiveFigures:
         self._name = name
         self._latest: tuple[Progress, Counts] | None = None
         self._live = Live(
-            console=terminal.aside(), refresh_per_second=4, transient=True, get_renderable=self._now
+            console=terminal.stderr_console(),
+            refresh_per_second=4,
+            transient=True,
+            get_renderable=self._now,
         )
 
     def __enter__(self) -> Self:

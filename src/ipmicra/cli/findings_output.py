@@ -11,7 +11,7 @@ from rich.table import Table
 
 from ipmicra.cli import terminal
 from ipmicra.lab.findings import Findings, Tabulated
-from ipmicra.lab.pages import Question, page
+from ipmicra.lab.pages import PageQuestion, page
 from ipmicra.lab.plots import drawn
 
 
@@ -20,14 +20,14 @@ def write_results(findings: Findings, name: str, folder: Path) -> None:
     results = folder / f"{name}.json"
     results.write_bytes(msgspec.json.format(msgspec.json.encode(findings), indent=1))
     for path in (results, *written):
-        terminal.remark(f"wrote {path}")
+        terminal.print_note(f"wrote {path}")
 
 
-def write_page(chosen: Question, findings: Findings, typed: str, file: Path) -> None:
+def write_page(chosen: PageQuestion, findings: Findings, typed: str, file: Path) -> None:
     images = drawn(findings, file.parent, file.stem, kinds=("svg",))
     file.write_text(page(chosen, findings, typed, [image.name for image in images]), encoding="utf-8")
     for path in (file, *images):
-        terminal.remark(f"wrote {path}")
+        terminal.print_note(f"wrote {path}")
 
 
 def rendered(findings: Findings) -> RenderableType:

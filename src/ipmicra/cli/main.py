@@ -22,7 +22,7 @@ from ipmicra.settings import load_settings
 INTERRUPTED = 130
 
 
-class Program(FolderGroup):
+class RootCommand(FolderGroup):
     """The whole `ipmicra` command: global options first, then the command's own."""
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class Program(FolderGroup):
         return super().invoke(context)
 
 
-program = Program()
+program = RootCommand()
 
 
 def main() -> None:
@@ -72,10 +72,10 @@ def run(arguments: list[str]) -> int:
         wrong_usage.show()
         return wrong_usage.exit_code
     except (click.Abort, KeyboardInterrupt):
-        terminal.complain("interrupted")
+        terminal.print_error("interrupted")
         return INTERRUPTED
     except Fault as fault:
-        terminal.complain(str(fault))
+        terminal.print_error(str(fault))
         return fault.exit_code
     except BrokenPipeError:
         sys.stderr.close()

@@ -16,16 +16,16 @@ from ipmicra.crawler.crawl import tune_process
 from ipmicra.errors import OperatorFault
 from ipmicra.host.folder import locked
 from ipmicra.model.urls import Normaliser, Site, site_of
-from ipmicra.model.zones import Point
+from ipmicra.model.zones import SpacePoint
 from ipmicra.overlay.can.nearness import HandOverRule
 from ipmicra.overlay.can.peer import Peer
 from ipmicra.overlay.can.rules import PeerRules
-from ipmicra.overlay.live.crawl_service import Household
+from ipmicra.overlay.live.crawl_service import PeerCrawlService
 from ipmicra.overlay.live.network_file import NetworkFile
 from ipmicra.overlay.live.node import LEAVING_SECONDS_MAX, Node
 from ipmicra.overlay.live.placement import own_point
-from ipmicra.protocol.overlay_frames import Seal
-from ipmicra.protocol.overlay_messages import Card, PeerId
+from ipmicra.protocol.overlay_frames import FrameCodec
+from ipmicra.protocol.overlay_messages import PeerDescriptor, PeerId
 from ipmicra.settings import Settings
 
 FOLDER = "peer"  # in the data folder
@@ -45,16 +45,16 @@ folder_option = click.option(
 )
 
 
-class Standing(NamedTuple):
+class PeerSummary(NamedTuple):
     """Who this peer is, and how it gets in."""
 
     name: str
     address: str  # empty: it cannot be reached
-    point: Point | None
+    point: SpacePoint | None
     via: str | None
 
 
-def point_of(text: str | None) -> Point | None:
+def point_of(text: str | None) -> SpacePoint | None:
     if text is None:
         return None
     try:
@@ -71,14 +71,14 @@ def site_named(text: str) -> Site:
     return site_of(url)
 
 
-def checked(point: Point, network: NetworkFile) -> Point:
+def checked(point: SpacePoint, network: NetworkFile) -> SpacePoint:
     if len(point) != len(network.low):
         raise OperatorFault(f"this network's points have {len(network.low)} numbers, not {len(point)}")
     return point
 
 
 def served(
-    network: NetworkFile, standing: Standing, context: click.Context, folder: Path | None
+    network: NetworkFile, standing: PeerSummary, context: click.Context, folder: Path | None
 ) -> None:
     """Take part until Ctrl-C or SIGTERM."""
     settings, reload = terminal.settings_of(context), terminal.reload_of(context)
@@ -93,22 +93,22 @@ def served(
 
 async def _run(
     network: NetworkFile,
-    standing: Standing,
+    standing: PeerSummary,
     settings: Settings,
     folder: Path,
     reload: Callable[[], Settings],
 ) -> None:
-    seal = Seal(network.secret.encode())
+    seal = FrameCodec(network.secret.encode())
     point = standing.point
     if point is None:
         assert standing.via is not None, "the first peer stands where it says"
         point = await own_point(standing.via, seal)
-    card = Card(PeerId(standing.name), point, (), address=standing.address)
+    card = PeerDescriptor(PeerId(standing.name), point, (), address=standing.address)
     rules = PeerRules(
         switch=network.scheme, hand_over=HandOverRule(measured_max=settings.overlay.measured_max)
     )
     peer = Peer(card, network.space, rules)
-    household = Household(folder, peer, seal, settings, reload)
+    household = PeerCrawlService(folder, peer, seal, settings, reload)
     try:
         node = Node(peer, network.space, seal, household.round_trip_ms, household)
         await _until_left(node, standing.via)

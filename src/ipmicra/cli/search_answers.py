@@ -9,26 +9,26 @@ from datetime import UTC, datetime
 from rich.console import Group
 from rich.text import Text
 
-from ipmicra.cli.terminal import harmless
-from ipmicra.search.contract import Answer, Hit
+from ipmicra.cli.terminal import strip_control
+from ipmicra.search.contract import Hit, SearchAnswer
 
 _MARK = re.compile(r"<mark>(.*?)</mark>")
 
 
-def shown(answer: Answer) -> Group:
+def shown(answer: SearchAnswer) -> Group:
     """Results, best first, and what to know about them."""
     parts = [_hit(hit) for hit in answer.hits]
     closing = Text(f"{answer.total} pages match, {answer.took_ms:.1f} ms", style="dim")
     for remark in answer.remarks:
         closing.append(f"; {remark}")
     if answer.did_you_mean:
-        closing.append(f"\nDid you mean: {harmless(answer.did_you_mean)}")
+        closing.append(f"\nDid you mean: {strip_control(answer.did_you_mean)}")
     return Group(*parts, closing)
 
 
 def _hit(hit: Hit) -> Text:
     text = Text()
-    text.append(harmless(hit.title), style="bold")
+    text.append(strip_control(hit.title), style="bold")
     text.append(f"\n  {hit.url}\n", style="green")
     text.append("  ").append_text(_marked(hit.snippet)).append("\n")
     seen = datetime.fromtimestamp(hit.fetched_at_ms / 1000, tz=UTC)
@@ -43,7 +43,7 @@ def _hit(hit: Hit) -> Text:
 def _marked(snippet: str) -> Text:
     text, at = Text(), 0
     for match in _MARK.finditer(snippet):
-        text.append(harmless(html.unescape(snippet[at : match.start()])))
-        text.append(harmless(html.unescape(match[1])), style="bold yellow")
+        text.append(strip_control(html.unescape(snippet[at : match.start()])))
+        text.append(strip_control(html.unescape(match[1])), style="bold yellow")
         at = match.end()
-    return text.append(harmless(html.unescape(snippet[at:])))
+    return text.append(strip_control(html.unescape(snippet[at:])))

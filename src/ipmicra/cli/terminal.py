@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import msgspec
 
-from ipmicra.settings import Knob, Settings
+from ipmicra.settings import SettingInfo, Settings
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -34,19 +34,19 @@ def output() -> Console:
     return Console(soft_wrap=not sys.stdout.isatty(), highlight=False)
 
 
-def aside() -> Console:
+def stderr_console() -> Console:
     """Where progress goes, and remarks with some layout."""
     from rich.console import Console
 
     return Console(stderr=True, highlight=False)
 
 
-def complain(message: str) -> None:
-    click.echo(f"{click.style('ipmicra:', fg='red', bold=True)} {harmless(message)}", err=True)
+def print_error(message: str) -> None:
+    click.echo(f"{click.style('ipmicra:', fg='red', bold=True)} {strip_control(message)}", err=True)
 
 
-def remark(message: str) -> None:
-    click.secho(harmless(message), dim=True, err=True)
+def print_note(message: str) -> None:
+    click.secho(strip_control(message), dim=True, err=True)
 
 
 def json_option(command: Command) -> Command:
@@ -66,7 +66,7 @@ def progress() -> Progress:
     """Bars on stderr; silent where stderr is not a terminal."""
     from rich import progress as bars
 
-    console = aside()
+    console = stderr_console()
     return bars.Progress(
         bars.SpinnerColumn(),
         bars.TextColumn("{task.description}"),
@@ -87,15 +87,15 @@ def settings_of(context: click.Context) -> Settings:
 
 def reload_of(context: click.Context) -> Callable[[], Settings]:
     """Reads the settings again, for commands that run for long."""
-    load: Callable[[], tuple[Settings, list[Knob]]] = context.meta[RELOAD]
+    load: Callable[[], tuple[Settings, list[SettingInfo]]] = context.meta[RELOAD]
     return lambda: load()[0]
 
 
-def knobs_of(context: click.Context) -> list[Knob]:
-    knobs: list[Knob] = context.obj[1]
+def knobs_of(context: click.Context) -> list[SettingInfo]:
+    knobs: list[SettingInfo] = context.obj[1]
     return knobs
 
 
-def harmless(text: str) -> str:
+def strip_control(text: str) -> str:
     """Text that sites wrote, without what a terminal would take for a command."""
     return _CONTROLS.sub("\ufffd", text)

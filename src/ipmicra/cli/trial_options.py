@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ipmicra.cli import terminal
-from ipmicra.lab.data_source import Ground, ground
+from ipmicra.lab.data_source import DataSource, ground
 from ipmicra.lab.noise import Jitter, load_jitter, made_up_jitter
 
 MADE_UP = "made-up"
@@ -59,12 +59,12 @@ _OPTIONS = (
 )
 
 
-def ground_of(context: click.Context, data: Path | None, registry: Path | None, seed: int) -> Ground:
+def ground_of(context: click.Context, data: Path | None, registry: Path | None, seed: int) -> DataSource:
     """The world and tree that the options describe, with the remarks on them said."""
     cache = terminal.settings_of(context).data_folder / "lab" / "trees"
-    found = ground(data, registry, cache, seed, terminal.remark)
+    found = ground(data, registry, cache, seed, terminal.print_note)
     for remark in found.remarks:
-        terminal.remark(remark)
+        terminal.print_note(remark)
     return found
 
 

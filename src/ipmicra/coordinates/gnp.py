@@ -17,7 +17,7 @@ from scipy.optimize import least_squares
 from ipmicra.errors import OperatorFault
 
 Points = NDArray[np.float64]  # one row a point, in milliseconds
-RoundTrips = NDArray[np.float64]
+RoundTripMatrix = NDArray[np.float64]
 
 DIMENSIONS = 3  # the CAN-on-NC paper's choice; more buy 5 to 10 % of accuracy and cost neighbours
 ROUND_TRIP_FLOOR_MS = 0.05  # below this a relative error is the clock's, not the network's
@@ -25,7 +25,7 @@ DAMPING_START = 1e-2
 PLACEMENT_STEPS = 40
 
 
-def landmark_points(round_trips_ms: RoundTrips, dimensions: int = DIMENSIONS) -> Points:
+def landmark_points(round_trips_ms: RoundTripMatrix, dimensions: int = DIMENSIONS) -> Points:
     """Points of the landmarks from their mutual round trips (a square matrix, holes allowed)."""
     count = len(round_trips_ms)
     if round_trips_ms.shape != (count, count) or count < dimensions + 1:
@@ -60,7 +60,7 @@ def landmark_points(round_trips_ms: RoundTrips, dimensions: int = DIMENSIONS) ->
     return np.asarray(points - points.mean(axis=0))
 
 
-def points_against(landmarks: Points, round_trips_ms: RoundTrips) -> Points:
+def points_against(landmarks: Points, round_trips_ms: RoundTripMatrix) -> Points:
     """Points of many nodes at once, one row of round trips to all landmarks each (holes allowed).
 
     Each is the best of a damped Gauss-Newton descent from two starts: the weighted mean of the
@@ -82,7 +82,7 @@ def points_against(landmarks: Points, round_trips_ms: RoundTrips) -> Points:
 
 
 def _descended(
-    landmarks: Points, wanted: RoundTrips, weight: NDArray[np.float64], start: Points
+    landmarks: Points, wanted: RoundTripMatrix, weight: NDArray[np.float64], start: Points
 ) -> tuple[Points, NDArray[np.float64]]:
     """Levenberg-Marquardt over all rows together; returns points and their sums of squared errors."""
     points = start.copy()
@@ -109,13 +109,13 @@ def _descended(
 
 
 def _cost(
-    landmarks: Points, wanted: RoundTrips, weight: NDArray[np.float64], points: Points
+    landmarks: Points, wanted: RoundTripMatrix, weight: NDArray[np.float64], points: Points
 ) -> NDArray[np.float64]:
     distance = np.linalg.norm(points[:, None, :] - landmarks[None, :, :], axis=2)
     return np.asarray((((distance - wanted) * weight) ** 2).sum(axis=1))
 
 
-def _weights(round_trips_ms: RoundTrips) -> NDArray[np.float64]:
+def _weights(round_trips_ms: RoundTripMatrix) -> NDArray[np.float64]:
     """One over the round trip; nothing where there was no measurement."""
     usable = np.isfinite(round_trips_ms) & (round_trips_ms > 0)
     return np.where(
@@ -123,7 +123,7 @@ def _weights(round_trips_ms: RoundTrips) -> NDArray[np.float64]:
     )
 
 
-def _symmetric(round_trips_ms: RoundTrips) -> RoundTrips:
+def _symmetric(round_trips_ms: RoundTripMatrix) -> RoundTripMatrix:
     """The mean of both directions where both were measured, else the one that was."""
     there = np.where(_weights(round_trips_ms) > 0, round_trips_ms, np.nan)
     back = there.T
@@ -131,7 +131,7 @@ def _symmetric(round_trips_ms: RoundTrips) -> RoundTrips:
     return np.asarray(np.where(np.isfinite(both), both, np.where(np.isfinite(there), there, back)))
 
 
-def _classical_scaling(round_trips_ms: RoundTrips, dimensions: int) -> Points:
+def _classical_scaling(round_trips_ms: RoundTripMatrix, dimensions: int) -> Points:
     """Torgerson's scaling as a start; holes count as the mean round trip."""
     filled = round_trips_ms.copy()
     np.fill_diagonal(filled, 0.0)

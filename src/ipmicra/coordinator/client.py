@@ -18,13 +18,13 @@ from typing import TypeVar
 import msgspec
 
 from ipmicra.coordinator.views.explanation import Explanation, Nearest
-from ipmicra.coordinator.views.status import Standing
+from ipmicra.coordinator.views.status import CoordinatorStatus
 from ipmicra.errors import OperatorFault, SiteFault
 
 ANSWER_BYTES_MAX = 64 << 20
 PATIENCE_SECONDS = 30.0
 
-Wanted = TypeVar("Wanted")
+ResponseType = TypeVar("ResponseType")
 
 
 class CoordinatorClient:
@@ -46,11 +46,13 @@ class CoordinatorClient:
         """Who has the URL's site, and why."""
         return self._get("/v1/explain", {"url": url}, Explanation)
 
-    def status(self) -> Standing:
+    def status(self) -> CoordinatorStatus:
         """Hosts, sites, orders and packages, counted."""
-        return self._get("/v1/status", {}, Standing)
+        return self._get("/v1/status", {}, CoordinatorStatus)
 
-    def _get(self, path: str, query: dict[str, str], kind: type[Wanted], wait_s: float = 0.0) -> Wanted:
+    def _get(
+        self, path: str, query: dict[str, str], kind: type[ResponseType], wait_s: float = 0.0
+    ) -> ResponseType:
         address = f"{self._coordinator}{path}?{urllib.parse.urlencode(query)}"
         try:
             with urllib.request.urlopen(address, timeout=self._patience_s + wait_s) as answer:  # noqa: S310 - asked for

@@ -10,7 +10,7 @@ import msgspec
 
 from ipmicra.addresses import IPAddress
 from ipmicra.carrier.warc import WarcWriter
-from ipmicra.model.fetches import Fetched, Fetcher, FetchFailed, FetchRequest, Outcome
+from ipmicra.model.fetches import Fetched, Fetcher, FetchFailed, FetchOutcome, FetchRequest
 
 
 class ArchivingFetcher:
@@ -31,7 +31,7 @@ class ArchivingFetcher:
         finally:
             self._writer.close()
 
-    async def fetch(self, request: FetchRequest) -> Outcome:
+    async def fetch(self, request: FetchRequest) -> FetchOutcome:
         outcome = await self._within.fetch(msgspec.structs.replace(request, keep_raw=True))
         if isinstance(outcome, Fetched) and outcome.raw is not None:
             raw = outcome.raw

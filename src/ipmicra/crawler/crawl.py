@@ -23,7 +23,7 @@ from ipmicra.addresses import BITS, gaps_between
 from ipmicra.carrier.allocator import tune_allocator
 from ipmicra.carrier.resend_requests import forget_wishes, wishes_in
 from ipmicra.carrier.spool import FOLDER as SPOOL_FOLDER
-from ipmicra.carrier.spool import Position, SealRules, Spool
+from ipmicra.carrier.spool import SealRules, Spool, SpoolPosition
 from ipmicra.carrier.warc import WarcWriter
 from ipmicra.crawler.archiving_fetcher import ArchivingFetcher
 from ipmicra.crawler.decisions.partition import owner_of
@@ -31,10 +31,10 @@ from ipmicra.crawler.decisions.scope import ScopeKind, scope_around
 from ipmicra.crawler.engine import Engine
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.crawler.fetching.web_fetcher import WebFetcher
-from ipmicra.crawler.frontier import Counts, Discovery, Frontier
+from ipmicra.crawler.frontier import Counts, DiscoveredUrl, Frontier
 from ipmicra.crawler.multiprocess.mailbox import FOLDER as PARCELS_FOLDER
-from ipmicra.crawler.multiprocess.mailbox import Parcels
-from ipmicra.crawler.multiprocess.partition import Neighbours
+from ipmicra.crawler.multiprocess.mailbox import Mailbox
+from ipmicra.crawler.multiprocess.partition import SitePartition
 from ipmicra.crawler.page_limit import PageLimit
 from ipmicra.crawler.plan import CrawlPlan, plan_from
 from ipmicra.crawler.progress import Progress
@@ -66,7 +66,7 @@ ALONE = Share(0, 1)
 
 
 @dataclass(frozen=True)
-class CrawlWish:
+class CrawlRequest:
     """What somebody wants crawled."""
 
     seeds: tuple[str, ...]
@@ -83,7 +83,7 @@ class CrawlWish:
 class Crawl:
     """One named crawl: its plan, its places on disk, and its seeds."""
 
-    def __init__(self, settings: Settings, wish: CrawlWish) -> None:
+    def __init__(self, settings: Settings, wish: CrawlRequest) -> None:
         self.settings, self.wish = settings, wish
         self.seeds = _seeds(wish, Normaliser(settings.crawler.dropped_parameters))
         self.plan = _plan(settings, wish, self.seeds)
@@ -108,7 +108,7 @@ class Crawl:
         try:
             self._check_same_scope(frontier)
             self._widen_scope(frontier)
-            position = frontier.spool_position() or Position(1, 0)
+            position = frontier.spool_position() or SpoolPosition(1, 0)
             spool = Spool(self.spool_folder, self.name, position, seal_rules(self.settings.crawler))
             try:
                 yield frontier, spool
@@ -157,7 +157,7 @@ class Crawl:
                 self._hear_wishes(frontier)
                 frontier.ask_again(self._own_seeds(), int(time.time() * 1000))
                 on_start(engine)
-                progress = await engine.run([Discovery(seed, 0, 0) for seed in self._own_seeds()])
+                progress = await engine.run([DiscoveredUrl(seed, 0, 0) for seed in self._own_seeds()])
             return progress, frontier.counts()
 
     def _hear_wishes(self, frontier: Frontier) -> None:
@@ -168,13 +168,13 @@ class Crawl:
             frontier.send_whole(urls, int(time.time() * 1000))
             forget_wishes(self.spool_folder)
 
-    def parcels(self) -> Parcels:
+    def parcels(self) -> Mailbox:
         """What the processes of this crawl send each other."""
         folder = self.settings.data_folder / PARCELS_FOLDER / self.crawl_name
-        return Parcels(folder, *self.wish.share)
+        return Mailbox(folder, *self.wish.share)
 
-    def _neighbours(self, frontier: Frontier) -> Neighbours | None:
-        return Neighbours(frontier, self.parcels()) if self.wish.share.processes > 1 else None
+    def _neighbours(self, frontier: Frontier) -> SitePartition | None:
+        return SitePartition(frontier, self.parcels()) if self.wish.share.processes > 1 else None
 
     def _own_seeds(self) -> list[Url]:
         """This process's part; one whose address is another's goes there as any other link does."""
@@ -234,10 +234,10 @@ def fetcher_for(
     crawler = settings.crawler
     contact = f" (+{crawler.contact})" if crawler.contact else ""
     user_agent = f"{crawler.product}/{__version__}{contact}"
-    return WebFetcher(reachable(settings), user_agent, resolver, connector)
+    return WebFetcher(allowed_fetching(settings), user_agent, resolver, connector)
 
 
-def reachable(settings: Settings) -> FetchingSettings:
+def allowed_fetching(settings: Settings) -> FetchingSettings:
     """Where we may connect to: without a contact all that is not opened is closed."""
     fetching = settings.fetching
     if settings.crawler.contact:
@@ -250,7 +250,7 @@ def reachable(settings: Settings) -> FetchingSettings:
 _BARE_NAME = re.compile(r"[\w.-]+\.[\w-]+(:\d+)?([/?].*)?")  # example.org, without a scheme
 
 
-def _seeds(wish: CrawlWish, normaliser: Normaliser) -> tuple[Url, ...]:
+def _seeds(wish: CrawlRequest, normaliser: Normaliser) -> tuple[Url, ...]:
     seeds = []
     for text in wish.seeds:
         url = normaliser.url(f"https://{text}" if _BARE_NAME.fullmatch(text) else text)
@@ -260,7 +260,7 @@ def _seeds(wish: CrawlWish, normaliser: Normaliser) -> tuple[Url, ...]:
     return tuple(dict.fromkeys(seeds))
 
 
-def _plan(settings: Settings, wish: CrawlWish, seeds: Sequence[Url]) -> CrawlPlan:
+def _plan(settings: Settings, wish: CrawlRequest, seeds: Sequence[Url]) -> CrawlPlan:
     if (wish.scope == "pattern") != (wish.pattern is not None):
         raise OperatorFault("--scope pattern needs a --pattern, and the other scopes take none")
     try:

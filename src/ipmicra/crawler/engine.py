@@ -18,17 +18,17 @@ from ipmicra.carrier.allocator import give_back_memory
 from ipmicra.carrier.sealer import Sealer
 from ipmicra.carrier.spool import Spool
 from ipmicra.crawler.decisions.revisit import price_for_budget
-from ipmicra.crawler.fetch_statistics import Measured
-from ipmicra.crawler.frontier import Batch, Discovery, Frontier, Leased, SiteState
-from ipmicra.crawler.multiprocess.partition import Neighbours
+from ipmicra.crawler.fetch_statistics import FetchStatistics
+from ipmicra.crawler.frontier import Batch, DiscoveredUrl, Frontier, FrontierSite, LeasedUrl
+from ipmicra.crawler.multiprocess.partition import SitePartition
 from ipmicra.crawler.page_limit import NoLimit, OwnLimit, PageLimit
 from ipmicra.crawler.plan import CrawlPlan
-from ipmicra.crawler.politeness_gate import Courtesy
+from ipmicra.crawler.politeness_gate import PolitenessGate
 from ipmicra.crawler.progress import Progress
-from ipmicra.crawler.response_handler import Harvest, Harvester
-from ipmicra.crawler.site_worker import Lane
+from ipmicra.crawler.response_handler import ResponseHandler, VisitResult
+from ipmicra.crawler.site_worker import SiteWorker
 from ipmicra.errors import HostFault
-from ipmicra.model.fetches import Fetched, Fetcher, Outcome
+from ipmicra.model.fetches import Fetched, Fetcher, FetchOutcome
 from ipmicra.model.records import PageSeen, Record
 from ipmicra.model.urls import Site
 
@@ -53,23 +53,23 @@ class Engine:
         fetcher: Fetcher,
         on_commit: Callable[[Progress], None] = lambda _: None,
         limit: PageLimit | None = None,
-        neighbours: Neighbours | None = None,
+        neighbours: SitePartition | None = None,
     ) -> None:
         self.plan, self.fetcher = plan, fetcher
-        self.courtesy = Courtesy(frontier.address_clock)
-        self.harvester = Harvester(plan, frontier.sketch)
+        self.courtesy = PolitenessGate(frontier.address_clock)
+        self.harvester = ResponseHandler(plan, frontier.sketch)
         self.progress = Progress()
         self._frontier, self._spool, self._on_commit = frontier, spool, on_commit
         self._sealer = Sealer(spool)
-        self._lanes: dict[int, Lane] = {}
-        self._closing: dict[int, Lane] = {}
+        self._lanes: dict[int, SiteWorker] = {}
+        self._closing: dict[int, SiteWorker] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._batch, self._records = Batch(), list[Record]()
         self._held_bytes = 0
-        self._touched: dict[int, SiteState] = {}
+        self._touched: dict[int, FrontierSite] = {}
         self._committed_at = time.monotonic()
-        self._measured: dict[tuple[str, str], Measured] = {}
-        self._to_report: dict[tuple[str, str], Measured] = {}
+        self._measured: dict[tuple[str, str], FetchStatistics] = {}
+        self._to_report: dict[tuple[str, str], FetchStatistics] = {}
         self._reported_at = time.monotonic()
         self._reprice_at = 0.0
         self._limit = limit or self._own_limit()
@@ -79,7 +79,7 @@ class Engine:
         self._stopping = False
         self._event = asyncio.Event()
 
-    async def run(self, seeds: list[Discovery]) -> Progress:
+    async def run(self, seeds: list[DiscoveredUrl]) -> Progress:
         """Crawl until done or stopped; everything fetched is committed on return.
 
         With neighbours there is no knowing when it is done: `stop` it when all of them are idle.
@@ -113,7 +113,7 @@ class Engine:
         self._stopping = True
         self._event.set()
 
-    def add(self, discoveries: Iterable[Discovery]) -> None:
+    def add(self, discoveries: Iterable[DiscoveredUrl]) -> None:
         """More to crawl, while running. It is durable on return."""
         self._batch.discoveries.extend(discoveries)
         self._commit()
@@ -140,7 +140,7 @@ class Engine:
 
     # --- what lanes ask for -----------------------------------------------------------------------
 
-    def lease(self, site: SiteState) -> list[Leased]:
+    def lease(self, site: FrontierSite) -> list[LeasedUrl]:
         rate = self.plan.manners_towards(site.site).requests_per_second or 1.0
         limit = min(max(LEASE_MIN, int(rate)), LEASE_MAX)
         return self._frontier.lease(site, int(time.time() * 1000), limit)
@@ -156,7 +156,7 @@ class Engine:
         """Whether another process alone may ask the address."""
         return self._neighbours is not None and self._neighbours.own(address)
 
-    def leave_to_others(self, site: SiteState, address: str) -> bool:
+    def leave_to_others(self, site: FrontierSite, address: str) -> bool:
         """Whether the site is another process's; if so, it goes there when its lane is closed."""
         return self._neighbours is not None and self._neighbours.claim(site, address)
 
@@ -167,7 +167,7 @@ class Engine:
             self._frontier.release_memory()
             give_back_memory()
 
-    def take(self, site: SiteState, harvest: Harvest) -> None:
+    def take(self, site: FrontierSite, harvest: VisitResult) -> None:
         """What came of one visit goes into the next transaction."""
         batch = self._batch
         self._touched[site.id] = site
@@ -185,16 +185,16 @@ class Engine:
         if self._batch_is_full():
             self._event.set()
 
-    def learned_robots(self, site: SiteState) -> None:
+    def learned_robots(self, site: FrontierSite) -> None:
         self._touched[site.id] = site
         self._batch.robots.append(site)
 
-    def measure(self, site: SiteState, outcome: Outcome, address: str) -> None:
+    def measure(self, site: FrontierSite, outcome: FetchOutcome, address: str) -> None:
         self._touched[site.id] = site
         self.progress.bytes_on_wire += outcome.bytes_on_wire
         seen = self._measured.get((site.site, address))
         if seen is None:
-            seen = self._measured[site.site, address] = Measured(site.site, address)
+            seen = self._measured[site.site, address] = FetchStatistics(site.site, address)
         seen.add(outcome)
 
     # --- the loop ---------------------------------------------------------------------------------
@@ -230,17 +230,17 @@ class Engine:
         if self.plan.watch:
             self._promote_revisits(now_ms)
         for site in self._frontier.sites_to_open(now_ms, room):
-            lane = self._lanes[site.id] = Lane(site, self)
+            lane = self._lanes[site.id] = SiteWorker(site, self)
             task = self._tasks[site.id] = lanes.create_task(lane.run())
             task.add_done_callback(partial(self._lane_is_over, lane))
 
-    def _lane_is_over(self, lane: Lane, _: asyncio.Task[None]) -> None:
+    def _lane_is_over(self, lane: SiteWorker, _: asyncio.Task[None]) -> None:
         """However it ended, be it before it began."""
         self._closing[lane.site.id] = lane
         if len(self._closing) == len(self._lanes):
             self._event.set()
 
-    def _lane_of(self, site: Site) -> Lane | None:
+    def _lane_of(self, site: Site) -> SiteWorker | None:
         return next((lane for lane in self._lanes.values() if lane.site.site == site), None)
 
     async def _something_happens(self) -> None:
@@ -324,13 +324,13 @@ class Engine:
         """The last pages go home too, though nothing further happens."""
         self.progress.packages += self._sealer.finish() if last else self._sealer.seal_if_due(now)
 
-    def _take_measured(self, records: list[Record], now: float, last: bool) -> list[Measured]:
+    def _take_measured(self, records: list[Record], now: float, last: bool) -> list[FetchStatistics]:
         """What was measured since the last commit; and, once a minute, records of it."""
         measured = list(self._measured.values())
         self._measured.clear()
         for seen in measured:
             self._to_report.setdefault(
-                (seen.site, seen.address), Measured(seen.site, seen.address)
+                (seen.site, seen.address), FetchStatistics(seen.site, seen.address)
             ).join(seen)
         if last or time.monotonic() - self._reported_at >= MEASURE_SECONDS:
             records.extend(seen.record(int(now * 1000)) for seen in self._to_report.values())
@@ -360,7 +360,7 @@ class Engine:
             self._reprice_at = time.monotonic() + REPRICE_SECONDS
 
 
-def _held_bytes(harvest: Harvest) -> int:
+def _held_bytes(harvest: VisitResult) -> int:
     """About what a harvest takes in memory, as far as that differs from page to page."""
     pages = [record.page for record in harvest.records if isinstance(record, PageSeen)]
     links = len(harvest.discoveries) + sum(len(page.links) for page in pages)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import msgspec
 
-from ipmicra.model.fetches import Fetched, Outcome
-from ipmicra.model.records import Measurement
+from ipmicra.model.fetches import Fetched, FetchOutcome
+from ipmicra.model.records import FetchMeasurement
 from ipmicra.model.urls import Site
 
 UNCHANGED = 304
 
 
-class Measured(msgspec.Struct):
+class FetchStatistics(msgspec.Struct):
     """What the fetches have shown so far. Sums, but for the round trip, which is the least."""
 
     site: Site
@@ -24,7 +24,7 @@ class Measured(msgspec.Struct):
     unchanged: int = 0
     answers: int = 0  # among the fetches: what the times are sums of; not kept in the frontier
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: FetchOutcome) -> None:
         self.fetches += 1
         self.bytes_on_wire += outcome.bytes_on_wire
         if isinstance(outcome, Fetched):
@@ -37,7 +37,7 @@ class Measured(msgspec.Struct):
         else:
             self._saw_round_trip(outcome.round_trip_ms)
 
-    def join(self, other: Measured) -> None:
+    def join(self, other: FetchStatistics) -> None:
         self.fetches += other.fetches
         self.bytes_on_wire += other.bytes_on_wire
         self.first_byte_ms += other.first_byte_ms
@@ -55,9 +55,9 @@ class Measured(msgspec.Struct):
     def download_ms_mean(self) -> float | None:
         return self.download_ms / self.answers if self.answers else None
 
-    def record(self, now_ms: int) -> Measurement:
+    def record(self, now_ms: int) -> FetchMeasurement:
         """As packages carry it: their format has no None, and writes 0."""
-        return Measurement(
+        return FetchMeasurement(
             site=self.site,
             address=self.address,
             measured_at_ms=now_ms,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ipmicra.crawler.decisions.politeness import Grant, Manners, manners_towards
+from ipmicra.crawler.decisions.politeness import PolitenessPolicy, RateOverride, policy_for
 from ipmicra.crawler.decisions.revisit import RevisitRules
-from ipmicra.crawler.decisions.scope import Bounds, SiteBudget
+from ipmicra.crawler.decisions.scope import CrawlBounds, SiteBudget
 from ipmicra.crawler.decisions.traps import DEFAULT_RULES, TrapRules, trap_in
 from ipmicra.crawler.settings import CrawlerSettings
 from ipmicra.model.urls import Normaliser, Site, Url
@@ -16,11 +16,11 @@ from ipmicra.model.urls import Normaliser, Site, Url
 class CrawlPlan:
     """What one crawl may fetch, and how."""
 
-    scope: Bounds
+    scope: CrawlBounds
     settings: CrawlerSettings
     budget: SiteBudget
-    usual: Manners
-    grants: tuple[Grant, ...]
+    usual: PolitenessPolicy
+    grants: tuple[RateOverride, ...]
     revisit: RevisitRules
     normaliser: Normaliser
     traps: TrapRules = DEFAULT_RULES
@@ -28,8 +28,8 @@ class CrawlPlan:
     redirects_max: int = 5
     watch: bool = False
 
-    def manners_towards(self, site: Site) -> Manners:
-        return manners_towards(site, self.usual, self.grants)
+    def manners_towards(self, site: Site) -> PolitenessPolicy:
+        return policy_for(site, self.usual, self.grants)
 
     def refusal_of(self, url: Url, depth: int, this_year: int) -> str | None:
         """Why a URL that was found is not followed; None when it is."""
@@ -42,7 +42,7 @@ class CrawlPlan:
 
 def plan_from(
     settings: CrawlerSettings,
-    scope: Bounds,
+    scope: CrawlBounds,
     *,
     pages_max: int | None = None,
     depth_max: int | None = None,
@@ -55,9 +55,10 @@ def plan_from(
         scope=scope,
         settings=settings,
         budget=SiteBudget(settings.site_pages_max, settings.site_bytes_max, depth),
-        usual=Manners(settings.delay_seconds_min, settings.response_time_factor),
+        usual=PolitenessPolicy(settings.delay_seconds_min, settings.response_time_factor),
         grants=tuple(
-            Grant(grant.site, grant.requests_per_second, grant.connections) for grant in settings.grants
+            RateOverride(grant.site, grant.requests_per_second, grant.connections)
+            for grant in settings.grants
         ),
         revisit=RevisitRules(
             settings.revisit_seconds_min, settings.revisit_seconds_max, settings.revisit_seconds_first

@@ -14,42 +14,42 @@ from collections.abc import Callable
 
 from ipmicra.crawler.decisions.politeness import (
     REFUSALS,
-    Clock,
-    Manners,
+    PolitenessClock,
+    PolitenessPolicy,
     after_answer,
     after_refusal,
     after_start,
 )
-from ipmicra.crawler.frontier.entries import SiteState
+from ipmicra.crawler.frontier.entries import FrontierSite
 
 HOLD_SECONDS = 5.0  # a longer wait is not sat out: the site is closed and opened again later
 
 
-class _Gate:
+class _AddressQueue:
     """One address: its clock, who is being served, who waits, and how many care."""
 
     __slots__ = ("clock", "running", "users", "waiting")
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: PolitenessClock) -> None:
         self.clock = clock
         self.running = 0
         self.users = 0
         self.waiting: deque[asyncio.Future[None]] = deque()
 
 
-class Courtesy:
+class PolitenessGate:
     """The turns of one crawler. Clocks that moved are handed over for keeping by `moved_clocks`."""
 
-    def __init__(self, clock_of_address: Callable[[str], Clock]) -> None:
+    def __init__(self, clock_of_address: Callable[[str], PolitenessClock]) -> None:
         self._clock_of_address = clock_of_address
-        self._gates: dict[str, _Gate] = {}
+        self._gates: dict[str, _AddressQueue] = {}
         self._moved: set[str] = set()
 
-    async def begin(self, site: SiteState, address: str, manners: Manners) -> float | None:
+    async def begin(self, site: FrontierSite, address: str, manners: PolitenessPolicy) -> float | None:
         """Wait for a turn and take it. When it is far off, return the time when it will come."""
         gate = self._gates.get(address)
         if gate is None:
-            gate = self._gates[address] = _Gate(self._clock_of_address(address))
+            gate = self._gates[address] = _AddressQueue(self._clock_of_address(address))
         gate.users += 1
         try:
             ready_at = await _turn(gate, site, manners)
@@ -62,9 +62,9 @@ class Courtesy:
 
     def end(
         self,
-        site: SiteState,
+        site: FrontierSite,
         address: str,
-        manners: Manners,
+        manners: PolitenessPolicy,
         response_seconds: float,
         crawl_delay_seconds: float | None = None,
         status: int | None = None,
@@ -90,7 +90,7 @@ class Courtesy:
         self._moved.add(address)
         self._leave(gate)
 
-    def moved_clocks(self) -> dict[str, Clock]:
+    def moved_clocks(self) -> dict[str, PolitenessClock]:
         """Addresses whose clocks moved since the last call. Idle gates are forgotten: they are kept."""
         moved = {address: self._gates[address].clock for address in self._moved}
         self._moved.clear()
@@ -99,7 +99,7 @@ class Courtesy:
                 del self._gates[address]
         return moved
 
-    def _leave(self, gate: _Gate) -> None:
+    def _leave(self, gate: _AddressQueue) -> None:
         """One user fewer; whoever waits longest may look whether it is his turn."""
         gate.users -= 1
         while gate.waiting:
@@ -109,7 +109,7 @@ class Courtesy:
                 return
 
 
-async def _turn(gate: _Gate, site: SiteState, manners: Manners) -> float | None:
+async def _turn(gate: _AddressQueue, site: FrontierSite, manners: PolitenessPolicy) -> float | None:
     while True:
         while gate.running >= manners.connections:
             waiter = asyncio.get_running_loop().create_future()

@@ -17,7 +17,7 @@ from ipmicra.carrier.package import unpack
 from ipmicra.carrier.spool import Spool
 from ipmicra.crawler.crawl import Crawl
 from ipmicra.crawler.engine import Engine
-from ipmicra.crawler.frontier import Discovery, Frontier
+from ipmicra.crawler.frontier import DiscoveredUrl, Frontier
 from ipmicra.crawler.robots_file import robots_of
 from ipmicra.model.records import PageMoved, PageSeen, Record, VisitFailed
 from ipmicra.model.urls import Url, path_of, site_of
@@ -43,7 +43,7 @@ async def preview(crawl: Crawl) -> Preview:
             async with crawl.fetcher() as fetcher:
                 await crawl.check_contact(fetcher)
                 engine = Engine(plan, frontier, spool, fetcher)
-                await engine.run([Discovery(seed, 0, 0) for seed in crawl.seeds])
+                await engine.run([DiscoveredUrl(seed, 0, 0) for seed in crawl.seeds])
             records = [record for package in spool.waiting() for record in _records(package.path)]
             return Preview(list(_judged(crawl, frontier, records)))
         finally:

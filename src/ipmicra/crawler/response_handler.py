@@ -15,9 +15,9 @@ from typing import TypedDict
 import msgspec
 
 from ipmicra.carrier.page_delta import change_of, sketch_of
-from ipmicra.crawler.decisions.revisit import History, revisit_seconds
+from ipmicra.crawler.decisions.revisit import ChangeHistory, revisit_seconds
 from ipmicra.crawler.decisions.sitemaps import (
-    Hinted,
+    SitemapEntry,
     feeds_in,
     listed,
     listed_plainly,
@@ -27,8 +27,8 @@ from ipmicra.crawler.extraction import Page, extract
 from ipmicra.crawler.extraction.directives import directives
 from ipmicra.crawler.extraction.language import UsualLanguages
 from ipmicra.crawler.fetching.redirects import redirect_target
-from ipmicra.crawler.frontier.entries import Discovery, Leased, PutOff, Visited
-from ipmicra.crawler.frontier.seen_cache import RecentTexts
+from ipmicra.crawler.frontier.entries import DiscoveredUrl, LeasedUrl, RetryLater, VisitOutcome
+from ipmicra.crawler.frontier.seen_cache import SeenCache
 from ipmicra.crawler.plan import CrawlPlan
 from ipmicra.model.fetches import Fetched, FetchFailed
 from ipmicra.model.fingerprints import CONTENT_HASH_BYTES
@@ -46,13 +46,13 @@ YEAR_MS = 31_556_952_000
 
 
 @dataclass(slots=True)
-class Harvest:
+class VisitResult:
     """What came of one visit."""
 
     records: list[Record] = field(default_factory=list)
-    discoveries: list[Discovery] = field(default_factory=list)
-    visited: Visited | None = None
-    put_off: PutOff | None = None
+    discoveries: list[DiscoveredUrl] = field(default_factory=list)
+    visited: VisitOutcome | None = None
+    put_off: RetryLater | None = None
     outcome: str = "seen"  # "seen", "unchanged", "gone", "moved", "failed", "put_off", "listing"
     failure: str = ""
 
@@ -62,22 +62,24 @@ class Harvest:
         return ": ".join(word for word in (self.failure, *details) if word)
 
 
-class Harvester:
+class ResponseHandler:
     """Turns answers into harvests by one crawl's plan."""
 
-    def __init__(self, plan: CrawlPlan, sketch_kept: Callable[[Leased], bytes] = lambda _: b"") -> None:
+    def __init__(
+        self, plan: CrawlPlan, sketch_kept: Callable[[LeasedUrl], bytes] = lambda _: b""
+    ) -> None:
         """`sketch_kept` is that of the page as it was last sent; empty where none is kept."""
         self._plan, self._sketch_kept = plan, sketch_kept
-        self._recent = RecentTexts(plan.settings.recent_urls_max)
+        self._recent = SeenCache(plan.settings.recent_urls_max)
         self._languages = UsualLanguages()
         self._agent = plan.settings.product.lower()
         self.price = 0.0  # of a byte of revisits; 0: no budget
 
     def forget_links(self) -> None:
         """What was out of bounds, or is forgotten by the frontier, may be followed when it is found again."""
-        self._recent = RecentTexts(self._plan.settings.recent_urls_max)
+        self._recent = SeenCache(self._plan.settings.recent_urls_max)
 
-    def answer(self, leased: Leased, fetched: Fetched, now_ms: int) -> Harvest:
+    def answer(self, leased: LeasedUrl, fetched: Fetched, now_ms: int) -> VisitResult:
         """The harvest of an answer, whatever its status."""
         status = fetched.status
         if status == UNCHANGED and leased.visit:
@@ -99,19 +101,19 @@ class Harvester:
             return self.failed(leased, "not_a_page", fetched.media_type, now_ms, False, status)
         return self._page(leased, fetched, now_ms)
 
-    def no_answer(self, leased: Leased, failed: FetchFailed, now_ms: int) -> Harvest:
+    def no_answer(self, leased: LeasedUrl, failed: FetchFailed, now_ms: int) -> VisitResult:
         return self.failed(leased, failed.kind.value, failed.detail, now_ms, failed.worth_a_retry)
 
     def failed(
-        self, leased: Leased, kind: str, detail: str, now_ms: int, may_pass: bool, status: int = 0
-    ) -> Harvest:
+        self, leased: LeasedUrl, kind: str, detail: str, now_ms: int, may_pass: bool, status: int = 0
+    ) -> VisitResult:
         """Put off while retries are left, else recorded; the page stays as it was."""
         settings = self._plan.settings
         if may_pass and leased.tries < settings.retries_max:
             due_ms = now_ms + int(1000 * settings.retry_seconds * 2**leased.tries)
-            return Harvest(put_off=PutOff(leased, due_ms), outcome="put_off", failure=kind)
+            return VisitResult(put_off=RetryLater(leased, due_ms), outcome="put_off", failure=kind)
         record = VisitFailed(**_names(leased, now_ms), kind=kind, detail=detail[:500])
-        visited = Visited(
+        visited = VisitOutcome(
             leased,
             status,
             now_ms,
@@ -121,9 +123,11 @@ class Harvester:
             leased.content_hash,
             leased.history,
         )
-        return Harvest([record], visited=visited, outcome="failed", failure=kind)
+        return VisitResult([record], visited=visited, outcome="failed", failure=kind)
 
-    def hinted(self, page: Url, hints: Iterable[Hinted], depth: int, now_ms: int) -> list[Discovery]:
+    def hinted(
+        self, page: Url, hints: Iterable[SitemapEntry], depth: int, now_ms: int
+    ) -> list[DiscoveredUrl]:
         """URLs that robots.txt, a sitemap or a feed names."""
         found = []
         for hint in hints:
@@ -133,12 +137,12 @@ class Harvester:
                 modified_ms = (
                     modified_ms if modified_ms <= now_ms else 0
                 )  # nothing changed in the future
-                found.append(Discovery(url, depth, now_ms, 0, hint.change_seconds, modified_ms))
+                found.append(DiscoveredUrl(url, depth, now_ms, 0, hint.change_seconds, modified_ms))
         return found
 
     # --- one way out each -------------------------------------------------------------------------
 
-    def _page(self, leased: Leased, fetched: Fetched, now_ms: int) -> Harvest:
+    def _page(self, leased: LeasedUrl, fetched: Fetched, now_ms: int) -> VisitResult:
         headers = fetched.headers
         page = extract(
             fetched.body,
@@ -170,7 +174,7 @@ class Harvester:
         harvest.discoveries = found
         return harvest
 
-    def _changed(self, leased: Leased, seen: PageSeen) -> PageChanged | None:
+    def _changed(self, leased: LeasedUrl, seen: PageSeen) -> PageChanged | None:
         """Only what changed, where the page before is remembered; now and then the whole all the same."""
         if not leased.content_hash or seen.visit % WHOLE_EVERY == 0:
             return None
@@ -178,7 +182,7 @@ class Harvester:
         base = leased.content_hash[:CONTENT_HASH_BYTES]
         return change_of(seen, base, sketch) if sketch else None
 
-    def _links(self, page: Page, depth: int, now_ms: int) -> list[Discovery]:
+    def _links(self, page: Page, depth: int, now_ms: int) -> list[DiscoveredUrl]:
         if depth > self._plan.budget.depth:
             return []
         followed = [link.url for link in page.links if "nofollow" not in link.rel]
@@ -186,13 +190,13 @@ class Harvester:
         for text in self._recent.unseen(followed):
             url = self._plan.normaliser.link(text)
             if url is not None and self._is_wanted(url, depth, now_ms):
-                found.append(Discovery(url, depth, now_ms))
+                found.append(DiscoveredUrl(url, depth, now_ms))
         return found
 
     def _is_wanted(self, url: Url, depth: int, now_ms: int) -> bool:
         return self._plan.refusal_of(url, depth, 1970 + now_ms // YEAR_MS) is None
 
-    def _moved(self, leased: Leased, fetched: Fetched, now_ms: int, target: str) -> Harvest:
+    def _moved(self, leased: LeasedUrl, fetched: Fetched, now_ms: int, target: str) -> VisitResult:
         """A redirect is one more URL to visit: checked for scope, robots and address like any other."""
         url = self._plan.normaliser.url(target)
         if url is None or leased.hops >= self._plan.redirects_max:
@@ -201,16 +205,18 @@ class Harvester:
         moved = PageMoved(**_names(leased, now_ms), target=url, status=fetched.status)
         harvest = self._done(leased, fetched, now_ms, "moved", [moved])
         if url != leased.url and self._is_wanted(url, leased.depth, now_ms):
-            harvest.discoveries = [Discovery(url, leased.depth, now_ms, leased.hops + 1)]
+            harvest.discoveries = [DiscoveredUrl(url, leased.depth, now_ms, leased.hops + 1)]
         return harvest
 
-    def _listing(self, leased: Leased, fetched: Fetched, now_ms: int, hints: list[Hinted]) -> Harvest:
+    def _listing(
+        self, leased: LeasedUrl, fetched: Fetched, now_ms: int, hints: list[SitemapEntry]
+    ) -> VisitResult:
         digest = hashlib.blake2b(fetched.body, digest_size=16).digest()
         harvest = self._done(leased, fetched, now_ms, "listing", [], digest)
         harvest.discoveries = self.hinted(leased.url, hints, leased.depth + 1, now_ms)
         return harvest
 
-    def _unchanged(self, leased: Leased, fetched: Fetched, now_ms: int) -> Harvest:
+    def _unchanged(self, leased: LeasedUrl, fetched: Fetched, now_ms: int) -> VisitResult:
         harvest = self._done(leased, fetched, now_ms, "unchanged", [], leased.content_hash)
         if harvest.visited is not None and _asks_more(leased, fetched, self._agent):
             # Its content is as it was, what it asks of an index is not: it is looked at whole, now.
@@ -221,18 +227,18 @@ class Harvester:
 
     def _done(
         self,
-        leased: Leased,
+        leased: LeasedUrl,
         fetched: Fetched,
         now_ms: int,
         outcome: str,
         records: list[Record],
         content_hash: bytes = b"",
-    ) -> Harvest:
+    ) -> VisitResult:
         history = leased.history
         if leased.visit:
             interval_seconds = (now_ms - leased.fetched_ms) / 1000
             history = history.after(content_hash != leased.content_hash, interval_seconds)
-        visited = Visited(
+        visited = VisitOutcome(
             leased,
             fetched.status,
             now_ms,
@@ -244,9 +250,9 @@ class Harvester:
             history,
             fetched.bytes_on_wire,
         )
-        return Harvest(records, visited=visited, outcome=outcome)
+        return VisitResult(records, visited=visited, outcome=outcome)
 
-    def _revisit_ms(self, leased: Leased, history: History, page_bytes: int) -> int:
+    def _revisit_ms(self, leased: LeasedUrl, history: ChangeHistory, page_bytes: int) -> int:
         hint = float(leased.hint_seconds) or None
         return int(1000 * revisit_seconds(history, self._plan.revisit, self.price, page_bytes, hint))
 
@@ -265,7 +271,7 @@ def _remembered(page: Page) -> bytes:
     return page.content_hash + bytes([bits]) if bits else page.content_hash
 
 
-def _asks_more(leased: Leased, fetched: Fetched, agent: str) -> bool:
+def _asks_more(leased: LeasedUrl, fetched: Fetched, agent: str) -> bool:
     """Whether an answer's header asks for something that the page did not ask for when it was last seen."""
     header = _robots_header(fetched)
     before = sum(leased.content_hash[CONTENT_HASH_BYTES:])
@@ -278,12 +284,12 @@ class _Names(TypedDict):
     fetched_at_ms: int
 
 
-def _names(leased: Leased, now_ms: int) -> _Names:
+def _names(leased: LeasedUrl, now_ms: int) -> _Names:
     """What tells this visit from all others."""
     return {"url": leased.url, "visit": leased.visit + 1, "fetched_at_ms": now_ms}
 
 
-def _listing(body: bytes) -> list[Hinted] | None:
+def _listing(body: bytes) -> list[SitemapEntry] | None:
     """The URLs in a sitemap or feed, gzipped or not; None when the bytes are neither."""
     if body.startswith(b"\x1f\x8b"):
         try:

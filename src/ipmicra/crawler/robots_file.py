@@ -17,13 +17,13 @@ from ipmicra.crawler.decisions.robots import (
     REDIRECTS_MAX,
     ROBOTS_BYTES_MAX,
     Robots,
-    Verdict,
+    RobotsVerdict,
     parse_robots,
     verdict_on_status,
 )
 from ipmicra.crawler.fetching.redirects import redirect_target
-from ipmicra.crawler.frontier.entries import SiteState
-from ipmicra.model.fetches import Fetched, FetchRequest, Outcome
+from ipmicra.crawler.frontier.entries import FrontierSite
+from ipmicra.model.fetches import Fetched, FetchOutcome, FetchRequest
 from ipmicra.model.records import VisitFailed
 from ipmicra.model.urls import url_at
 
@@ -32,22 +32,22 @@ ROBOTS_UNREACHABLE = "robots_unreachable"
 UNAVAILABLE = 404  # how every answer is remembered that allows everything
 
 
-def robots_of(site: SiteState, product: str) -> Robots:
+def robots_of(site: FrontierSite, product: str) -> Robots:
     """What a site's robots.txt, as last asked for, means for us."""
     verdict = verdict_on_status(site.robots_status)
-    if verdict is Verdict.PARSE:
+    if verdict is RobotsVerdict.PARSE:
         return parse_robots(site.robots_body, product)
-    return DISALLOW_ALL if verdict is Verdict.DISALLOW_ALL else ALLOW_ALL
+    return DISALLOW_ALL if verdict is RobotsVerdict.DISALLOW_ALL else ALLOW_ALL
 
 
-def is_current(site: SiteState, now: float) -> bool:
+def is_current(site: FrontierSite, now: float) -> bool:
     """Whether what is kept of robots.txt still holds. More than a day ahead means that a clock was wrong."""
     return now < site.robots_until <= now + CACHE_SECONDS_MAX
 
 
 async def ask_for_robots(
-    site: SiteState, request: Callable[[FetchRequest, bool], Awaitable[Outcome]]
-) -> Outcome:
+    site: FrontierSite, request: Callable[[FetchRequest, bool], Awaitable[FetchOutcome]]
+) -> FetchOutcome:
     """Fetch robots.txt, over redirects, into `site`; the last answer.
 
     `request` is also told whether a redirect led there.
@@ -60,7 +60,7 @@ async def ask_for_robots(
         )
         status = outcome.status if isinstance(outcome, Fetched) else None
         verdict = verdict_on_status(status, redirects)
-        target = redirect_target(outcome) if verdict is Verdict.REDIRECT else None
+        target = redirect_target(outcome) if verdict is RobotsVerdict.REDIRECT else None
         if target is None:
             break
         url = target
@@ -68,7 +68,7 @@ async def ask_for_robots(
     return outcome
 
 
-def unreachable_robots(site: SiteState, outcome: Outcome) -> VisitFailed:
+def unreachable_robots(site: FrontierSite, outcome: FetchOutcome) -> VisitFailed:
     """What is sent home of a robots.txt that cannot be had: without it nothing else of the site is."""
     now_ms = int(time.time() * 1000)
     if isinstance(outcome, Fetched):
@@ -82,12 +82,12 @@ def unreachable_robots(site: SiteState, outcome: Outcome) -> VisitFailed:
     )
 
 
-def _keep(site: SiteState, outcome: Outcome, verdict: Verdict, now: float) -> None:
+def _keep(site: FrontierSite, outcome: FetchOutcome, verdict: RobotsVerdict, now: float) -> None:
     site.robots_body = b""
-    if verdict is Verdict.DISALLOW_ALL:
+    if verdict is RobotsVerdict.DISALLOW_ALL:
         site.clock = after_refusal(site.clock, now, None)
         site.robots_status, site.robots_until = None, site.clock.blocked_until
         return
     site.robots_status, site.robots_until = UNAVAILABLE, now + CACHE_SECONDS_MAX
-    if verdict is Verdict.PARSE and isinstance(outcome, Fetched):
+    if verdict is RobotsVerdict.PARSE and isinstance(outcome, Fetched):
         site.robots_status, site.robots_body = outcome.status, outcome.body

@@ -16,11 +16,11 @@ from typing import Protocol
 
 from ipmicra.addresses import IPAddress
 from ipmicra.crawler.decisions.robots import DISALLOW_ALL
-from ipmicra.crawler.decisions.sitemaps import Hinted
-from ipmicra.crawler.frontier.entries import Leased, PutOff, SiteState, Visited
+from ipmicra.crawler.decisions.sitemaps import SitemapEntry
+from ipmicra.crawler.frontier.entries import FrontierSite, LeasedUrl, RetryLater, VisitOutcome
 from ipmicra.crawler.plan import CrawlPlan
-from ipmicra.crawler.politeness_gate import Courtesy
-from ipmicra.crawler.response_handler import Harvest, Harvester
+from ipmicra.crawler.politeness_gate import PolitenessGate
+from ipmicra.crawler.response_handler import ResponseHandler, VisitResult
 from ipmicra.crawler.robots_file import (
     ROBOTS_UNREACHABLE,
     ask_for_robots,
@@ -28,7 +28,7 @@ from ipmicra.crawler.robots_file import (
     robots_of,
     unreachable_robots,
 )
-from ipmicra.model.fetches import Fetched, Fetcher, FetchFailed, FetchRequest, Outcome
+from ipmicra.model.fetches import Fetched, Fetcher, FetchFailed, FetchOutcome, FetchRequest
 from ipmicra.model.records import Record, VisitFailed
 from ipmicra.model.urls import path_of, url_at
 
@@ -43,7 +43,7 @@ REDIRECTED_WAIT_SECONDS_MAX = 600.0  # for the turn of a redirected robots.txt
 LISTING_TYPES = (*PAGE_TYPES, "application/gzip", "application/x-gzip", "application/octet-stream")
 
 
-class TurnFarOff(Exception):
+class TurnNotSoon(Exception):
     """The next request may begin only after a wait that nobody sits out."""
 
     def __init__(self, ready_at: float) -> None:
@@ -51,34 +51,34 @@ class TurnFarOff(Exception):
         self.ready_at = ready_at
 
 
-class LaneOwner(Protocol):
+class SiteWorkerHost(Protocol):
     """What a lane needs of the engine."""
 
     plan: CrawlPlan
     fetcher: Fetcher
-    courtesy: Courtesy
-    harvester: Harvester
+    courtesy: PolitenessGate
+    harvester: ResponseHandler
 
-    def lease(self, site: SiteState) -> list[Leased]: ...
+    def lease(self, site: FrontierSite) -> list[LeasedUrl]: ...
     def reserve_page(self) -> bool: ...
     def give_back_page(self) -> None: ...
     def is_others(self, address: str) -> bool: ...
-    def leave_to_others(self, site: SiteState, address: str) -> bool: ...
+    def leave_to_others(self, site: FrontierSite, address: str) -> bool: ...
     def make_room_for(self, fetched: Fetched) -> None: ...
-    def take(self, site: SiteState, harvest: Harvest) -> None: ...
-    def learned_robots(self, site: SiteState) -> None: ...
-    def measure(self, site: SiteState, outcome: Outcome, address: str) -> None: ...
+    def take(self, site: FrontierSite, harvest: VisitResult) -> None: ...
+    def learned_robots(self, site: FrontierSite) -> None: ...
+    def measure(self, site: FrontierSite, outcome: FetchOutcome, address: str) -> None: ...
 
 
-class Lane:
+class SiteWorker:
     """One site while it is open."""
 
-    def __init__(self, site: SiteState, owner: LaneOwner) -> None:
+    def __init__(self, site: FrontierSite, owner: SiteWorkerHost) -> None:
         self.site = site
         self._owner = owner
         self._manners = owner.plan.manners_towards(site.site)
         self._robots = DISALLOW_ALL
-        self._leases: deque[Leased] = deque()
+        self._leases: deque[LeasedUrl] = deque()
         self._stopped = False
         self._workers: asyncio.TaskGroup | None = None
         self._working = 0
@@ -95,7 +95,7 @@ class Lane:
             if await self._is_ours() and await self._learn_robots():
                 async with asyncio.TaskGroup() as self._workers:
                     self._start_workers()
-        except TurnFarOff as far_off:
+        except TurnNotSoon as far_off:
             self.site.clock.next_at = max(self.site.clock.next_at, far_off.ready_at)
         finally:
             for leased in self._leases:
@@ -148,13 +148,13 @@ class Lane:
             self._leases.extend(self._owner.lease(self.site))
         return bool(self._leases)
 
-    def _wait_for_a_page(self, leased: Leased) -> None:
+    def _wait_for_a_page(self, leased: LeasedUrl) -> None:
         """The crawl's limit is used up. A crawl that only watches now looks at the URL again tomorrow."""
         self._stopped = not self._owner.plan.watch
         due_ms = int(time.time() * 1000) + DAY_MS if self._owner.plan.watch else leased.due_ms
         self._give_back(leased, due_ms)
 
-    async def _visit(self, leased: Leased) -> None:
+    async def _visit(self, leased: LeasedUrl) -> None:
         listing = leased.url.endswith(".gz")
         request = FetchRequest(
             url=leased.url,
@@ -165,7 +165,7 @@ class Lane:
         )
         try:
             outcome = await self._request(request)
-        except TurnFarOff as far_off:
+        except TurnNotSoon as far_off:
             self._give_back_unfetched(leased)
             self.site.clock.next_at = max(self.site.clock.next_at, far_off.ready_at)
             self._stopped = True
@@ -185,7 +185,7 @@ class Lane:
             self._owner.give_back_page()
         self._owner.take(self.site, harvest)
 
-    def _harvested(self, leased: Leased, answer: Fetched, now_ms: int) -> Harvest:
+    def _harvested(self, leased: LeasedUrl, answer: Fetched, now_ms: int) -> VisitResult:
         """What came of an answer. A page that we fail at is recorded, and ends no other site's crawl."""
         harvester = self._owner.harvester
         try:
@@ -194,27 +194,27 @@ class Lane:
             why = traceback.format_exc()[-DEFECT_CHARACTERS_MAX:]
             return harvester.failed(leased, OUR_DEFECT, why, now_ms, False, answer.status)
 
-    def _forbid(self, leased: Leased) -> None:
+    def _forbid(self, leased: LeasedUrl) -> None:
         now_ms = int(time.time() * 1000)
         record = VisitFailed(
             url=leased.url, visit=leased.visit + 1, fetched_at_ms=now_ms, kind="robots", detail=""
         )
         again_ms = now_ms + int(1000 * self._owner.plan.revisit.interval_seconds_max)
-        visited = Visited(leased, 0, now_ms, again_ms)
-        self._owner.take(self.site, Harvest([record], visited=visited, outcome="forbidden"))
+        visited = VisitOutcome(leased, 0, now_ms, again_ms)
+        self._owner.take(self.site, VisitResult([record], visited=visited, outcome="forbidden"))
 
-    def _give_back_unfetched(self, leased: Leased) -> None:
+    def _give_back_unfetched(self, leased: LeasedUrl) -> None:
         if leased.visit == 0:
             self._owner.give_back_page()
         self._give_back(leased, leased.due_ms)
 
-    def _give_back(self, leased: Leased, due_ms: int) -> None:
-        put_off = PutOff(leased, due_ms, counts_as_try=False)
-        self._owner.take(self.site, Harvest(put_off=put_off, outcome="given_back"))
+    def _give_back(self, leased: LeasedUrl, due_ms: int) -> None:
+        put_off = RetryLater(leased, due_ms, counts_as_try=False)
+        self._owner.take(self.site, VisitResult(put_off=put_off, outcome="given_back"))
 
     # --- requests ---------------------------------------------------------------------------------
 
-    async def _request(self, request: FetchRequest, redirected_robots: bool = False) -> Outcome:
+    async def _request(self, request: FetchRequest, redirected_robots: bool = False) -> FetchOutcome:
         """One hop, when it is this site's and its address's turn.
 
         Where robots.txt was redirected to, it is ours to ask whosever the address is, and a turn far off is
@@ -226,19 +226,19 @@ class Lane:
             return located
         address = self._text_of(located)
         if owner.is_others(address) and not redirected_robots:
-            raise TurnFarOff(time.time())  # the name has moved: the next lane will find it is not ours
+            raise TurnNotSoon(time.time())  # the name has moved: the next lane will find it is not ours
         ready_at = await owner.courtesy.begin(self.site, address, manners)
         waited_until = time.time() + (REDIRECTED_WAIT_SECONDS_MAX if redirected_robots else 0.0)
         while ready_at is not None:
             if ready_at > waited_until or self._stopped:
-                raise TurnFarOff(ready_at)
+                raise TurnNotSoon(ready_at)
             await asyncio.sleep(min(max(ready_at - time.time(), 0.0), 1.0))
             ready_at = await owner.courtesy.begin(self.site, address, manners)
         if self._stopped:
             owner.courtesy.give_back(address)
-            raise TurnFarOff(time.time())  # it was stopped while it waited for its turn
+            raise TurnNotSoon(time.time())  # it was stopped while it waited for its turn
         began = time.monotonic()
-        outcome: Outcome | None = None
+        outcome: FetchOutcome | None = None
         try:
             outcome = await owner.fetcher.fetch(request)
         finally:
@@ -278,7 +278,9 @@ class Lane:
         self._robots = robots_of(self.site, self._owner.plan.settings.product)
         if self._robots is DISALLOW_ALL:
             records: list[Record] = [unreachable_robots(self.site, outcome)] if outcome else []
-            self._owner.take(self.site, Harvest(records, outcome="waits", failure=ROBOTS_UNREACHABLE))
+            self._owner.take(
+                self.site, VisitResult(records, outcome="waits", failure=ROBOTS_UNREACHABLE)
+            )
             return False
         if outcome is not None:
             self._follow_sitemaps()
@@ -300,7 +302,7 @@ class Lane:
     def _follow_sitemaps(self) -> None:
         """robots.txt's own sitemaps, whenever it has been read; those that are known cost a look-up."""
         if self._robots.sitemaps:
-            hints = [Hinted(sitemap) for sitemap in self._robots.sitemaps]
+            hints = [SitemapEntry(sitemap) for sitemap in self._robots.sitemaps]
             home = url_at(self.site.site, "/")
             found = self._owner.harvester.hinted(home, hints, 0, int(time.time() * 1000))
-            self._owner.take(self.site, Harvest(discoveries=found, outcome="sitemaps"))
+            self._owner.take(self.site, VisitResult(discoveries=found, outcome="sitemaps"))

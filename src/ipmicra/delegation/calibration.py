@@ -17,10 +17,10 @@ from enum import StrEnum
 import msgspec
 
 from ipmicra.delegation.decision import Decision
-from ipmicra.delegation.delegations import Ground
+from ipmicra.delegation.delegations import DelegationUnit
 from ipmicra.delegation.measurements import SMOOTHING_GAIN
 from ipmicra.delegation.strategy import Strategy
-from ipmicra.model.probes import Answer, CrawlerId, Probe, Target
+from ipmicra.model.probes import CrawlerId, Probe, ProbeAnswer, Target
 
 
 class CalibrationSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -35,13 +35,13 @@ class CalibrationSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
     grounds_max: int = 200_000  # histories kept; some 60 MB
 
 
-class Verdict(StrEnum):
+class CalibrationVerdict(StrEnum):
     FINE = "fine"
     SLOW = "slow"  # but not often enough yet, or looked at just now
     LOOK_AGAIN = "look-again"
 
 
-class History(msgspec.Struct):
+class FetchTimeHistory(msgspec.Struct):
     """What is normal for one ground with its present owner."""
 
     crawler: CrawlerId
@@ -68,33 +68,35 @@ class Calibration:
 
     def __init__(self, settings: CalibrationSettings) -> None:
         self.settings = settings
-        self._histories: dict[Ground, History] = {}
+        self._histories: dict[DelegationUnit, FetchTimeHistory] = {}
 
-    def observe(self, ground: Ground, crawler: CrawlerId, time_ms: float, now_s: float) -> Verdict:
+    def observe(
+        self, ground: DelegationUnit, crawler: CrawlerId, time_ms: float, now_s: float
+    ) -> CalibrationVerdict:
         """Judge one time of the ground's owner."""
         history = self._histories.pop(ground, None)
         if history is None:
-            history = History(crawler, time_ms)
+            history = FetchTimeHistory(crawler, time_ms)
         elif history.crawler != crawler:  # moved by somebody else: a new normal, the same rest
             history.crawler, history.normal_ms, history.slow_in_row = crawler, time_ms, 0
         self._keep(ground, history)
         if not self._is_slow(history, time_ms):
             history.slow_in_row = 0
             history.normal_ms += SMOOTHING_GAIN * (time_ms - history.normal_ms)
-            return Verdict.FINE
+            return CalibrationVerdict.FINE
         history.slow_in_row += 1
         rested = history.looked_at_s is None or now_s - history.looked_at_s >= history.rest_s
         return (
-            Verdict.LOOK_AGAIN
+            CalibrationVerdict.LOOK_AGAIN
             if history.slow_in_row >= self.settings.repeats and rested
-            else Verdict.SLOW
+            else CalibrationVerdict.SLOW
         )
 
-    def histories(self) -> Mapping[Ground, History]:
+    def histories(self) -> Mapping[DelegationUnit, FetchTimeHistory]:
         """What is remembered, the longest unheard of first."""
         return self._histories
 
-    def recall(self, ground: Ground, history: History) -> None:
+    def recall(self, ground: DelegationUnit, history: FetchTimeHistory) -> None:
         """What was remembered before, by this or another process."""
         self._keep(ground, history)
 
@@ -105,21 +107,21 @@ class Calibration:
             saved_ms >= self.settings.rise_ms_min and saved_ms >= self.settings.gain_share_min * now_ms
         )
 
-    def looked(self, ground: Ground, crawler: CrawlerId, time_ms: float, now_s: float) -> None:
+    def looked(self, ground: DelegationUnit, crawler: CrawlerId, time_ms: float, now_s: float) -> None:
         """A second look was taken; this crawler has the ground at this time from now on."""
-        history = self._histories.pop(ground, None) or History(crawler, time_ms)
+        history = self._histories.pop(ground, None) or FetchTimeHistory(crawler, time_ms)
         last_s = history.looked_at_s
         soon = last_s is not None and now_s - last_s < 4 * history.rest_s
         rest_s = min(2 * history.rest_s, self.settings.rest_s_max) if soon else self.settings.rest_s
-        self._keep(ground, History(crawler, time_ms, 0, now_s, rest_s))
+        self._keep(ground, FetchTimeHistory(crawler, time_ms, 0, now_s, rest_s))
 
-    def _is_slow(self, history: History, time_ms: float) -> bool:
+    def _is_slow(self, history: FetchTimeHistory, time_ms: float) -> bool:
         limit_ms = max(
             self.settings.factor * history.normal_ms, history.normal_ms + self.settings.rise_ms_min
         )
         return time_ms > limit_ms
 
-    def _keep(self, ground: Ground, history: History) -> None:
+    def _keep(self, ground: DelegationUnit, history: FetchTimeHistory) -> None:
         while len(self._histories) >= self.settings.grounds_max:
             del self._histories[next(iter(self._histories))]
         self._histories[ground] = history
@@ -127,7 +129,7 @@ class Calibration:
 
 def look_again(
     strategy: Strategy, calibration: Calibration, target: Target, time_ms: float, now_s: float
-) -> Generator[Probe, Answer, Recalibration | None]:
+) -> Generator[Probe, ProbeAnswer, Recalibration | None]:
     """Delegate the target afresh, and keep the owner unless the gain is worth a move.
 
     `time_ms` is what the owner's fetches take now. None where there is nothing to decide: nobody has it,

@@ -12,21 +12,21 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from typing import NamedTuple
 
-from ipmicra.delegation.delegations import Ground
-from ipmicra.delegation.probe_session import Inquiry
+from ipmicra.delegation.delegations import DelegationUnit
+from ipmicra.delegation.probe_session import ProbeSession
 from ipmicra.delegation.strategy import Strategy
-from ipmicra.model.probes import Answer, CrawlerId, Probe, Target
+from ipmicra.model.probes import CrawlerId, Probe, ProbeAnswer, Target
 
 
-class Inherited(NamedTuple):
+class Reassignment(NamedTuple):
     """A ground that was left behind. `heir` is None where it waits for its next site."""
 
-    ground: Ground
+    ground: DelegationUnit
     heir: CrawlerId | None
     extra_ms: float | None  # slower than with the one who left, where both are remembered
 
 
-def leave_to_heirs(strategy: Strategy, leaver: CrawlerId) -> tuple[Inherited, ...]:
+def reassign_from_leaver(strategy: Strategy, leaver: CrawlerId) -> tuple[Reassignment, ...]:
     """The leaver goes; what it had goes to the fastest remembered crawler that is awake."""
     remembered = {
         ground: _remembered_ms(strategy, ground) for ground in strategy.delegations.held_by(leaver)
@@ -41,26 +41,26 @@ def leave_to_heirs(strategy: Strategy, leaver: CrawlerId) -> tuple[Inherited, ..
         extra_ms = known_ms[heir] - left_ms if heir is not None and left_ms is not None else None
         if heir is not None:
             strategy.give(ground, heir)
-        inheritance.append(Inherited(ground, heir, extra_ms))
+        inheritance.append(Reassignment(ground, heir, extra_ms))
     return tuple(inheritance)
 
 
-class Offered(NamedTuple):
+class NewcomerOffer(NamedTuple):
     """What a newcomer was asked about and what it took."""
 
     probes: int
-    taken: tuple[tuple[Ground, CrawlerId, float], ...]  # ground, who had it, milliseconds saved
+    taken: tuple[tuple[DelegationUnit, CrawlerId, float], ...]  # ground, who had it, milliseconds saved
 
 
 def offer_to_newcomer(
     strategy: Strategy,
     newcomer: CrawlerId,
-    targets: Mapping[Ground, Target],
+    targets: Mapping[DelegationUnit, Target],
     now_s: float,
     *,
     probes_max: int,
     gain_ms_min: float = 5.0,
-) -> Generator[Probe, Answer, Offered]:
+) -> Generator[Probe, ProbeAnswer, NewcomerOffer]:
     """Probe from the newcomer what it may be nearer to, and move what it is nearer to by `gain_ms_min`.
 
     `targets` gives each ground a site to probe. What the triangle rules out is not asked.
@@ -75,16 +75,16 @@ def offer_to_newcomer(
         if owner is None or owner_ms is None or not strategy.crawlers.is_awake(newcomer):
             continue
         probes += 1
-        own_ms = yield from Inquiry(strategy, targets[ground], now_s).ask(newcomer)
+        own_ms = yield from ProbeSession(strategy, targets[ground], now_s).ask(newcomer)
         if own_ms is not None and owner_ms - own_ms >= gain_ms_min:
             strategy.give(ground, newcomer)
             taken.append((ground, owner, owner_ms - own_ms))
-    return Offered(probes, tuple(taken))
+    return NewcomerOffer(probes, tuple(taken))
 
 
 def _hopes_ms(
-    strategy: Strategy, newcomer: CrawlerId, targets: Mapping[Ground, Target], gain_ms_min: float
-) -> dict[Ground, float]:
+    strategy: Strategy, newcomer: CrawlerId, targets: Mapping[DelegationUnit, Target], gain_ms_min: float
+) -> dict[DelegationUnit, float]:
     """What each ground could save at most: its owner's time less the newcomer's lower bound."""
     hopes = {}
     for ground in targets:
@@ -107,7 +107,7 @@ def _at_least_ms(strategy: Strategy, newcomer: CrawlerId, known_ms: Mapping[Craw
     return max(bounds)
 
 
-def _remembered_ms(strategy: Strategy, ground: Ground) -> dict[CrawlerId, float]:
+def _remembered_ms(strategy: Strategy, ground: DelegationUnit) -> dict[CrawlerId, float]:
     place = strategy.place_of_ground(ground)
     records = strategy.measurements.of(place) if place is not None else {}
     return {

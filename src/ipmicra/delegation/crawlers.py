@@ -15,13 +15,13 @@ from ipmicra.model.probes import CrawlerId
 EARTH_RADIUS_KM = 6371.0
 
 
-class Position(msgspec.Struct, frozen=True):
+class GeoPosition(msgspec.Struct, frozen=True):
     """A place on Earth, in degrees."""
 
     latitude: float
     longitude: float
 
-    def distance_km(self, other: Position) -> float:
+    def distance_km(self, other: GeoPosition) -> float:
         """Along the great circle (haversine)."""
         lat_a, lat_b = math.radians(self.latitude), math.radians(other.latitude)
         half_lat = (lat_b - lat_a) / 2
@@ -39,7 +39,7 @@ class CrawlerProfile(msgspec.Struct, frozen=True):
     weight: float = 1.0  # its share in hashing, against the others'
     awake: bool = True
     country: str | None = None
-    position: Position | None = None
+    position: GeoPosition | None = None
 
 
 class Crawlers:

@@ -11,7 +11,7 @@ from enum import StrEnum
 import msgspec
 
 from ipmicra.hierarchy import Subnet
-from ipmicra.model.probes import Answer, CrawlerId
+from ipmicra.model.probes import CrawlerId, ProbeAnswer
 
 
 class Why(StrEnum):
@@ -48,7 +48,7 @@ IN_WORDS = {
 }
 
 
-class Step:
+class DecisionStep:
     """One thing that was looked at on the way: `what` names the rule, `found` says what came of it.
 
     Most decisions are never explained, so what is dear to put in words may be given as a function of
@@ -68,7 +68,7 @@ class Step:
         return self._found
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Step) and (self.what, self.found) == (other.what, other.found)
+        return isinstance(other, DecisionStep) and (self.what, self.found) == (other.what, other.found)
 
     def __hash__(self) -> int:
         return hash((self.what, self.found))
@@ -88,8 +88,8 @@ class Decision(msgspec.Struct, frozen=True):
     why: Why
     subnets: tuple[Subnet, ...] = ()
     round_trip_ms: float | None = None
-    probes: tuple[tuple[CrawlerId, Answer], ...] = ()
-    steps: tuple[Step, ...] = ()
+    probes: tuple[tuple[CrawlerId, ProbeAnswer], ...] = ()
+    steps: tuple[DecisionStep, ...] = ()
     waits_for: CrawlerId | None = None  # the sleeping owner, with Why.OWNER_ASLEEP
 
     def explained(self) -> str:
@@ -100,7 +100,7 @@ class Decision(msgspec.Struct, frozen=True):
         return "\n".join([head, *steps, *probes])
 
 
-def _in_words(answer: Answer) -> str:
+def _in_words(answer: ProbeAnswer) -> str:
     if answer.round_trip_ms is None:
         return f"no answer ({answer.silence or 'unknown why'})"
     return f"{answer.round_trip_ms:.1f} ms"

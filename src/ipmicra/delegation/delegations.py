@@ -18,42 +18,44 @@ from ipmicra.model.probes import CrawlerId, Site
 
 # What can be held: a subnet of the tree; an address that lies in no subnet, or that a strategy without
 # a tree remembers; a site, for strategies that go by name.
-Ground: TypeAlias = Subnet | IPAddress | Site
+DelegationUnit: TypeAlias = Subnet | IPAddress | Site
 
 LONE_MAX = 500_000  # addresses and sites that are remembered one by one; some 200 MB
 
-Key = TypeVar("Key")
-Entry = TypeVar("Entry")
-Kept = TypeVar("Kept")
+UnitKey = TypeVar("UnitKey")
+UnitEntry = TypeVar("UnitEntry")
+HeldUnits = TypeVar("HeldUnits")
 
 
-def is_subnet(ground: Ground) -> TypeGuard[Subnet]:
+def is_subnet(ground: DelegationUnit) -> TypeGuard[Subnet]:
     """A subnet is a number; an address and a site are not."""
     return isinstance(ground, int)
 
 
-class Watcher(Protocol):
+class DelegationObserver(Protocol):
     """Somebody who keeps an order of their own over what is delegated."""
 
-    def given(self, ground: Ground, crawler: CrawlerId) -> None: ...
+    def given(self, ground: DelegationUnit, crawler: CrawlerId) -> None: ...
 
-    def taken(self, ground: Ground, crawler: CrawlerId) -> None: ...
+    def taken(self, ground: DelegationUnit, crawler: CrawlerId) -> None: ...
 
 
 class Delegations:
     """Ground -> crawler, with the way back and the organisations' holdings."""
 
-    def __init__(self, watcher: Watcher | None = None, lone_max: int = LONE_MAX) -> None:
+    def __init__(self, watcher: DelegationObserver | None = None, lone_max: int = LONE_MAX) -> None:
         self._watcher = watcher
         self._lone_max = lone_max
-        self._lone: dict[Ground, None] = {}
-        self._owner: dict[Ground, CrawlerId] = {}
-        self._held: dict[CrawlerId, dict[Ground, None]] = {}
-        self._organisation: dict[Ground, int] = {}
-        self._of_organisation: dict[int, dict[Ground, None]] = {}
+        self._lone: dict[DelegationUnit, None] = {}
+        self._owner: dict[DelegationUnit, CrawlerId] = {}
+        self._held: dict[CrawlerId, dict[DelegationUnit, None]] = {}
+        self._organisation: dict[DelegationUnit, int] = {}
+        self._of_organisation: dict[int, dict[DelegationUnit, None]] = {}
         self._holders: dict[int, dict[CrawlerId, int]] = {}
 
-    def give(self, ground: Ground, crawler: CrawlerId, organisation: int = UNKNOWN_ORGANISATION) -> None:
+    def give(
+        self, ground: DelegationUnit, crawler: CrawlerId, organisation: int = UNKNOWN_ORGANISATION
+    ) -> None:
         """The ground is the crawler's from now on, whoever had it before."""
         self.take(ground)
         if not is_subnet(ground):
@@ -70,7 +72,7 @@ class Delegations:
         if self._watcher is not None:
             self._watcher.given(ground, crawler)
 
-    def take(self, ground: Ground) -> CrawlerId | None:
+    def take(self, ground: DelegationUnit) -> CrawlerId | None:
         """The ground is nobody's from now on. Returns who had it."""
         owner = self._owner.pop(ground, None)
         if owner is None:
@@ -90,17 +92,19 @@ class Delegations:
         if not holders[holder]:
             _drop(self._holders, organisation, holder)
 
-    def owner(self, ground: Ground) -> CrawlerId | None:
+    def owner(self, ground: DelegationUnit) -> CrawlerId | None:
         return self._owner.get(ground)
 
-    def covering(self, smallest_first: Iterable[Ground]) -> tuple[Ground, CrawlerId] | None:
+    def covering(
+        self, smallest_first: Iterable[DelegationUnit]
+    ) -> tuple[DelegationUnit, CrawlerId] | None:
         """Of nested grounds the lowest that is delegated, and to whom."""
         for ground in smallest_first:
             if (crawler := self._owner.get(ground)) is not None:
                 return ground, crawler
         return None
 
-    def held_by(self, crawler: CrawlerId) -> tuple[Ground, ...]:
+    def held_by(self, crawler: CrawlerId) -> tuple[DelegationUnit, ...]:
         return tuple(self._held.get(crawler, ()))
 
     def count_held_by(self, crawler: CrawlerId) -> int:
@@ -110,19 +114,19 @@ class Delegations:
         """Who holds something of an organisation's, each once, in the order they came to it."""
         return tuple(self._holders.get(organisation, ()))
 
-    def of_organisation(self, organisation: int) -> tuple[tuple[Ground, CrawlerId], ...]:
+    def of_organisation(self, organisation: int) -> tuple[tuple[DelegationUnit, CrawlerId], ...]:
         """What is delegated of an organisation's, and to whom."""
         grounds = self._of_organisation.get(organisation, ())
         return tuple((ground, self._owner[ground]) for ground in grounds)
 
-    def __iter__(self) -> Iterator[tuple[Ground, CrawlerId]]:
+    def __iter__(self) -> Iterator[tuple[DelegationUnit, CrawlerId]]:
         return iter(self._owner.items())
 
     def __len__(self) -> int:
         return len(self._owner)
 
 
-def _drop(index: dict[Key, dict[Entry, Kept]], key: Key, entry: Entry) -> None:
+def _drop(index: dict[UnitKey, dict[UnitEntry, HeldUnits]], key: UnitKey, entry: UnitEntry) -> None:
     """Leave no empty entry behind: an organisation without holdings is forgotten."""
     del index[key][entry]
     if not index[key]:

@@ -11,18 +11,18 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 
-from ipmicra.delegation.delegations import Ground, is_subnet
-from ipmicra.delegation.subnets import Subnets
+from ipmicra.delegation.delegations import DelegationUnit, is_subnet
+from ipmicra.delegation.subnets import SubnetLookup
 from ipmicra.hierarchy import Subnet
 from ipmicra.model.probes import CrawlerId
 
 LEVELS = 2  # children, and "the crawlers of their children" (IPMicra paper, 4.3)
 
 
-class Neighbours:
+class HolderIndex:
     """(subnet, levels down) -> crawler -> what it holds there."""
 
-    def __init__(self, tree: Subnets) -> None:
+    def __init__(self, tree: SubnetLookup) -> None:
         self._tree = tree
         self._below: dict[tuple[Subnet, int], dict[CrawlerId, list[tuple[int, Subnet]]]] = {}
 
@@ -31,11 +31,11 @@ class Neighbours:
         held = self._below.get((subnet, level), {})
         return sorted(held, key=lambda crawler: held[crawler][0])
 
-    def given(self, ground: Ground, crawler: CrawlerId) -> None:
+    def given(self, ground: DelegationUnit, crawler: CrawlerId) -> None:
         for above, entry in self._places(ground):
             insort(self._below.setdefault(above, {}).setdefault(crawler, []), entry)
 
-    def taken(self, ground: Ground, crawler: CrawlerId) -> None:
+    def taken(self, ground: DelegationUnit, crawler: CrawlerId) -> None:
         for above, entry in self._places(ground):
             holdings = self._below[above][crawler]
             del holdings[bisect_left(holdings, entry)]
@@ -44,7 +44,7 @@ class Neighbours:
             if not self._below[above]:
                 del self._below[above]
 
-    def _places(self, ground: Ground) -> list[tuple[tuple[Subnet, int], tuple[int, Subnet]]]:
+    def _places(self, ground: DelegationUnit) -> list[tuple[tuple[Subnet, int], tuple[int, Subnet]]]:
         """Where a subnet is entered: under its parent as a child, under its grandparent, ..."""
         if not is_subnet(ground):
             return []

@@ -21,7 +21,7 @@ SMOOTHING_GAIN = 1 / 8
 SPREAD_GAIN = 1 / 4
 
 
-class Record(msgspec.Struct):
+class RoundTripRecord(msgspec.Struct):
     """What one crawler remembers of one place."""
 
     place: tuple[int, str, str]  # family, start and end as text: an IPv6 bound does not fit 64 bits
@@ -60,7 +60,7 @@ class Measurements:
 
     def __init__(self, places_max: int = 100_000) -> None:
         self.places_max = places_max
-        self._places: dict[AddressRange, dict[CrawlerId, Record]] = {}
+        self._places: dict[AddressRange, dict[CrawlerId, RoundTripRecord]] = {}
 
     def learn(self, place: AddressRange, measurement: Measurement) -> None:
         """Remember a measurement as one of the place."""
@@ -72,10 +72,10 @@ class Measurements:
         self._places[place] = records
         crawler = measurement.crawler
         if crawler not in records:
-            records[crawler] = Record(_as_text(place), crawler)
+            records[crawler] = RoundTripRecord(_as_text(place), crawler)
         records[crawler].learn(measurement.round_trip_ms, measurement.at_s, measurement.source)
 
-    def of(self, place: AddressRange) -> Mapping[CrawlerId, Record]:
+    def of(self, place: AddressRange) -> Mapping[CrawlerId, RoundTripRecord]:
         """What is remembered of a place. Asking keeps it from being forgotten."""
         records = self._places.pop(place, None)
         if records is None:
@@ -83,7 +83,7 @@ class Measurements:
         self._places[place] = records
         return records
 
-    def of_address(self, address: IPAddress) -> Mapping[CrawlerId, Record]:
+    def of_address(self, address: IPAddress) -> Mapping[CrawlerId, RoundTripRecord]:
         return self.of(AddressRange.of_address(address))
 
     def forget_crawler(self, crawler: CrawlerId) -> None:
@@ -95,7 +95,7 @@ class Measurements:
     def forget_place(self, place: AddressRange) -> None:
         self._places.pop(place, None)
 
-    def records(self) -> Iterator[Record]:
+    def records(self) -> Iterator[RoundTripRecord]:
         """Everything, longest untouched place first: `remember` of these makes an equal memory."""
         for records in self._places.values():
             yield from records.values()
@@ -106,10 +106,10 @@ class Measurements:
     @classmethod
     def from_bytes(cls, data: bytes, places_max: int = 100_000) -> Measurements:
         memory = cls(places_max)
-        memory.remember(msgspec.msgpack.decode(data, type=list[Record]))
+        memory.remember(msgspec.msgpack.decode(data, type=list[RoundTripRecord]))
         return memory
 
-    def remember(self, records: Iterable[Record]) -> None:
+    def remember(self, records: Iterable[RoundTripRecord]) -> None:
         for record in records:
             self._places.setdefault(_as_range(record.place), {})[record.crawler] = record
         while len(self._places) > self.places_max:

@@ -23,30 +23,34 @@ SPEAKING_SHARE_MIN = 0.125  # of those; fewer at once are our line's fault soone
 NODDED_LEASES = 0.5  # between two looks: longer, and it was we who slept
 
 
-class Hearing(StrEnum):
+class Connectivity(StrEnum):
     WELL = "well"  # leases end as they stand
     CUT_OFF = "cut off"  # perhaps: no lease ends
     AGAIN = "again"  # no lease ends, and all begin anew
 
 
-class Ear(NamedTuple):
+class PartitionDetector(NamedTuple):
     """What a look leaves for the next one. At first nobody knows how long nobody listened."""
 
-    hearing: Hearing = Hearing.CUT_OFF
+    hearing: Connectivity = Connectivity.CUT_OFF
     looked_s: float | None = None
 
 
-def listened(ear: Ear, now_s: float, heard_s: Sequence[float], lease_s: float) -> Ear:
+def listened(
+    ear: PartitionDetector, now_s: float, heard_s: Sequence[float], lease_s: float
+) -> PartitionDetector:
     """A look: `heard_s` has one moment for each crawler whose lease runs."""
-    return Ear(_hearing(ear, now_s, heard_s, lease_s), now_s)
+    return PartitionDetector(_hearing(ear, now_s, heard_s, lease_s), now_s)
 
 
-def _hearing(ear: Ear, now_s: float, heard_s: Sequence[float], lease_s: float) -> Hearing:
+def _hearing(
+    ear: PartitionDetector, now_s: float, heard_s: Sequence[float], lease_s: float
+) -> Connectivity:
     if ear.looked_s is not None and now_s - ear.looked_s > NODDED_LEASES * lease_s:
-        return Hearing.AGAIN
+        return Connectivity.AGAIN
     if _nearly_all_are_silent([now_s - moment_s for moment_s in heard_s], lease_s):
-        return Hearing.CUT_OFF
-    return Hearing.AGAIN if ear.hearing is Hearing.CUT_OFF else Hearing.WELL
+        return Connectivity.CUT_OFF
+    return Connectivity.AGAIN if ear.hearing is Connectivity.CUT_OFF else Connectivity.WELL
 
 
 def _nearly_all_are_silent(silent_s: Sequence[float], lease_s: float) -> bool:

@@ -9,29 +9,29 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Mapping
 
-from ipmicra.delegation.decision import Decision, Step, Why
+from ipmicra.delegation.decision import Decision, DecisionStep, Why
 from ipmicra.delegation.light_bounds import contradicting
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.hierarchy import Subnet
-from ipmicra.model.probes import Answer, CrawlerId, Measurement, Probe, Silence, Target
+from ipmicra.model.probes import CrawlerId, Measurement, NoAnswer, Probe, ProbeAnswer, Target
 
 
-class Inquiry:
+class ProbeSession:
     """The conversation about one target."""
 
     def __init__(self, strategy: Strategy, target: Target, now_s: float) -> None:
         self._strategy = strategy
         self.target = target
         self.now_s = now_s
-        self.answers: dict[CrawlerId, Answer] = {}
+        self.answers: dict[CrawlerId, ProbeAnswer] = {}
         self.recalled_ms: dict[CrawlerId, float] = {}
         self._known_ms: dict[CrawlerId, float] = {}
-        self.steps: list[Step] = []
+        self.steps: list[DecisionStep] = []
         self.near: (
             tuple[()] | tuple[CrawlerId, CrawlerId]
         ) = ()  # anycast: crawlers proven to be near to it
 
-    def ask(self, crawler: CrawlerId) -> Generator[Probe, Answer, float | None]:
+    def ask(self, crawler: CrawlerId) -> Generator[Probe, ProbeAnswer, float | None]:
         """Its round trip to the target; None where it cannot be asked or nothing came back."""
         if crawler in self.recalled_ms:
             return self.recalled_ms[crawler]
@@ -45,7 +45,7 @@ class Inquiry:
             self._learn(crawler, answer)
         return self.answers[crawler].round_trip_ms
 
-    def ask_all(self) -> Generator[Probe, Answer, None]:
+    def ask_all(self) -> Generator[Probe, ProbeAnswer, None]:
         for crawler in self._strategy.crawlers.awake:
             yield from self.ask(crawler)
 
@@ -68,7 +68,7 @@ class Inquiry:
     def _may_be_asked(self, crawler: CrawlerId) -> bool:
         return self._strategy.crawlers.is_awake(crawler) and self._strategy.trust.believes(crawler)
 
-    def _learn(self, crawler: CrawlerId, answer: Answer) -> None:
+    def _learn(self, crawler: CrawlerId, answer: ProbeAnswer) -> None:
         if not answer.about_target:
             return
         self._strategy.learn(Measurement(crawler, self.target.address, answer.round_trip_ms, self.now_s))
@@ -103,7 +103,7 @@ class Inquiry:
 
     def note(self, what: str, found: str) -> None:
         """A line of the explanation."""
-        self.steps.append(Step(what, found))
+        self.steps.append(DecisionStep(what, found))
 
     def decision(
         self, crawler: CrawlerId | None, why: Why, subnets: tuple[Subnet, ...] = ()
@@ -119,8 +119,8 @@ class Inquiry:
         )
 
 
-def _believable(answer: Answer) -> Answer:
+def _believable(answer: ProbeAnswer) -> ProbeAnswer:
     value = answer.round_trip_ms
     if value is None or (math.isfinite(value) and value > 0):
         return answer
-    return Answer(None, Silence.UNBELIEVABLE)
+    return ProbeAnswer(None, NoAnswer.UNBELIEVABLE)

@@ -23,46 +23,56 @@ from ipmicra.delegation.strategies.adaptive import Adaptive, AdaptiveSettings
 from ipmicra.delegation.strategies.exhaustive import BruteForce, Worst
 from ipmicra.delegation.strategies.first_fit import FirstFit, FirstFitSettings
 from ipmicra.delegation.strategies.ipmicra import IPMicra, IPMicraSettings
-from ipmicra.delegation.strategies.random_and_hash import Hashed, Hashing, Lots, Nothing
+from ipmicra.delegation.strategies.random_and_hash import (
+    HashStrategy,
+    HashStrategyBase,
+    NoSettings,
+    RandomStrategy,
+)
 from ipmicra.delegation.strategy import Strategy
-from ipmicra.delegation.subnets import Subnets
+from ipmicra.delegation.subnets import SubnetLookup
 from ipmicra.errors import OperatorFault
 
-Chosen = TypeVar("Chosen", bound=msgspec.Struct)
+ChosenStrategy = TypeVar("ChosenStrategy", bound=msgspec.Struct)
 
 
 @dataclass(frozen=True)
-class Entry(Generic[Chosen]):
+class StrategyEntry(Generic[ChosenStrategy]):
     """How to make a strategy: `settings` is a frozen Struct type, `build` takes one of it.
 
     `main` is the parameter that `@` sets; `words` are the bare words after `/` and what they set.
     """
 
     story: str
-    settings: type[Chosen]
-    build: Callable[[Subnets, random.Random, Chosen], Strategy]
+    settings: type[ChosenStrategy]
+    build: Callable[[SubnetLookup, random.Random, ChosenStrategy], Strategy]
     main: str | None = None
     words: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
-STRATEGIES: dict[str, Entry[Any]] = {
-    "random": Entry("any crawler, by lot (UCYMicra)", Nothing, Lots),
-    "hash": Entry(
-        "by the site's name, weighted; what today's crawlers do", Hashing, Hashed, main="salt"
+STRATEGIES: dict[str, StrategyEntry[Any]] = {
+    "random": StrategyEntry("any crawler, by lot (UCYMicra)", NoSettings, RandomStrategy),
+    "hash": StrategyEntry(
+        "by the site's name, weighted; what today's crawlers do",
+        HashStrategyBase,
+        HashStrategy,
+        main="salt",
     ),
-    "brute-force": Entry("probe from all and take the nearest: the optimum", Nothing, BruteForce),
-    "worst": Entry("probe from all and take the farthest: for the figures", Nothing, Worst),
-    "first-fit": Entry(
+    "brute-force": StrategyEntry(
+        "probe from all and take the nearest: the optimum", NoSettings, BruteForce
+    ),
+    "worst": StrategyEntry("probe from all and take the farthest: for the figures", NoSettings, Worst),
+    "first-fit": StrategyEntry(
         "probe by turns, stop below the threshold", FirstFitSettings, FirstFit, main="threshold"
     ),
-    "ipmicra": Entry(
+    "ipmicra": StrategyEntry(
         "the registries' tree says whom to ask, stop below the threshold (IPMicra)",
         IPMicraSettings,
         IPMicra,
         main="threshold",
         words={word: ("organisation", word) for word in ("inherit", "confirm")},
     ),
-    "adaptive": Entry(
+    "adaptive": StrategyEntry(
         "asks the probe worth most, stops when none is worth its price in ms",
         AdaptiveSettings,
         Adaptive,
@@ -71,7 +81,7 @@ STRATEGIES: dict[str, Entry[Any]] = {
 }
 
 
-def strategy_named(spec: str, tree: Subnets, rng: random.Random) -> Strategy:
+def strategy_named(spec: str, tree: SubnetLookup, rng: random.Random) -> Strategy:
     """The strategy that the words describe, new and knowing nothing."""
     name, settings = settings_named(spec)
     return STRATEGIES[name].build(tree, rng, settings)
@@ -95,7 +105,7 @@ def settings_named(spec: str) -> tuple[str, msgspec.Struct]:
         raise OperatorFault(f"strategy {spec!r}: {wrong}") from None
 
 
-def _option(entry: Entry[Any], option: str, spec: str) -> tuple[str, str]:
+def _option(entry: StrategyEntry[Any], option: str, spec: str) -> tuple[str, str]:
     key, equals, value = option.partition("=")
     if not equals and key in entry.words:
         return entry.words[key]

@@ -20,14 +20,14 @@ from typing import TypeAlias
 from ipmicra.addresses import AddressRange, IPAddress
 from ipmicra.delegation.crawlers import CrawlerProfile, Crawlers
 from ipmicra.delegation.decision import Decision, Why
-from ipmicra.delegation.delegations import Delegations, Ground, is_subnet
+from ipmicra.delegation.delegations import Delegations, DelegationUnit, is_subnet
 from ipmicra.delegation.measurements import Measurements
-from ipmicra.delegation.subnets import UNKNOWN_ORGANISATION, Subnets, known_subnet
+from ipmicra.delegation.subnets import UNKNOWN_ORGANISATION, SubnetLookup, known_subnet
 from ipmicra.delegation.trust import Trust
 from ipmicra.hierarchy import Subnet
-from ipmicra.model.probes import Answer, CrawlerId, Measurement, Probe, Target
+from ipmicra.model.probes import CrawlerId, Measurement, Probe, ProbeAnswer, Target
 
-Delegating: TypeAlias = Generator[Probe, Answer, Decision]
+Delegating: TypeAlias = Generator[Probe, ProbeAnswer, Decision]
 
 
 class Strategy(ABC):
@@ -36,7 +36,7 @@ class Strategy(ABC):
     A subclass that keeps more than this overrides the events and calls `super()` first.
     """
 
-    def __init__(self, tree: Subnets, rng: random.Random) -> None:
+    def __init__(self, tree: SubnetLookup, rng: random.Random) -> None:
         self.tree = tree
         self.rng = rng
         self.crawlers = Crawlers()
@@ -58,17 +58,17 @@ class Strategy(ABC):
             return Decision(owner, Why.ALREADY_DELEGATED, subnets)
         return Decision(None, Why.OWNER_ASLEEP, subnets, waits_for=owner)
 
-    def give(self, ground: Ground, crawler: CrawlerId) -> None:
+    def give(self, ground: DelegationUnit, crawler: CrawlerId) -> None:
         """Delegate a ground, entered under its organisation where the tree knows one."""
         organisation = self.tree.organisation_of(ground) if is_subnet(ground) else UNKNOWN_ORGANISATION
         self.delegations.give(ground, crawler, organisation)
 
-    def ground_of(self, target: Target) -> Ground:
+    def ground_of(self, target: Target) -> DelegationUnit:
         """What is delegated when this target is: the smallest subnet, or the lone address."""
         subnet = known_subnet(self.tree, target.address)
         return target.address if subnet is None else subnet
 
-    def is_anycast(self, ground: Ground) -> bool:
+    def is_anycast(self, ground: DelegationUnit) -> bool:
         """Whether it was found to be in many places at once: never to be moved for latency."""
         return False
 
@@ -76,7 +76,7 @@ class Strategy(ABC):
         """The range whose measurements count for the address."""
         return AddressRange.of_address(address)
 
-    def place_of_ground(self, ground: Ground) -> AddressRange | None:
+    def place_of_ground(self, ground: DelegationUnit) -> AddressRange | None:
         """The range that a ground's measurements are remembered under; a site has none."""
         if isinstance(ground, int):
             whole = self.tree.range_of(ground)
@@ -99,7 +99,7 @@ class Strategy(ABC):
     def crawler_joined(self, profile: CrawlerProfile) -> None:
         self.crawlers.join(profile)
 
-    def crawler_left(self, crawler: CrawlerId) -> tuple[Ground, ...]:
+    def crawler_left(self, crawler: CrawlerId) -> tuple[DelegationUnit, ...]:
         """Gone for good. Returns what was its own and is nobody's now, to be delegated again."""
         self.crawlers.leave(crawler)
         self.measurements.forget_crawler(crawler)

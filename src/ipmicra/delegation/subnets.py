@@ -15,7 +15,7 @@ from ipmicra.hierarchy import Subnet
 UNKNOWN_ORGANISATION = -1
 
 
-class Subnets(Protocol):
+class SubnetLookup(Protocol):
     """The tree of subnets, read only."""
 
     def smallest(self, address: IPAddress) -> Subnet: ...
@@ -68,13 +68,13 @@ class NoSubnets:
         return 0
 
 
-def known_subnet(tree: Subnets, address: IPAddress) -> Subnet | None:
+def known_subnet(tree: SubnetLookup, address: IPAddress) -> Subnet | None:
     """The smallest subnet of more than one address that holds it; None where only the root does."""
     subnet = tree.not_unary(tree.smallest(address))
     return None if tree.parent(subnet) is None else subnet
 
 
-def subnets_together(tree: Subnets, address: IPAddress) -> tuple[Subnet, ...]:
+def subnets_together(tree: SubnetLookup, address: IPAddress) -> tuple[Subnet, ...]:
     """What is delegated together: the address's unary subnet if it has one, and the smallest known
     that is not unary (IPMicra paper, 4.3). Empty where the address lies in no known subnet."""
     smallest = tree.smallest(address)

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ipmicra.addresses import AddressRange, Family
 from ipmicra.hierarchy.organisation import UNKNOWN, Organisations
-from ipmicra.hierarchy.texts import Texts
+from ipmicra.hierarchy.texts import TextTable
 
 LOW_64 = (1 << 64) - 1
 BUFFERED_RECORDS_MAX = 65536
@@ -51,7 +51,7 @@ class Allocation(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Facts:
+class AllocationColumns:
     """What is said of the ranges of a batch, as numbers: a column each, or one number for all."""
 
     organisation: ArrayLike = UNKNOWN
@@ -67,10 +67,10 @@ class Allocations:
 
     def __init__(self) -> None:
         self.organisations = Organisations()
-        self.countries = Texts()
-        self.registries = Texts()
-        self.statuses = Texts()
-        self.sources = Texts()
+        self.countries = TextTable()
+        self.registries = TextTable()
+        self.statuses = TextTable()
+        self.sources = TextTable()
         self._batches: dict[Family, list[dict[str, NDArray[np.generic]]]] = {4: [], 6: []}
         self._records: dict[Family, list[tuple[int, ...]]] = {4: [], 6: []}
         self._count: dict[Family, int] = {4: 0, 6: 0}
@@ -91,7 +91,7 @@ class Allocations:
         if len(self._records[family]) >= BUFFERED_RECORDS_MAX:
             self._flush(family)
 
-    def append_v4(self, starts: ArrayLike, lasts: ArrayLike, facts: Facts) -> None:
+    def append_v4(self, starts: ArrayLike, lasts: ArrayLike, facts: AllocationColumns) -> None:
         """A batch of IPv4 ranges from `starts` to `lasts`, both included."""
         first, last = np.asarray(starts, np.uint32), np.asarray(lasts, np.uint32)
         if first.shape != last.shape or first.ndim != 1:
@@ -101,7 +101,7 @@ class Allocations:
         self._flush(4)
         self._keep(4, {"start": first, "last": last}, facts)
 
-    def append_v6(self, starts: ArrayLike, lasts: ArrayLike, facts: Facts) -> None:
+    def append_v6(self, starts: ArrayLike, lasts: ArrayLike, facts: AllocationColumns) -> None:
         """The same for IPv6; an address is a row of two: the high and the low 64 bits."""
         first, last = np.asarray(starts, np.uint64), np.asarray(lasts, np.uint64)
         if first.shape != last.shape or first.ndim != 2 or first.shape[1] != 2:
@@ -144,9 +144,11 @@ class Allocations:
         halves = 1 if family == 4 else 2
         starts, lasts = columns[:halves], columns[halves : 2 * halves]
         bounds = {"start": _bound_column(starts), "last": _bound_column(lasts)}
-        self._keep(family, bounds, Facts(*columns[2 * halves :]))
+        self._keep(family, bounds, AllocationColumns(*columns[2 * halves :]))
 
-    def _keep(self, family: Family, bounds: dict[str, NDArray[np.generic]], facts: Facts) -> None:
+    def _keep(
+        self, family: Family, bounds: dict[str, NDArray[np.generic]], facts: AllocationColumns
+    ) -> None:
         length = len(bounds["start"])
         batch = dict(bounds)
         for name, kind in FACTS.items():

@@ -19,10 +19,10 @@ from ipmicra.hierarchy.nested_ranges import Nesting, nested
 from ipmicra.hierarchy.organisation import UNKNOWN
 from ipmicra.hierarchy.ranks import RankedAddresses
 from ipmicra.hierarchy.record_merge import first_said
-from ipmicra.hierarchy.texts import PackedTexts, Texts
+from ipmicra.hierarchy.texts import PackedTexts, TextTable
 from ipmicra.hierarchy.tree import SubnetTree
 
-Column: TypeAlias = NDArray[Any]  # of the type that its name has in `FACTS`, or narrower
+FactColumn: TypeAlias = NDArray[Any]  # of the type that its name has in `FACTS`, or narrower
 JUMP_BITS_MAX = 24
 V4_LAST = (1 << 32) - 1
 V6_LAST = (1 << 64) - 1  # of each half
@@ -57,7 +57,7 @@ def build_tree(allocations: Allocations) -> Built:
     return Built(SubnetTree(_columns(v4, v6, ranks, facts, organisations), _names(allocations)), tally)
 
 
-def _with_root(allocations: Allocations, family: Family, name: str) -> Column:
+def _with_root(allocations: Allocations, family: Family, name: str) -> FactColumn:
     """A column of bounds, and at its end the root's, which thereby yields to every equal range."""
     whole = V4_LAST if family == 4 else [V6_LAST, V6_LAST]
     column = allocations.column(family, name)
@@ -65,10 +65,10 @@ def _with_root(allocations: Allocations, family: Family, name: str) -> Column:
     return np.concatenate((column, root))
 
 
-def _facts(allocations: Allocations, name: str, v4: Nesting, v6: Nesting) -> Column:
+def _facts(allocations: Allocations, name: str, v4: Nesting, v6: Nesting) -> FactColumn:
     """A column of facts over the subnets of both families, as narrow as can be."""
     blank = UNKNOWN if name == "organisation" else 0
-    parts: list[Column] = []
+    parts: list[FactColumn] = []
     for family, nesting in ((4, v4), (6, v6)):
         column = allocations.column(4 if family == 4 else 6, name)
         column = np.append(column, np.array(blank, column.dtype))
@@ -77,13 +77,13 @@ def _facts(allocations: Allocations, name: str, v4: Nesting, v6: Nesting) -> Col
     return facts[:0] if name == "asn" and not facts.any() else facts
 
 
-def _narrowed(column: Column, name: str) -> Column:
+def _narrowed(column: FactColumn, name: str) -> FactColumn:
     is_table_number = FACTS[name] is np.uint16
     return column.astype(np.uint8) if is_table_number and int(column.max()) < 256 else column
 
 
 def _columns(
-    v4: Nesting, v6: Nesting, ranks: RankedAddresses, facts: dict[str, Column], organisations: int
+    v4: Nesting, v6: Nesting, ranks: RankedAddresses, facts: dict[str, FactColumn], organisations: int
 ) -> TreeColumns:
     v6_starts, v6_lasts = ranks.first_addresses(v6.starts), ranks.last_addresses(v6.lasts)
     by_organisation, bounds = _organisation_order(facts["organisation"], organisations)
@@ -129,7 +129,7 @@ def _organisation_order(
 
 
 def _names(allocations: Allocations) -> TreeNames:
-    def packed(texts: Texts) -> PackedTexts:
+    def packed(texts: TextTable) -> PackedTexts:
         return PackedTexts.of(texts.texts())
 
     return TreeNames(

@@ -29,7 +29,7 @@ from ipmicra.hierarchy.organisation import UNKNOWN, identity
 from ipmicra.hierarchy.tree import Subnet, SubnetTree
 
 Attachment = TypeVar("Attachment")
-Subnets = NDArray[np.int64]
+SubnetSet = NDArray[np.int64]
 NONE = -1
 
 
@@ -37,14 +37,14 @@ NONE = -1
 class TreeDifference:
     """`same_as[old]` is the new subnet with the same range, or -1. The others are subnets in order."""
 
-    same_as: Subnets
-    removed: Subnets  # of the old tree
-    added: Subnets  # of the new tree
-    changed_hands: Subnets  # of the new tree
+    same_as: SubnetSet
+    removed: SubnetSet  # of the old tree
+    added: SubnetSet  # of the new tree
+    changed_hands: SubnetSet  # of the new tree
 
 
 @dataclass(frozen=True)
-class Lost(Generic[Attachment]):
+class LostSubnet(Generic[Attachment]):
     """What was attached to `old_range` and found no place; `taken_by` is the subnet it would have had."""
 
     attachment: Attachment
@@ -57,7 +57,7 @@ class CarriedOver(Generic[Attachment]):
     """Every attachment is in exactly one of the two."""
 
     attachments: dict[Subnet, Attachment]
-    lost: list[Lost[Attachment]]
+    lost: list[LostSubnet[Attachment]]
 
 
 def difference(old: SubnetTree, new: SubnetTree) -> TreeDifference:
@@ -82,11 +82,11 @@ def carry_over(
             homeless.append(subnet)
         else:
             carried[Subnet(int(same_as[subnet]))] = attachment
-    lost: list[Lost[Attachment]] = []
+    lost: list[LostSubnet[Attachment]] = []
     for subnet in sorted(homeless, key=lambda subnet: (-old.range_of(subnet).size, subnet)):
         above = smallest_enclosing(new, old.range_of(subnet))
         if above in carried or new.parent(above) is None:
-            lost.append(Lost(attachments[subnet], old.range_of(subnet), above))
+            lost.append(LostSubnet(attachments[subnet], old.range_of(subnet), above))
         else:
             carried[above] = attachments[subnet]
     return CarriedOver(carried, lost)
@@ -102,7 +102,7 @@ def smallest_enclosing(tree: SubnetTree, wanted: AddressRange) -> Subnet:
     return subnet
 
 
-def _same_ranges(old: SubnetTree, new: SubnetTree) -> Subnets:
+def _same_ranges(old: SubnetTree, new: SubnetTree) -> SubnetSet:
     """For each old subnet the new one with the same range, or -1."""
     v4 = _places(_v4_keys(old), _v4_keys(new))
     v6 = _places(_v6_keys(old), _v6_keys(new))
@@ -110,7 +110,7 @@ def _same_ranges(old: SubnetTree, new: SubnetTree) -> Subnets:
     return np.concatenate((v4, v6))
 
 
-def _places(wanted: NDArray[np.generic], keys: NDArray[np.generic]) -> Subnets:
+def _places(wanted: NDArray[np.generic], keys: NDArray[np.generic]) -> SubnetSet:
     """The place of each wanted key among the sorted keys; -1 where it is missing."""
     places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     places[keys[places] != wanted] = NONE
@@ -136,7 +136,7 @@ def _v6_keys(tree: SubnetTree) -> NDArray[np.bytes_]:
     return letters.view("S33")[:, 0]
 
 
-def _changed_hands(old: SubnetTree, new: SubnetTree, kept: Subnets, places: Subnets) -> Subnets:
+def _changed_hands(old: SubnetTree, new: SubnetTree, kept: SubnetSet, places: SubnetSet) -> SubnetSet:
     before, after = old.columns.organisations[kept], new.columns.organisations[places]
     known = (before != UNKNOWN) & (after != UNKNOWN)
     numbers = {who: number for number, who in enumerate(_identities(new))}

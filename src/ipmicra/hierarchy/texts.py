@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class Texts:
+class TextTable:
     """Texts numbered in the order in which they were first seen; the blank text is 0."""
 
     def __init__(self) -> None:

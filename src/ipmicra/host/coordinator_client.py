@@ -23,18 +23,18 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ipmicra import __version__
 from ipmicra.errors import OperatorFault, SiteFault
-from ipmicra.host.limits.usage import Meter
-from ipmicra.host.store import Ledger
+from ipmicra.host.limits.usage import UsageMeter
+from ipmicra.host.store import HostStore
 from ipmicra.protocol.host_messages import (
     PROTOCOL_WITHOUT_NONE,
     Enrolled,
     Enrolment,
     Heartbeat,
     OfferedOrders,
-    Refusal,
+    RefusalMessage,
     read_orders,
 )
-from ipmicra.protocol.signing import Claim, signed_headers
+from ipmicra.protocol.signing import RequestSignature, signed_headers
 
 CONNECT_SECONDS = 15.0
 ANSWER_SECONDS = 60.0
@@ -45,7 +45,7 @@ MEDIA_TYPE = "application/msgpack"
 FINAL = frozenset({"unknown-host", "not-enrolled"})
 
 _encode = msgspec.msgpack.Encoder().encode
-Record = TypeVar("Record")
+MessageType = TypeVar("MessageType")
 
 
 class _Answer(NamedTuple):
@@ -53,19 +53,19 @@ class _Answer(NamedTuple):
     content: bytes
 
 
-class LineDown(Exception):
+class CoordinatorUnavailable(Exception):
     """The coordinator cannot be reached, or is not well."""
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """The coordinator says no to this request, and why."""
 
-    def __init__(self, refusal: Refusal) -> None:
+    def __init__(self, refusal: RefusalMessage) -> None:
         super().__init__(refusal.reason)
         self.refusal = refusal
 
 
-class Dismissed(Exception):
+class HostRevoked(Exception):
     """The coordinator knows this host no more."""
 
 
@@ -87,7 +87,7 @@ class Backoff:
         return self._dice.uniform(longest / 2, longest)
 
 
-class Line:
+class CoordinatorConnection:
     """The line of one enrolled host."""
 
     def __init__(
@@ -95,8 +95,8 @@ class Line:
         coordinator: str,
         host: str,
         key: Ed25519PrivateKey,
-        ledger: Ledger,
-        meter: Meter,
+        ledger: HostStore,
+        meter: UsageMeter,
         source_address: str = "",
         clock_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:
@@ -122,7 +122,7 @@ class Line:
         try:
             offered = read_orders(answer)
         except msgspec.MsgspecError as error:
-            raise LineDown(f"an answer that is no Orders: {error}") from error
+            raise CoordinatorUnavailable(f"an answer that is no Orders: {error}") from error
         self.coordinator_protocol = offered.told.protocol
         return offered
 
@@ -161,12 +161,12 @@ class Line:
         if refusal is None:
             return answer.content
         if refusal.kind in FINAL:
-            raise Dismissed(refusal.reason)
-        raise Refused(refusal)
+            raise HostRevoked(refusal.reason)
+        raise RequestRefused(refusal)
 
     async def _send(self, channel: str, method: str, path: str, body: bytes, seconds: float) -> _Answer:
         sequence = self._ledger.next_sequence(channel)
-        claim = Claim(self._host, channel, self._clock_ms() + self._ahead_ms, sequence, b"")
+        claim = RequestSignature(self._host, channel, self._clock_ms() + self._ahead_ms, sequence, b"")
         headers = {
             **signed_headers(self._key, method, path, body, claim),
             "content-type": MEDIA_TYPE,
@@ -182,7 +182,9 @@ class Line:
                 return _Answer(response.status_code, content)
         except httpx.HTTPError as error:
             why = str(error) or type(error).__name__
-            raise LineDown(f"asking {self._base} for {path.partition('?')[0]}: {why}") from error
+            raise CoordinatorUnavailable(
+                f"asking {self._base} for {path.partition('?')[0]}: {why}"
+            ) from error
 
     async def _pieces(self, body: bytes) -> AsyncIterator[bytes]:
         for at in range(0, len(body), PIECE_BYTES):
@@ -206,7 +208,7 @@ async def enrol(coordinator: str, token: str, public_key: bytes) -> Enrolled:
             headers = {"content-type": MEDIA_TYPE}
             async with client.stream("POST", url, content=body, headers=headers) as response:
                 answer = _Answer(response.status_code, await _content(response))
-        except LineDown as error:
+        except CoordinatorUnavailable as error:
             raise SiteFault(f"joining {coordinator}: {error}; is this a coordinator?") from error
         except httpx.HTTPError as error:
             why = str(error) or type(error).__name__
@@ -215,7 +217,7 @@ async def enrol(coordinator: str, token: str, public_key: bytes) -> Enrolled:
         refusal = _refusal(answer)
         if refusal is None:
             return _decoded(answer.content, Enrolled)
-    except LineDown as error:
+    except CoordinatorUnavailable as error:
         raise SiteFault(f"joining {coordinator}: {error}; is this a coordinator?") from error
     raise OperatorFault(f"joining {coordinator}: {refusal.reason}")
 
@@ -248,26 +250,26 @@ async def _content(response: httpx.Response) -> bytes:
     async for piece in response.aiter_raw():
         content += piece
         if len(content) > ANSWER_BYTES_MAX:
-            raise LineDown(f"an answer of more than {ANSWER_BYTES_MAX:,} bytes")
+            raise CoordinatorUnavailable(f"an answer of more than {ANSWER_BYTES_MAX:,} bytes")
     return bytes(content)
 
 
-def _refusal(answer: _Answer) -> Refusal | None:
+def _refusal(answer: _Answer) -> RefusalMessage | None:
     """The coordinator's no; None for a yes. Whatever else is wrong, the line is down."""
     if 200 <= answer.status < 300:
         return None
     if answer.status == 404:
-        return Refusal(kind="not-found", reason="there is no such thing here")
+        return RefusalMessage(kind="not-found", reason="there is no such thing here")
     if answer.status in (400, 401, 403, 409, 413):
         try:
-            return msgspec.msgpack.decode(answer.content, type=Refusal)
+            return msgspec.msgpack.decode(answer.content, type=RefusalMessage)
         except msgspec.MsgspecError as error:
-            raise LineDown(f"a refusal ({answer.status}) that cannot be read") from error
-    raise LineDown(f"the coordinator answered {answer.status}")
+            raise CoordinatorUnavailable(f"a refusal ({answer.status}) that cannot be read") from error
+    raise CoordinatorUnavailable(f"the coordinator answered {answer.status}")
 
 
-def _decoded(data: bytes, kind: type[Record]) -> Record:
+def _decoded(data: bytes, kind: type[MessageType]) -> MessageType:
     try:
         return msgspec.msgpack.decode(data, type=kind)
     except msgspec.MsgspecError as error:
-        raise LineDown(f"an answer that is no {kind.__name__}: {error}") from error
+        raise CoordinatorUnavailable(f"an answer that is no {kind.__name__}: {error}") from error

@@ -22,19 +22,25 @@ from typing import TypeVar
 from ipmicra import __version__
 from ipmicra.errors import HostFault
 from ipmicra.host import folder as folders
-from ipmicra.host.code.updater import Dispatched
-from ipmicra.host.coordinator_client import Backoff, Dismissed, Line, LineDown, Refused
+from ipmicra.host.code.updater import CodeUpdater
+from ipmicra.host.coordinator_client import (
+    Backoff,
+    CoordinatorConnection,
+    CoordinatorUnavailable,
+    HostRevoked,
+    RequestRefused,
+)
 from ipmicra.host.delivery import deliver
-from ipmicra.host.hosted.in_process import Crawler
-from ipmicra.host.hosted.interface import STATE_FOLDER, Tenant
+from ipmicra.host.hosted.in_process import InProcessCrawler
+from ipmicra.host.hosted.interface import STATE_FOLDER, HostedCrawler
 from ipmicra.host.hosted.sandboxed import SandboxedCrawler
 from ipmicra.host.identity import read_key
 from ipmicra.host.limits.admission import DRAIN_SECONDS
-from ipmicra.host.limits.owner_rules import Rules
-from ipmicra.host.order_executor import OrderBook
+from ipmicra.host.limits.owner_rules import OwnerRules
+from ipmicra.host.order_executor import OrderExecutor
 from ipmicra.host.sandbox.code import Code
 from ipmicra.host.settings import in_words
-from ipmicra.host.store import Ledger
+from ipmicra.host.store import HostStore
 from ipmicra.model.urls import Site
 from ipmicra.protocol.host_messages import (
     ORDER_KINDS,
@@ -56,7 +62,7 @@ AT_ONCE = 500  # orders and round trips in one report
 T = TypeVar("T")
 
 
-class Ending(StrEnum):
+class ExitReason(StrEnum):
     """Why a life has ended."""
 
     STOPPED = "stopped"
@@ -64,45 +70,47 @@ class Ending(StrEnum):
     DISMISSED = "dismissed"
 
 
-class Life:
+class HostDaemon:
     """One host from start to stop. `run` it once; `stop` it from a signal handler."""
 
     def __init__(
         self,
         folder: Path,
         settings: Settings,
-        ledger: Ledger,
+        ledger: HostStore,
         dice: Random,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         reload: Callable[[], Settings] | None = None,
         code: Code | None = None,
-        dispatched: Dispatched | None = None,
+        dispatched: CodeUpdater | None = None,
     ) -> None:
         """With `code` the crawler runs in a sandbox; without, in this process.
 
         With `dispatched` the coordinator may send other code for the sandbox.
         """
         self._folder, self._ledger, self._dice = folder, ledger, dice
-        self._rules = Rules(folder, settings, ledger, clock, reload)
+        self._rules = OwnerRules(folder, settings, ledger, clock, reload)
         self._meter = meter = self._rules.meter
         member, key = folders.membership(ledger), read_key(folder)
         source = settings.fetching.source_address
-        self._line = line = Line(member.coordinator, member.host, key, ledger, meter, source)
+        self._line = line = CoordinatorConnection(
+            member.coordinator, member.host, key, ledger, meter, source
+        )
         self._dispatched = dispatched
         self._crawler = self._tenant(member.host, code)
         rest = self._rules.reason_to_begin_nothing
         upgrade = None if dispatched is None else dispatched.upgrade
-        self._orders = OrderBook(ledger, self._crawler, line, meter, rest, upgrade)
+        self._orders = OrderExecutor(ledger, self._crawler, line, meter, rest, upgrade)
         self._heartbeat_seconds = HEARTBEAT_SECONDS_MAX
-        self._ending: Ending | None = None
+        self._ending: ExitReason | None = None
         self._over = asyncio.Event()
         self._rest_noted: str | None = ""
         self._figures_noted: dict[str, int] = {}
 
-    def _tenant(self, name: str, code: Code | None) -> Tenant:
+    def _tenant(self, name: str, code: Code | None) -> HostedCrawler:
         rules, meter, ledger = self._rules, self._meter, self._ledger
         if code is None:
-            return Crawler(self._folder / STATE_FOLDER, name, rules.settings, meter)
+            return InProcessCrawler(self._folder / STATE_FOLDER, name, rules.settings, meter)
         if self._dispatched is not None:
             code = self._dispatched.code()
         crawler = SandboxedCrawler(
@@ -112,12 +120,12 @@ class Life:
             self._dispatched.attach(crawler)
         return crawler
 
-    def stop(self, ending: Ending = Ending.STOPPED) -> None:
+    def stop(self, ending: ExitReason = ExitReason.STOPPED) -> None:
         """End the life: what is under way is given a moment, everything is kept."""
         self._ending = self._ending or ending
         self._over.set()
 
-    async def run(self) -> Ending:
+    async def run(self) -> ExitReason:
         """Until stopped, retired or dismissed. Raises HostFault where the machine fails: a full disk."""
         try:
             await self._live()
@@ -129,7 +137,7 @@ class Life:
             raise HostFault(
                 f"running the host in {self._folder}: {why}; nothing is lost: mend it, and run it again"
             ) from error
-        return self._ending or Ending.STOPPED
+        return self._ending or ExitReason.STOPPED
 
     async def _live(self) -> None:
         await self._remember()
@@ -145,7 +153,7 @@ class Life:
         finally:
             try:
                 await self._orders.close()
-                await self._crawler.stop(0 if self._ending is Ending.DISMISSED else DRAIN_SECONDS)
+                await self._crawler.stop(0 if self._ending is ExitReason.DISMISSED else DRAIN_SECONDS)
                 self._meter.flush()
             finally:
                 await self._crawler.close()
@@ -201,14 +209,14 @@ class Life:
         """The answer; None after a failure and a wait. A coordinator that is away is an ordinary event."""
         try:
             answer = await ask()
-        except (LineDown, Refused) as error:
+        except (CoordinatorUnavailable, RequestRefused) as error:
             self._ledger.keep(line=str(error))
             await asyncio.sleep(backoff.seconds())
             return None
-        except Dismissed as error:
+        except HostRevoked as error:
             self._ledger.note(f"the coordinator has ended this host: {error}")
             retired = self._ledger.fact("retired") is not None
-            self.stop(Ending.RETIRED if retired else Ending.DISMISSED)
+            self.stop(ExitReason.RETIRED if retired else ExitReason.DISMISSED)
             await asyncio.Event().wait()
             raise AssertionError from error
         backoff.succeeded()
@@ -227,7 +235,7 @@ class Life:
                 continue
             self._ledger.reported(done)
             if self._ledger.fact("retired") is not None and not self._ledger.unreported(1):
-                self.stop(Ending.RETIRED)
+                self.stop(ExitReason.RETIRED)
             try:
                 async with asyncio.timeout(self._heartbeat_seconds):
                     await self._orders.reportable.wait()

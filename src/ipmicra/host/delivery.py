@@ -6,14 +6,14 @@ Law: a package is removed when the coordinator holds it durably, or says that it
 from __future__ import annotations
 
 from ipmicra.carrier.package import PackageFile
-from ipmicra.host.coordinator_client import Line, Refused
-from ipmicra.host.hosted.interface import Tenant
-from ipmicra.host.store import Ledger
+from ipmicra.host.coordinator_client import CoordinatorConnection, RequestRefused
+from ipmicra.host.hosted.interface import HostedCrawler
+from ipmicra.host.store import HostStore
 
 UNWANTED = frozenset({"epoch", "number", "digest", "malformed"})
 
 
-async def deliver(crawler: Tenant, ledger: Ledger, line: Line) -> bool:
+async def deliver(crawler: HostedCrawler, ledger: HostStore, line: CoordinatorConnection) -> bool:
     """Send the oldest package, if there is one. Raises LineDown where it could not be sent."""
     package = next(iter(crawler.waiting()), None)
     if package is None or ledger.epoch() is None:
@@ -23,11 +23,13 @@ async def deliver(crawler: Tenant, ledger: Ledger, line: Line) -> bool:
     return True
 
 
-async def _send(package: PackageFile, data: bytes, ledger: Ledger, line: Line) -> None:
+async def _send(
+    package: PackageFile, data: bytes, ledger: HostStore, line: CoordinatorConnection
+) -> None:
     epoch = ledger.epoch_of(package.sequence)
     try:
         await line.put_package(package.sequence, package.digest, epoch, data)
-    except Refused as refused:
+    except RequestRefused as refused:
         if refused.refusal.kind not in UNWANTED:
             raise
         ledger.note(f"package {package.sequence} is not wanted: {refused}")

@@ -11,45 +11,57 @@ from pathlib import Path
 
 from ipmicra.errors import Fault
 from ipmicra.host import folder as folders
-from ipmicra.host.coordinator_client import Dismissed, Line, LineDown, Refused
+from ipmicra.host.coordinator_client import (
+    CoordinatorConnection,
+    CoordinatorUnavailable,
+    HostRevoked,
+    RequestRefused,
+)
 from ipmicra.host.delivery import deliver
-from ipmicra.host.hosted.in_process import Crawler
+from ipmicra.host.hosted.in_process import InProcessCrawler
 from ipmicra.host.hosted.interface import STATE_FOLDER
 from ipmicra.host.identity import read_key
-from ipmicra.host.limits.usage import Meter
-from ipmicra.host.order_executor import OrderBook
-from ipmicra.host.store import Ledger
+from ipmicra.host.limits.usage import UsageMeter
+from ipmicra.host.order_executor import OrderExecutor
+from ipmicra.host.store import HostStore
 from ipmicra.model.urls import Site
 from ipmicra.settings import Settings
 
 
-async def say_goodbye(folder: Path, settings: Settings, ledger: Ledger, seconds: float) -> str | None:
+async def deregister(folder: Path, settings: Settings, ledger: HostStore, seconds: float) -> str | None:
     """What kept us from it; None when all went well."""
     if ledger.fact("retired") is not None:
         return None  # all was handed over and said when it retired
     try:
         member = folders.membership(ledger)
-        meter = Meter(ledger, settings.host, lambda: datetime.now(UTC))
-        async with Line(member.coordinator, member.host, read_key(folder), ledger, meter) as line:
+        meter = UsageMeter(ledger, settings.host, lambda: datetime.now(UTC))
+        async with CoordinatorConnection(
+            member.coordinator, member.host, read_key(folder), ledger, meter
+        ) as line:
             if seconds:
                 async with asyncio.timeout(seconds):
                     await _hand_over(folder, member.host, settings, ledger, line, meter)
             async with asyncio.timeout(max(seconds, 5)):
                 await line.leave()
-    except (TimeoutError, LineDown, Refused, Dismissed, Fault) as error:
+    except (TimeoutError, CoordinatorUnavailable, RequestRefused, HostRevoked, Fault) as error:
         return f"the coordinator could not be told: {error or 'it took too long'}"
     return None
 
 
 async def _hand_over(
-    folder: Path, host: str, settings: Settings, ledger: Ledger, line: Line, meter: Meter
+    folder: Path,
+    host: str,
+    settings: Settings,
+    ledger: HostStore,
+    line: CoordinatorConnection,
+    meter: UsageMeter,
 ) -> None:
-    crawler = Crawler(folder / STATE_FOLDER, host, settings, meter)
+    crawler = InProcessCrawler(folder / STATE_FOLDER, host, settings, meter)
     try:
         await crawler.seal()
         while await deliver(crawler, ledger, line):
             pass
-        orders = OrderBook(ledger, crawler, line, meter, lambda: "leaving")
+        orders = OrderExecutor(ledger, crawler, line, meter, lambda: "leaving")
         for held in ledger.held():
             await orders.release(Site(held.site), held.epoch)
         await orders.send_states()

@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 from ipmicra.errors import HostFault, OperatorFault
 from ipmicra.host.store import FILE as LEDGER_FILE
-from ipmicra.host.store import Ledger
+from ipmicra.host.store import HostStore
 
 LOCK_FILE = "lock"
 FOLDER = "host"  # under the data folder
 
 
-class Membership(NamedTuple):
+class HostMembership(NamedTuple):
     """Whose host this is."""
 
     coordinator: str
@@ -34,21 +34,21 @@ def is_joined(folder: Path) -> bool:
 
 
 @contextmanager
-def ledger_in(folder: Path) -> Iterator[Ledger]:
+def ledger_in(folder: Path) -> Iterator[HostStore]:
     """The ledger of a host that has joined."""
     if not is_joined(folder):
         raise OperatorFault(f"no host has joined in {folder}; run: ipmicra host join COORDINATOR TOKEN")
-    ledger = Ledger(folder)
+    ledger = HostStore(folder)
     try:
         yield ledger
     finally:
         ledger.close()
 
 
-def membership(ledger: Ledger) -> Membership:
+def membership(ledger: HostStore) -> HostMembership:
     facts = ledger.facts()
     try:
-        return Membership(facts["coordinator"], facts["host"], facts.get("contact", ""))
+        return HostMembership(facts["coordinator"], facts["host"], facts.get("contact", ""))
     except KeyError as error:
         raise OperatorFault("this host has not finished joining; join again") from error
 

@@ -23,24 +23,29 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import assert_never
 
 from ipmicra.errors import Fault, HostFault
-from ipmicra.host.coordinator_client import Dismissed, Line, LineDown, Refused
-from ipmicra.host.hosted.interface import Tenant
-from ipmicra.host.limits.usage import Meter
-from ipmicra.host.measuring.probe_service import Soundings
-from ipmicra.host.store import HeldSite, Ledger
+from ipmicra.host.coordinator_client import (
+    CoordinatorConnection,
+    CoordinatorUnavailable,
+    HostRevoked,
+    RequestRefused,
+)
+from ipmicra.host.hosted.interface import HostedCrawler
+from ipmicra.host.limits.usage import UsageMeter
+from ipmicra.host.measuring.probe_service import ProbeService
+from ipmicra.host.store import HeldSite, HostStore
 from ipmicra.model.urls import Site
 from ipmicra.protocol.host_messages import (
-    CrawlOwnSites,
-    Grant,
-    LookAt,
+    AssignOwnSites,
+    AssignSites,
+    ObservePages,
     Order,
     OrderDone,
     Pause,
-    ProbeThese,
-    ReleaseThese,
+    ProbeTargets,
+    ReleaseSites,
     Resume,
     Retire,
-    TakeThese,
+    SiteGrant,
     UnknownOrder,
     Upgrade,
 )
@@ -48,15 +53,15 @@ from ipmicra.protocol.host_messages import (
 LOOKS_AT_ONCE = 20
 
 
-class OrderBook:
+class OrderExecutor:
     """Does orders. `reportable` is set when there is something new to report."""
 
     def __init__(
         self,
-        ledger: Ledger,
-        crawler: Tenant,
-        line: Line,
-        meter: Meter,
+        ledger: HostStore,
+        crawler: HostedCrawler,
+        line: CoordinatorConnection,
+        meter: UsageMeter,
         reason_to_rest: Callable[[], str | None],
         upgrade: Callable[[str], Awaitable[str]] | None = None,
     ) -> None:
@@ -65,7 +70,7 @@ class OrderBook:
         self._line, self._reason_to_rest = line, reason_to_rest
         self._upgrade = upgrade
         self._under_way: set[int] = set()
-        self._soundings = Soundings(lambda: crawler.settings, meter, crawler.passive, reason_to_rest)
+        self._soundings = ProbeService(lambda: crawler.settings, meter, crawler.passive, reason_to_rest)
 
     async def close(self) -> None:
         await self._soundings.close()
@@ -86,7 +91,7 @@ class OrderBook:
         self._under_way.add(order.number)
         try:
             done = await self._done(order)
-        except (LineDown, Dismissed) as error:
+        except (CoordinatorUnavailable, HostRevoked) as error:
             self._ledger.note(f"order {order.number} waits: {error}")
             await asyncio.sleep(1)
             return
@@ -98,16 +103,16 @@ class OrderBook:
 
     async def _done(self, order: Order) -> OrderDone | None:
         match order.body:
-            case ProbeThese():
+            case ProbeTargets():
                 return await self._probe(order.number, order.body)
-            case TakeThese(grants=grants) | CrawlOwnSites(sites=grants):
+            case AssignSites(grants=grants) | AssignOwnSites(sites=grants):
                 for grant in grants:
                     await self._take(grant)
-            case ReleaseThese(sites=sites):
+            case ReleaseSites(sites=sites):
                 for site, epoch in sites:
                     await self.release(Site(site), epoch)
                 await self.send_states()
-            case LookAt(urls=urls):
+            case ObservePages(urls=urls):
                 return await self._look(order.number, urls)
             case Pause(reason=reason):
                 self._ledger.keep(paused_by_coordinator=reason)
@@ -130,11 +135,11 @@ class OrderBook:
         try:
             return await self._upgrade(version)
         except HostFault as fault:  # the coordinator is away, or gives half a file
-            raise LineDown(str(fault)) from fault
+            raise CoordinatorUnavailable(str(fault)) from fault
 
     # --- probes -------------------------------------------------------------------------------------
 
-    async def _probe(self, number: int, body: ProbeThese) -> OrderDone:
+    async def _probe(self, number: int, body: ProbeTargets) -> OrderDone:
         rest = self._reason_to_rest()
         if rest is not None:
             return OrderDone(number=number, done=False, detail=rest)
@@ -152,7 +157,7 @@ class OrderBook:
 
     # --- sites --------------------------------------------------------------------------------------
 
-    async def _take(self, grant: Grant) -> None:
+    async def _take(self, grant: SiteGrant) -> None:
         site = Site(grant.site)
         held = HeldSite(site, grant.epoch, grant.address)
         if grant.has_state and site not in self._crawler.held.addresses:
@@ -170,7 +175,7 @@ class OrderBook:
             if state is not None:
                 await self._crawler.take_over(state)
                 self._ledger.note(f"took over what is known of {site}: {len(state):,} bytes")
-        except (Refused, Fault) as error:
+        except (RequestRefused, Fault) as error:
             self._ledger.note(f"{site} begins anew, without its state: {error}")
 
     async def release(self, site: Site, epoch: int) -> None:
@@ -188,7 +193,7 @@ class OrderBook:
             try:
                 data = self._crawler.state_bytes(state.file)
                 await self._line.put_state(state.site, state.epoch, data)
-            except Refused as refused:
+            except RequestRefused as refused:
                 self._ledger.note(f"the state of {state.site} is not wanted: {refused}")
             except FileNotFoundError:
                 self._ledger.note(f"the state of {state.site} is gone: {state.file}")

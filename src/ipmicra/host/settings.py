@@ -9,7 +9,7 @@ import msgspec
 
 from ipmicra.errors import OperatorFault
 from ipmicra.host.limits.hours import Hours
-from ipmicra.setting_fields import described
+from ipmicra.setting_fields import setting_field
 
 MEMORY_BYTES_LEAST = 128 << 20
 DISK_BYTES_LEAST = 64 << 20
@@ -21,56 +21,63 @@ class HostSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """When the crawler may work on this host, how much it may use, and what it keeps fresh for its owner."""
 
     hours: Annotated[
-        str, described("When work is done: 'mon-fri 22:00-06:00, sat-sun 00:00-24:00', or 'always'.")
+        str, setting_field("When work is done: 'mon-fri 22:00-06:00, sat-sun 00:00-24:00', or 'always'.")
     ] = "always"
-    time_zone: Annotated[str, described("The clock that hours, days and months are read on.")] = "UTC"
+    time_zone: Annotated[str, setting_field("The clock that hours, days and months are read on.")] = (
+        "UTC"
+    )
     download_bytes_per_second_max: Annotated[
-        int, described("What is fetched, averaged over some seconds; 0 is without limit.")
+        int, setting_field("What is fetched, averaged over some seconds; 0 is without limit.")
     ] = 0
     upload_bytes_per_second_max: Annotated[
-        int, described("What is sent home, averaged over some seconds; 0 is without limit.")
+        int, setting_field("What is sent home, averaged over some seconds; 0 is without limit.")
     ] = 0
     bytes_per_day_max: Annotated[
-        int, described("Bytes in both directions in a day; 0 is without limit.")
+        int, setting_field("Bytes in both directions in a day; 0 is without limit.")
     ] = 0
     bytes_per_month_max: Annotated[
-        int, described("Bytes in both directions in a month; 0 is without limit.")
+        int, setting_field("Bytes in both directions in a month; 0 is without limit.")
     ] = 0
     cpu_share_max: Annotated[
         float,
-        described(
+        setting_field(
             "Of one processor, averaged over some seconds, while others use it; 1.0 is all of it."
         ),
     ] = 0.5
     cpu_share_idle_max: Annotated[
-        float, described("The same while nobody else uses the machine; 0 is no more than otherwise.")
+        float, setting_field("The same while nobody else uses the machine; 0 is no more than otherwise.")
     ] = 0.0
     memory_bytes_max: Annotated[
         int,
-        described("Memory of the crawler, and again of the dock beside it; the kernel gives no more."),
+        setting_field(
+            "Memory of the crawler, and again of the dock beside it; the kernel gives no more."
+        ),
     ] = 512 << 20
     disk_bytes_max: Annotated[
-        int, described("The host's folder: known URLs, and packages not yet sent.")
+        int, setting_field("The host's folder: known URLs, and packages not yet sent.")
     ] = 2 << 30
     connections_max: Annotated[
-        int, described("Open connections to sites, those being kept for later included.")
+        int, setting_field("Open connections to sites, those being kept for later included.")
     ] = 200
     position: Annotated[
         str,
-        described("Where the machine stands, '59.9, 10.8': latitude, longitude; empty: not told."),
+        setting_field("Where the machine stands, '59.9, 10.8': latitude, longitude; empty: not told."),
     ] = ""
     sandbox: Annotated[
         Literal["auto", "always", "never"],
-        described(
+        setting_field(
             "Whether the installed crawler runs in a sandbox; auto: where this machine can make one."
         ),
     ] = "auto"
     guards_done_without: Annotated[
         tuple[str, ...],
-        described("Guards that dispatched code may run without here; `ipmicra host check` names them."),
+        setting_field(
+            "Guards that dispatched code may run without here; `ipmicra host check` names them."
+        ),
     ] = ()
     own_sites: Annotated[
-        tuple[str, ...], described("Your own sites, https://example.org, to be kept fresh by this host.")
+        tuple[str, ...],
+        setting_field("Your own sites, https://example.org, to be kept fresh by this host."),
     ] = ()
 
     def working_hours(self) -> Hours:

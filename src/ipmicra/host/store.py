@@ -76,12 +76,12 @@ class Contact(NamedTuple):
     bytes_out: int
 
 
-class Event(NamedTuple):
+class HostEvent(NamedTuple):
     at_s: float
     what: str
 
 
-class Ledger:
+class HostStore:
     """One host's ledger. Several processes may have it open; only the running host writes orders."""
 
     def __init__(self, folder: Path) -> None:
@@ -127,12 +127,12 @@ class Ledger:
                 "DELETE FROM events WHERE number <= ?", ((number or 0) - EVENTS_REMEMBERED,)
             )
 
-    def events(self, most: int) -> list[Event]:
+    def events(self, most: int) -> list[HostEvent]:
         """The last ones, oldest first."""
         rows = self._database.execute(
             "SELECT at_s, what FROM events ORDER BY number DESC LIMIT ?", (most,)
         )
-        return [Event(*row) for row in rows][::-1]
+        return [HostEvent(*row) for row in rows][::-1]
 
     # --- sequences ----------------------------------------------------------------------------------
 

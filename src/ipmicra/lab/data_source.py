@@ -18,7 +18,7 @@ from ipmicra.lab.world import World
 from ipmicra.registry.treefile import write_tree
 
 
-class Ground(NamedTuple):
+class DataSource(NamedTuple):
     """A world, the file of its tree (None: nothing is registered), and what to say about both."""
 
     world: World
@@ -32,7 +32,7 @@ def ground(
     cache: Path,
     seed: int,
     say: Callable[[str], object] = lambda words: None,
-) -> Ground:
+) -> DataSource:
     """The world of the data folder with the tree of the registry folder, or a made-up one with its own.
 
     `say` is told what takes long before it is begun.
@@ -44,12 +44,12 @@ def ground(
     world = load_world(data)
     if registry is None:
         silence = "no --registry: the tree says nothing of any address"
-        return Ground(world, None, (*world.remarks, silence))
-    return Ground(world, kept_tree(registry, cache, say), world.remarks)
+        return DataSource(world, None, (*world.remarks, silence))
+    return DataSource(world, kept_tree(registry, cache, say), world.remarks)
 
 
-def _made_up(cache: Path, seed: int) -> Ground:
+def _made_up(cache: Path, seed: int) -> DataSource:
     generated = generate(seed)
     tree_file = cache / f"{generated.world.name}-{len(generated.world.places)}.tree"
     write_tree(tree_file, build_tree(generated.allocations).tree, about={"seed": seed})
-    return Ground(generated.world, tree_file, ("no --data: a made-up world, of the seed",))
+    return DataSource(generated.world, tree_file, ("no --data: a made-up world, of the seed",))

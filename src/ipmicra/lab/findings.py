@@ -10,17 +10,17 @@ from collections.abc import Sequence
 import msgspec
 
 Cell = float | str
-Row = dict[str, Cell]
+FindingsRow = dict[str, Cell]
 
 
-class Column(msgspec.Struct, frozen=True):
+class FindingsColumn(msgspec.Struct, frozen=True):
     """A column of a table: its heading, the key of its cells, and how a number is written."""
 
     heading: str
     key: str
     form: str = ".2f"
 
-    def written(self, row: Row) -> str:
+    def written(self, row: FindingsRow) -> str:
         cell = row.get(self.key, "")
         return cell if isinstance(cell, str) else format(cell, self.form)
 
@@ -29,8 +29,8 @@ class Tabulated(msgspec.Struct, frozen=True):
     """One table. Rows may hold more than the columns show."""
 
     title: str
-    columns: list[Column]
-    rows: list[Row]
+    columns: list[FindingsColumn]
+    rows: list[FindingsRow]
 
 
 class Series(msgspec.Struct, frozen=True):
@@ -73,13 +73,13 @@ def prose(text: str) -> str:
 
 
 # The columns that most tables share.
-STRATEGY = Column("strategy", "strategy")
-NEAREST = Column("nearest", "optimal_share", ".1%")
-WORST_DRAW = Column("worst draw", "optimal_share_min", ".1%")
-WITHIN_5_MS = Column("<5 ms", "within_5ms_share", ".1%")
-EXCESS = Column("excess ms", "excess_ms_mean")
-PROBES = Column("probes", "probes_per_site")
-PROBES_SPREAD = Column("± draws", "probes_per_site_sd")
-LAST_50 = Column("last 50", "probes_per_site_last_50")
-NOT_FREE = Column("not free", "probes_beyond_first_fetch_per_site")
+STRATEGY = FindingsColumn("strategy", "strategy")
+NEAREST = FindingsColumn("nearest", "optimal_share", ".1%")
+WORST_DRAW = FindingsColumn("worst draw", "optimal_share_min", ".1%")
+WITHIN_5_MS = FindingsColumn("<5 ms", "within_5ms_share", ".1%")
+EXCESS = FindingsColumn("excess ms", "excess_ms_mean")
+PROBES = FindingsColumn("probes", "probes_per_site")
+PROBES_SPREAD = FindingsColumn("± draws", "probes_per_site_sd")
+LAST_50 = FindingsColumn("last 50", "probes_per_site_last_50")
+NOT_FREE = FindingsColumn("not free", "probes_beyond_first_fetch_per_site")
 COMMON = [STRATEGY, NEAREST, WORST_DRAW, WITHIN_5_MS, EXCESS, PROBES, PROBES_SPREAD, LAST_50, NOT_FREE]

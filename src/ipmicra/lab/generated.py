@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ipmicra.addresses import AddressRange, address_of
 from ipmicra.hierarchy.allocation import Allocation, Allocations
-from ipmicra.lab.world import Milliseconds, Place, World, homes_of_single_addresses
+from ipmicra.lab.world import LatencyNode, Milliseconds, World, homes_of_single_addresses
 
 Points = NDArray[np.float64]  # unit vectors, one a row
 
@@ -100,10 +100,10 @@ def _round_trips(
     return np.asarray(round_trips_ms, dtype=np.float64)
 
 
-def _place(number: int, city: int, cities: Cities, registry: _Registry) -> Place:
+def _place(number: int, city: int, cities: Cities, registry: _Registry) -> LatencyNode:
     x, y, z = cities.points[city]
     country = int(cities.country[city])
-    return Place(
+    return LatencyNode(
         name=str(number),
         address=address_of(4, registry.address_in(city)),
         country=country_code(country),

@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Protocol
 
 from ipmicra.lab.findings import Findings
-from ipmicra.lab.metrics import Judged, Summary, summary
+from ipmicra.lab.metrics import JudgedDecision, MetricsSummary, summary
 from ipmicra.lab.noise import Jitter, made_up_jitter
-from ipmicra.lab.pages import Question
+from ipmicra.lab.pages import PageQuestion
 from ipmicra.lab.runner import Trial, judgements, outcomes
 from ipmicra.lab.sampling import Draw
-from ipmicra.lab.simulator import Outcome
+from ipmicra.lab.simulator import SimulationOutcome
 from ipmicra.lab.world import World
 
-Watch = Callable[[str, int], Callable[[], object]]
+TrialObserver = Callable[[str, int], Callable[[], object]]
 
 
 def _unwatched(label: str, total: int) -> Callable[[], object]:
@@ -28,22 +28,22 @@ def _unwatched(label: str, total: int) -> Callable[[], object]:
 
 
 @dataclass(frozen=True)
-class Played:
+class PlayedStrategy:
     """Strategies played on the same draws."""
 
     trial: Trial
-    outcomes: dict[str, list[Outcome]]
+    outcomes: dict[str, list[SimulationOutcome]]
 
     @property
     def draws(self) -> list[Draw]:
         return self.trial.draws
 
     @cached_property
-    def judged(self) -> dict[str, list[Judged]]:
+    def judged(self) -> dict[str, list[JudgedDecision]]:
         return judgements(self.trial, self.outcomes)
 
     @cached_property
-    def summaries(self) -> dict[str, Summary]:
+    def summaries(self) -> dict[str, MetricsSummary]:
         """By strategy; without the processor time, which would not repeat under a seed."""
         found = {spec: summary(spec, runs) for spec, runs in self.judged.items()}
         for figures in found.values():
@@ -57,7 +57,7 @@ class Played:
     def figures(self, specs: Sequence[str], name: str) -> list[float]:
         return [self.figure(spec, name) for spec in specs]
 
-    def rows(self, specs: Sequence[str] | None = None) -> list[Summary]:
+    def rows(self, specs: Sequence[str] | None = None) -> list[MetricsSummary]:
         return [self.summaries[spec] for spec in specs or self.outcomes]
 
 
@@ -72,7 +72,7 @@ class Kit:
     site_count: int | None = None
     jitter: Jitter | None = None
     jobs: int = 1
-    watch: Watch = field(default=_unwatched)
+    watch: TrialObserver = field(default=_unwatched)
 
     def trial(self, crawler_count: int, jitter: Jitter | None = None) -> Trial:
         return Trial(
@@ -85,11 +85,11 @@ class Kit:
             jitter,
         )
 
-    def play(self, specs: Sequence[str], crawler_count: int, *, noisy: bool = False) -> Played:
+    def play(self, specs: Sequence[str], crawler_count: int, *, noisy: bool = False) -> PlayedStrategy:
         """All strategies on all draws; `noisy` with the jitter given, or a made-up one."""
         trial = self.trial(crawler_count, (self.jitter or made_up_jitter()) if noisy else None)
         advance = self.watch(f"{crawler_count} crawlers", self.draw_count * len(specs))
-        return Played(trial, outcomes(trial, specs, self.jobs, advance))
+        return PlayedStrategy(trial, outcomes(trial, specs, self.jobs, advance))
 
     def findings(self, experiment: str, **found: object) -> Findings:
         return Findings(
@@ -101,7 +101,7 @@ class Kit:
         )
 
 
-class Experiment(Question, Protocol):
+class Experiment(PageQuestion, Protocol):
     """A module of `experiments`: TITLE, PAPER (what the paper reports) and `run`."""
 
     def run(self, kit: Kit) -> Findings: ...

@@ -13,41 +13,41 @@ from typing import NamedTuple
 import numpy as np
 
 from ipmicra.lab.sampling import Draw
-from ipmicra.lab.simulator import Outcome
+from ipmicra.lab.simulator import SimulationOutcome
 from ipmicra.lab.world import Milliseconds
 
 NEAR_MS = 5.0
 LAST_SITES = 50
 
-Figures = dict[str, float]
-Summary = dict[str, float | str]
+DrawMetrics = dict[str, float]
+MetricsSummary = dict[str, float | str]
 
 
-class Judged(NamedTuple):
+class JudgedDecision(NamedTuple):
     """One strategy on one draw: its figures, and the excess of every site for pooled percentiles."""
 
     strategy: str
     draw: int
-    figures: Figures
+    figures: DrawMetrics
     excess_ms: Milliseconds
 
 
-def judged(strategy: str, draw: Draw, outcome: Outcome) -> Judged:
+def judged(strategy: str, draw: Draw, outcome: SimulationOutcome) -> JudgedDecision:
     """The figures of one run."""
-    return Judged(strategy, draw.number, figures_of(draw, outcome), excess_ms(draw, outcome))
+    return JudgedDecision(strategy, draw.number, figures_of(draw, outcome), excess_ms(draw, outcome))
 
 
-def excess_ms(draw: Draw, outcome: Outcome) -> Milliseconds:
+def excess_ms(draw: Draw, outcome: SimulationOutcome) -> Milliseconds:
     """Per site, how much farther the chosen crawler is than the nearest."""
     return chosen_ms(draw, outcome) - draw.least_ms
 
 
-def chosen_ms(draw: Draw, outcome: Outcome) -> Milliseconds:
+def chosen_ms(draw: Draw, outcome: SimulationOutcome) -> Milliseconds:
     """Per site, the true round trip of the chosen crawler."""
     return draw.round_trips_ms[outcome.chosen, np.arange(len(outcome.chosen))]
 
 
-def figures_of(draw: Draw, outcome: Outcome) -> Figures:
+def figures_of(draw: Draw, outcome: SimulationOutcome) -> DrawMetrics:
     above_ms = excess_ms(draw, outcome)
     return {
         "optimal_share": float((above_ms == 0).mean()),
@@ -63,9 +63,9 @@ def figures_of(draw: Draw, outcome: Outcome) -> Figures:
     }
 
 
-def summary(strategy: str, runs: Sequence[Judged]) -> Summary:
+def summary(strategy: str, runs: Sequence[JudgedDecision]) -> MetricsSummary:
     """Means over the draws, with least, greatest and standard deviation; p95 over all sites of all draws."""
-    result: Summary = {"strategy": strategy, "draws": len(runs)}
+    result: MetricsSummary = {"strategy": strategy, "draws": len(runs)}
     for name in runs[0].figures:
         values = np.array([run.figures[name] for run in runs])
         result[name] = float(values.mean())

@@ -11,14 +11,14 @@ from typing import Protocol
 from ipmicra.lab.findings import Findings, Tabulated
 
 
-class Question(Protocol):
+class PageQuestion(Protocol):
     """What an experiment asks, and what the papers report on it."""
 
     TITLE: str
     PAPER: str
 
 
-def page(experiment: Question, findings: Findings, command: str, images: Sequence[str]) -> str:
+def page(experiment: PageQuestion, findings: Findings, command: str, images: Sequence[str]) -> str:
     """The whole page; `images` are addresses of the plots, relative to it."""
     parts = [
         f"# {experiment.TITLE}",

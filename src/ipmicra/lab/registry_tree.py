@@ -15,10 +15,10 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from ipmicra.delegation.subnets import NoSubnets, Subnets
+from ipmicra.delegation.subnets import NoSubnets, SubnetLookup
 from ipmicra.errors import OperatorFault
 from ipmicra.hierarchy import build_tree
-from ipmicra.registry.accumulator import Gathering
+from ipmicra.registry.accumulator import Accumulator
 from ipmicra.registry.files import read_file, registry_files
 from ipmicra.registry.organisation_join import allocations_of
 from ipmicra.registry.treefile import VERSION, open_tree, write_tree
@@ -36,7 +36,7 @@ def kept_tree(registry: Path, cache: Path, say: Callable[[str], object] = lambda
     return kept
 
 
-def opened_tree(tree_file: Path | None) -> Subnets:
+def opened_tree(tree_file: Path | None) -> SubnetLookup:
     """The kept tree, mapped, not read; without a file a tree that knows nothing."""
     return NoSubnets() if tree_file is None else open_tree(tree_file).tree
 
@@ -64,7 +64,7 @@ def _digest(files: list[Path]) -> str:
 
 
 def _make(files: list[Path], kept: Path) -> None:
-    gathering = Gathering()
+    gathering = Accumulator()
     for file in registry_files(files).files:
         read_file(file, gathering)
     write_tree(

@@ -14,12 +14,12 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from ipmicra.delegation.registry import settings_named
-from ipmicra.delegation.subnets import Subnets
-from ipmicra.lab.metrics import Judged, judged
+from ipmicra.delegation.subnets import SubnetLookup
+from ipmicra.lab.metrics import JudgedDecision, judged
 from ipmicra.lab.noise import Jitter
 from ipmicra.lab.registry_tree import opened_tree
 from ipmicra.lab.sampling import Draw, draw_from
-from ipmicra.lab.simulator import Outcome, play
+from ipmicra.lab.simulator import SimulationOutcome, play
 from ipmicra.lab.world import World
 
 Advance = Callable[[], object]
@@ -45,25 +45,27 @@ class Trial:
         return [self.draw(number) for number in range(self.draw_count)]
 
     @cached_property
-    def tree(self) -> Subnets:
+    def tree(self) -> SubnetLookup:
         return opened_tree(self.tree_file)
 
 
 def outcomes(
     trial: Trial, specs: Sequence[str], jobs: int = 1, advance: Advance = lambda: None
-) -> dict[str, list[Outcome]]:
+) -> dict[str, list[SimulationOutcome]]:
     """What each strategy did on each draw, in the order of the draws."""
     for spec in specs:
         settings_named(spec)
     tasks = [(spec, number) for number in range(trial.draw_count) for spec in dict.fromkeys(specs)]
-    done: dict[tuple[str, int], Outcome] = {}
+    done: dict[tuple[str, int], SimulationOutcome] = {}
     for task, outcome in _played(trial, tasks, min(jobs, len(tasks))):
         done[task] = outcome
         advance()
     return {spec: [done[spec, number] for number in range(trial.draw_count)] for spec in specs}
 
 
-def judgements(trial: Trial, played: dict[str, list[Outcome]]) -> dict[str, list[Judged]]:
+def judgements(
+    trial: Trial, played: dict[str, list[SimulationOutcome]]
+) -> dict[str, list[JudgedDecision]]:
     """The figures of every strategy on every draw."""
     return {
         spec: [judged(spec, draw, outcome) for draw, outcome in zip(trial.draws, runs, strict=True)]
@@ -74,7 +76,7 @@ def judgements(trial: Trial, played: dict[str, list[Outcome]]) -> dict[str, list
 Task = tuple[str, int]
 
 
-def _played(trial: Trial, tasks: list[Task], jobs: int) -> Iterator[tuple[Task, Outcome]]:
+def _played(trial: Trial, tasks: list[Task], jobs: int) -> Iterator[tuple[Task, SimulationOutcome]]:
     if jobs <= 1:
         for spec, number in tasks:
             yield (spec, number), play(spec, trial.tree, trial.draws[number], trial.seed, trial.jitter)
@@ -101,7 +103,7 @@ def _take_trial(trial: Trial) -> None:
     _Here.trial = trial
 
 
-def _play_here(task: Task) -> tuple[Task, Outcome]:
+def _play_here(task: Task) -> tuple[Task, SimulationOutcome]:
     spec, number = task
     trial = _Here.trial
     return task, play(spec, trial.tree, trial.draw(number), trial.seed, trial.jitter)

@@ -20,7 +20,7 @@ import numpy as np
 
 from ipmicra.addresses import IPAddress, address_of
 from ipmicra.errors import OperatorFault
-from ipmicra.lab.world import Home, Milliseconds, Place, World
+from ipmicra.lab.world import Home, LatencyNode, Milliseconds, World
 
 KNOWN_OF_MEDIAN_MIN = 0.5
 SITES_IN_PREFIXES = 1000
@@ -38,7 +38,7 @@ class Draw:
     """Crawlers, sites in order of arrival, and the truth about them that only the simulator sees."""
 
     number: int
-    crawlers: tuple[Place, ...]
+    crawlers: tuple[LatencyNode, ...]
     crawler_places: tuple[int, ...]  # indices into the world's places
     mutual_ms: Milliseconds  # crawler by crawler
     sites: tuple[DrawnSite, ...]

@@ -17,23 +17,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ipmicra.delegation.crawlers import CrawlerProfile, Position
+from ipmicra.delegation.crawlers import CrawlerProfile, GeoPosition
 from ipmicra.delegation.decision import Decision
 from ipmicra.delegation.registry import strategy_named
 from ipmicra.delegation.strategy import Strategy
-from ipmicra.delegation.subnets import Subnets
+from ipmicra.delegation.subnets import SubnetLookup
 from ipmicra.errors import OurFault
 from ipmicra.lab.noise import Jitter
 from ipmicra.lab.sampling import Draw
-from ipmicra.lab.world import Milliseconds, Place
-from ipmicra.model.probes import Answer, CrawlerId, Measurement, Source, Target
+from ipmicra.lab.world import LatencyNode, Milliseconds
+from ipmicra.model.probes import CrawlerId, Measurement, ProbeAnswer, Source, Target
 
 # Between two sites becoming known; only ages of measurements hang on it.
 BETWEEN_SITES_S = 1.0
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SimulationOutcome:
     """Per site, in order of arrival: the crawler chosen (its number in the draw) and the probes."""
 
     chosen: NDArray[np.int64]
@@ -50,7 +50,9 @@ def crawler_id(number: int) -> CrawlerId:
     return CrawlerId(f"crawler-{number:03}")
 
 
-def play(spec: str, tree: Subnets, draw: Draw, seed: int, jitter: Jitter | None = None) -> Outcome:
+def play(
+    spec: str, tree: SubnetLookup, draw: Draw, seed: int, jitter: Jitter | None = None
+) -> SimulationOutcome:
     """A new strategy of that description, cold, over all sites of the draw."""
     dice = random.Random(f"{seed}/{draw.number}/{spec}")  # noqa: S311  # repeatable, not secret
     strategy = strategy_named(spec, tree, dice)
@@ -68,13 +70,13 @@ def introduce_crawlers(strategy: Strategy, draw: Draw) -> None:
             strategy.crawlers_measured(crawler_id(one), crawler_id(other), mutual_ms)
 
 
-def simulate(strategy: Strategy, draw: Draw, answers_ms: Milliseconds) -> Outcome:
+def simulate(strategy: Strategy, draw: Draw, answers_ms: Milliseconds) -> SimulationOutcome:
     """Delegate every site of the draw in order; `answers_ms` is what probes bring, crawler by site."""
     driver = _Driver(strategy, draw, answers_ms)
     begun_s = time.process_time()
     for number in range(len(draw.sites)):
         driver.delegate(number)
-    return Outcome(
+    return SimulationOutcome(
         driver.chosen, driver.probes, driver.free, driver.probed_ms, time.process_time() - begun_s
     )
 
@@ -117,7 +119,7 @@ class _Driver:
                 self.probed_ms[crawler, number] = answer_ms
                 self.probes[number] += 1
                 self._now_s += answer_ms / 1000.0
-                probe = talk.send(Answer(answer_ms))
+                probe = talk.send(ProbeAnswer(answer_ms))
         except StopIteration as end:
             decision: Decision = end.value
             return decision
@@ -137,10 +139,10 @@ def _answers(draw: Draw, seed: int, jitter: Jitter | None) -> Milliseconds:
     return draw.round_trips_ms + jitter.drawn_ms(generator, draw.round_trips_ms.shape)
 
 
-def _profile(number: int, place: Place) -> CrawlerProfile:
+def _profile(number: int, place: LatencyNode) -> CrawlerProfile:
     position = None
     if place.latitude is not None and place.longitude is not None:
-        position = Position(place.latitude, place.longitude)
+        position = GeoPosition(place.latitude, place.longitude)
     return CrawlerProfile(
         id=crawler_id(number), address=place.address, country=place.country or None, position=position
     )

@@ -23,7 +23,7 @@ UNREGISTERED = AddressRange.parse("240.0.0.0/4")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LatencyNode:
     """Somewhere a crawler can stand. What is unknown is None or empty."""
 
     name: str
@@ -50,7 +50,7 @@ class World:
     """
 
     name: str
-    places: tuple[Place, ...]
+    places: tuple[LatencyNode, ...]
     homes: tuple[Home, ...]
     round_trips_ms: Milliseconds
     remarks: tuple[str, ...] = field(default=())
@@ -74,7 +74,7 @@ def from_directed(directed_ms: Milliseconds, own_ms: float = 0.0) -> Millisecond
     return np.asarray(symmetric, dtype=np.float64)
 
 
-def homes_of_single_addresses(places: tuple[Place, ...]) -> tuple[Home, ...]:
+def homes_of_single_addresses(places: tuple[LatencyNode, ...]) -> tuple[Home, ...]:
     """One home for each place that has an address."""
     return tuple(
         Home(AddressRange.of_address(place.address), index)
@@ -83,9 +83,9 @@ def homes_of_single_addresses(places: tuple[Place, ...]) -> tuple[Home, ...]:
     )
 
 
-def places_without_addresses(names: list[str]) -> tuple[Place, ...]:
+def places_without_addresses(names: list[str]) -> tuple[LatencyNode, ...]:
     """Places of data that tell no addresses: each gets one that no registry knows."""
     return tuple(
-        Place(name, address_of(UNREGISTERED.family, UNREGISTERED.start + 1 + index))
+        LatencyNode(name, address_of(UNREGISTERED.family, UNREGISTERED.start + 1 + index))
         for index, name in enumerate(names)
     )

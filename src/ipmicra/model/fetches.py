@@ -16,7 +16,7 @@ import msgspec
 
 from ipmicra.addresses import IPAddress
 
-Fault: TypeAlias = Literal["site", "host", "operator", "ours"]
+ResponsibleParty: TypeAlias = Literal["site", "host", "operator", "ours"]
 
 
 class FailureKind(enum.Enum):
@@ -45,7 +45,10 @@ class FailureKind(enum.Enum):
     CLOSED = "closed"  # the fetcher was closed meanwhile
 
 
-_FAULTS: dict[FailureKind, Fault] = {FailureKind.NO_NETWORK: "host", FailureKind.CLOSED: "ours"}
+_FAULTS: dict[FailureKind, ResponsibleParty] = {
+    FailureKind.NO_NETWORK: "host",
+    FailureKind.CLOSED: "ours",
+}
 
 WORTH_A_RETRY = frozenset(
     {
@@ -159,7 +162,7 @@ class FetchFailed(msgspec.Struct, frozen=True, kw_only=True):
     bytes_on_wire: int = 0  # what was received all the same
 
     @property
-    def fault(self) -> Fault:
+    def fault(self) -> ResponsibleParty:
         return _FAULTS.get(self.kind, "site")
 
     @property
@@ -168,7 +171,7 @@ class FetchFailed(msgspec.Struct, frozen=True, kw_only=True):
         return self.kind in WORTH_A_RETRY
 
 
-Outcome: TypeAlias = Fetched | FetchFailed
+FetchOutcome: TypeAlias = Fetched | FetchFailed
 
 
 class Fetcher(Protocol):
@@ -180,7 +183,7 @@ class Fetcher(Protocol):
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None: ...
 
-    async def fetch(self, request: FetchRequest) -> Outcome:
+    async def fetch(self, request: FetchRequest) -> FetchOutcome:
         """Make one hop. Waits while the site or its address has `connections_max` requests running."""
         ...
 

@@ -42,7 +42,7 @@ class Probe(msgspec.Struct, frozen=True):
     target: Target
 
 
-class Silence(StrEnum):
+class NoAnswer(StrEnum):
     """Why a probe brought no round trip."""
 
     TIMED_OUT = "timed-out"  # nothing came back in time
@@ -52,16 +52,16 @@ class Silence(StrEnum):
     CRAWLER_GONE = "crawler-gone"  # says nothing about the target
 
 
-class Answer(msgspec.Struct, frozen=True):
+class ProbeAnswer(msgspec.Struct, frozen=True):
     """What a probe brought: a round trip, or none and why."""
 
     round_trip_ms: float | None
-    silence: Silence | None = None
+    silence: NoAnswer | None = None
 
     @property
     def about_target(self) -> bool:
         """False where the crawler could not even ask."""
-        return self.silence not in (Silence.CRAWLER_ASLEEP, Silence.CRAWLER_GONE)
+        return self.silence not in (NoAnswer.CRAWLER_ASLEEP, NoAnswer.CRAWLER_GONE)
 
 
 class Source(StrEnum):

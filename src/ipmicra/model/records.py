@@ -69,7 +69,7 @@ class VisitFailed(_Visit, frozen=True, kw_only=True, array_like=True, tag="faile
     detail: str = ""
 
 
-class Measurement(msgspec.Struct, frozen=True, kw_only=True, array_like=True, tag="measured"):
+class FetchMeasurement(msgspec.Struct, frozen=True, kw_only=True, array_like=True, tag="measured"):
     """How near a site is, as its fetches showed: for calibration and for the vantage."""
 
     site: str
@@ -83,4 +83,4 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, array_like=True, ta
     unchanged: int = 0  # visits among them that found a page unchanged
 
 
-Record: TypeAlias = PageSeen | PageChanged | PageGone | PageMoved | VisitFailed | Measurement
+Record: TypeAlias = PageSeen | PageChanged | PageGone | PageMoved | VisitFailed | FetchMeasurement

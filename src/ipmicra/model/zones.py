@@ -12,21 +12,21 @@ from collections.abc import Iterable
 
 import msgspec
 
-Point = tuple[float, ...]
+SpacePoint = tuple[float, ...]
 
 
-class Box(msgspec.Struct, frozen=True, array_like=True):
+class ZoneBox(msgspec.Struct, frozen=True, array_like=True):
     """One box; `low` and `high` are corners in milliseconds of network distance."""
 
-    low: Point
-    high: Point
+    low: SpacePoint
+    high: SpacePoint
 
     @property
     def dimensions(self) -> int:
         return len(self.low)
 
     @property
-    def sides(self) -> Point:
+    def sides(self) -> SpacePoint:
         return tuple(high - low for low, high in zip(self.low, self.high, strict=True))
 
     @property
@@ -34,13 +34,13 @@ class Box(msgspec.Struct, frozen=True, array_like=True):
         return math.prod(self.sides)
 
     @property
-    def centre(self) -> Point:
+    def centre(self) -> SpacePoint:
         return tuple((low + high) / 2 for low, high in zip(self.low, self.high, strict=True))
 
-    def holds(self, point: Point) -> bool:
+    def holds(self, point: SpacePoint) -> bool:
         return all(low <= x < high for low, x, high in zip(self.low, point, self.high, strict=True))
 
-    def distance(self, point: Point) -> float:
+    def distance(self, point: SpacePoint) -> float:
         """Euclidean distance from the box's closure to the point; 0 inside."""
         squares = 0.0
         for low, x, high in zip(self.low, point, self.high, strict=True):
@@ -49,13 +49,13 @@ class Box(msgspec.Struct, frozen=True, array_like=True):
                 squares += gap * gap
         return math.sqrt(squares)
 
-    def overlaps(self, other: Box) -> bool:
+    def overlaps(self, other: ZoneBox) -> bool:
         return all(
             max(a, c) < min(b, d)
             for a, b, c, d in zip(self.low, self.high, other.low, other.high, strict=True)
         )
 
-    def abuts(self, other: Box) -> bool:
+    def abuts(self, other: ZoneBox) -> bool:
         """Whether the two share a face (not only an edge or a corner)."""
         touching = 0
         for a, b, c, d in zip(self.low, self.high, other.low, other.high, strict=True):
@@ -65,17 +65,17 @@ class Box(msgspec.Struct, frozen=True, array_like=True):
                 return False
         return touching == 1
 
-    def cut(self, axis: int, at: float) -> tuple[Box, Box]:
+    def cut(self, axis: int, at: float) -> tuple[ZoneBox, ZoneBox]:
         """The part below `at` and the part from `at` on; `at` lies inside."""
         assert self.low[axis] < at < self.high[axis], f"{at} does not cut axis {axis} of {self}"
         middle_high = (*self.high[:axis], at, *self.high[axis + 1 :])
         middle_low = (*self.low[:axis], at, *self.low[axis + 1 :])
-        return Box(self.low, middle_high), Box(middle_low, self.high)
+        return ZoneBox(self.low, middle_high), ZoneBox(middle_low, self.high)
 
     def cuttable(self, axis: int, at: float) -> bool:
         return self.low[axis] < at < self.high[axis]
 
-    def joined(self, other: Box) -> Box | None:
+    def joined(self, other: ZoneBox) -> ZoneBox | None:
         """The box that both make together, if they make one."""
         differing = [
             axis
@@ -86,9 +86,9 @@ class Box(msgspec.Struct, frozen=True, array_like=True):
             return None
         axis = differing[0]
         lower, upper = (self, other) if self.low[axis] < other.low[axis] else (other, self)
-        return Box(lower.low, upper.high) if lower.high[axis] == upper.low[axis] else None
+        return ZoneBox(lower.low, upper.high) if lower.high[axis] == upper.low[axis] else None
 
-    def without(self, other: Box) -> list[Box]:
+    def without(self, other: ZoneBox) -> list[ZoneBox]:
         """What is left of this box when the other is taken out, as boxes."""
         if not self.overlaps(other):
             return [self]
@@ -103,7 +103,7 @@ class Box(msgspec.Struct, frozen=True, array_like=True):
         return left
 
 
-def merged(boxes: Iterable[Box]) -> tuple[Box, ...]:
+def merged(boxes: Iterable[ZoneBox]) -> tuple[ZoneBox, ...]:
     """The same region in fewer boxes: pairs that make a box are joined until none is left."""
     left = sorted(boxes, key=lambda box: (box.low, box.high))
     joined_one = True
@@ -122,7 +122,7 @@ def merged(boxes: Iterable[Box]) -> tuple[Box, ...]:
     return tuple(left)
 
 
-def left_of(zones: Iterable[Box], taken: Iterable[Box]) -> list[Box]:
+def left_of(zones: Iterable[ZoneBox], taken: Iterable[ZoneBox]) -> list[ZoneBox]:
     """What is left of `zones` when all of `taken` is taken out."""
     left = list(zones)
     for box in taken:
@@ -130,7 +130,7 @@ def left_of(zones: Iterable[Box], taken: Iterable[Box]) -> list[Box]:
     return left
 
 
-def key_in(space: Box, point: Point) -> Point:
+def key_in(space: ZoneBox, point: SpacePoint) -> SpacePoint:
     """The point itself, or the nearest point of the half-open space where it lies outside."""
     return tuple(
         min(max(x, low), math.nextafter(high, low)) if math.isfinite(x) else (low + high) / 2

@@ -71,7 +71,7 @@ OTHER_PROTOCOLS_PORTS = frozenset(
 )
 
 
-class Guard:
+class AddressGuard:
     """Where a fetch may go. `open_ranges` are allowed whatever they are, `closed_ranges` never."""
 
     def __init__(

@@ -15,11 +15,11 @@ from collections.abc import Callable
 from ipmicra.addresses import IPAddress
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.model.fetches import FailureKind
-from ipmicra.net.dns_resolver import NameAnswer, NamesUnreachable, NoSuchName, Resolver
+from ipmicra.net.dns_resolver import DnsAnswer, NamesUnreachable, NoSuchName, Resolver
 from ipmicra.net.target import literal_address
 
 
-class NameFailure(Exception):
+class DnsFailure(Exception):
     """There is no address to try; `kind` says why."""
 
     def __init__(self, kind: FailureKind, detail: str) -> None:
@@ -27,7 +27,7 @@ class NameFailure(Exception):
         self.kind = kind
 
 
-class Place:
+class DnsEntry:
     """The addresses of one name; the first is the one it is crawled at."""
 
     __slots__ = ("addresses", "expires_at", "failure", "located", "proven")
@@ -36,7 +36,7 @@ class Place:
         self,
         addresses: tuple[IPAddress, ...],
         expires_at: float,
-        failure: NameFailure | None = None,
+        failure: DnsFailure | None = None,
         proven: bool = False,
     ) -> None:
         self.addresses = addresses
@@ -61,7 +61,7 @@ class Place:
             self.located = None
 
 
-class Names:
+class DnsCache:
     """The DNS cache."""
 
     def __init__(
@@ -73,55 +73,55 @@ class Names:
         self._resolver = resolver
         self._settings = settings
         self._clock = clock
-        self._places: OrderedDict[str, Place] = OrderedDict()
-        self._asking: dict[str, asyncio.Future[Place]] = {}
+        self._places: OrderedDict[str, DnsEntry] = OrderedDict()
+        self._asking: dict[str, asyncio.Future[DnsEntry]] = {}
 
-    def known(self, name: str) -> Place | None:
+    def known(self, name: str) -> DnsEntry | None:
         """What needs no question: a remembered name that has not expired."""
         place = self._places.get(name)
         return place if place is not None and place.expires_at > self._clock() else None
 
-    async def place(self, name: str) -> Place:
+    async def place(self, name: str) -> DnsEntry:
         """Where the name is, looked up if need be. Raises NameFailure."""
         place = self.known(name) or self._literal(name) or await self._asked(name)
         if place.failure is not None:
-            raise NameFailure(place.failure.kind, str(place.failure))
+            raise DnsFailure(place.failure.kind, str(place.failure))
         return place
 
-    def _literal(self, name: str) -> Place | None:
+    def _literal(self, name: str) -> DnsEntry | None:
         address = literal_address(name)
         if address is None:
             return None
-        return self._remember(name, Place((address,), float("inf")))
+        return self._remember(name, DnsEntry((address,), float("inf")))
 
-    async def _asked(self, name: str) -> Place:
+    async def _asked(self, name: str) -> DnsEntry:
         asking = self._asking.get(name)
         if asking is None:
             asking = self._asking[name] = asyncio.ensure_future(self._look_up(name))
             asking.add_done_callback(lambda _: self._asking.pop(name, None))
         return await asyncio.shield(asking)
 
-    async def _look_up(self, name: str) -> Place:
+    async def _look_up(self, name: str) -> DnsEntry:
         try:
             answer = await self._resolver.resolve(name)
         except (NoSuchName, NamesUnreachable) as error:
             missing = isinstance(error, NoSuchName)
             kind = FailureKind.DNS_NO_NAME if missing else FailureKind.DNS_FAILED
             expires_at = self._clock() + self._settings.dns_failure_seconds
-            return self._remember(name, Place((), expires_at, NameFailure(kind, str(error))))
+            return self._remember(name, DnsEntry((), expires_at, DnsFailure(kind, str(error))))
         return self._remember(name, self._renewed(name, answer))
 
-    def _renewed(self, name: str, answer: NameAnswer) -> Place:
+    def _renewed(self, name: str, answer: DnsAnswer) -> DnsEntry:
         """The new answer, with the address we were at kept in front while it is still listed."""
         low, high = self._settings.dns_ttl_seconds_min, self._settings.dns_ttl_seconds_max
         expires_at = self._clock() + min(max(answer.ttl_seconds, low), high)
-        place = Place(tuple(sorted(answer.addresses, key=_preference)), expires_at)
+        place = DnsEntry(tuple(sorted(answer.addresses, key=_preference)), expires_at)
         before = self._places.get(name)
         if before is not None and before.proven and before.addresses[0] in place.addresses:
             place.prove(before.addresses[0])
         return place
 
-    def _remember(self, name: str, place: Place) -> Place:
+    def _remember(self, name: str, place: DnsEntry) -> DnsEntry:
         self._places[name] = place
         self._places.move_to_end(name)
         if len(self._places) > self._settings.dns_names_max:

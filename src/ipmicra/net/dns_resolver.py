@@ -21,7 +21,7 @@ QUERY_TRIES = 3
 _NO_NAME_ERRORS = frozenset({aiodns.error.ARES_ENOTFOUND, aiodns.error.ARES_ENODATA})
 
 
-class NameAnswer(NamedTuple):
+class DnsAnswer(NamedTuple):
     addresses: tuple[IPAddress, ...]
     ttl_seconds: float
 
@@ -37,7 +37,7 @@ class NamesUnreachable(Exception):
 class Resolver(Protocol):
     """Names to addresses; raises NoSuchName or NamesUnreachable."""
 
-    async def resolve(self, name: str) -> NameAnswer: ...
+    async def resolve(self, name: str) -> DnsAnswer: ...
 
     async def close(self) -> None: ...
 
@@ -53,7 +53,7 @@ class DnsResolver:
             flags=pycares.ARES_FLAG_NOSEARCH,
         )
 
-    async def resolve(self, name: str) -> NameAnswer:
+    async def resolve(self, name: str) -> DnsAnswer:
         try:
             found = await self._ares.getaddrinfo(name, family=socket.AF_UNSPEC, type=socket.SOCK_STREAM)
         except aiodns.error.DNSError as error:
@@ -63,7 +63,7 @@ class DnsResolver:
         if not found.nodes:
             raise NoSuchName(f"{name} has no address")
         addresses = {_address(node): None for node in found.nodes}
-        return NameAnswer(tuple(addresses), min(node.ttl for node in found.nodes))
+        return DnsAnswer(tuple(addresses), min(node.ttl for node in found.nodes))
 
     async def close(self) -> None:
         await self._ares.close()

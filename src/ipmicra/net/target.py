@@ -22,7 +22,7 @@ URL_CHARACTERS_MAX = 16_384
 _PLAIN = re.compile(r"(https?://[^/?#@\\\s]+)((?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)*/?)")
 
 
-class Target(NamedTuple):
+class HttpTarget(NamedTuple):
     """Where a request goes."""
 
     secure: bool
@@ -34,7 +34,7 @@ class Target(NamedTuple):
 
 
 @lru_cache(1_024)  # a request asks twice: where its site is, and when its turn has come
-def target_of(url: str) -> Target | FetchFailed:
+def target_of(url: str) -> HttpTarget | FetchFailed:
     if len(url) > URL_CHARACTERS_MAX:
         return FetchFailed(url=url[:200], kind=FailureKind.BAD_URL, detail="the URL is too long")
     plain = _PLAIN.fullmatch(url)
@@ -43,15 +43,15 @@ def target_of(url: str) -> Target | FetchFailed:
     home = _home_of(plain[1])
     if isinstance(home, FetchFailed):
         return _parsed(url)
-    return Target(home.secure, home.name, home.port, plain[2], home.host_header, home.origin)
+    return HttpTarget(home.secure, home.name, home.port, plain[2], home.host_header, home.origin)
 
 
 @lru_cache(1_024)
-def _home_of(site: str) -> Target | FetchFailed:
+def _home_of(site: str) -> HttpTarget | FetchFailed:
     return _parsed(f"{site}/")
 
 
-def _parsed(url: str) -> Target | FetchFailed:
+def _parsed(url: str) -> HttpTarget | FetchFailed:
     try:
         parsed = can_ada.parse(url)
     except (ValueError, UnicodeEncodeError):
@@ -62,7 +62,7 @@ def _parsed(url: str) -> Target | FetchFailed:
         return FetchFailed(url=url, kind=FailureKind.BAD_URL, detail=f"{scheme} is not http or https")
     port = int(parsed.port) if parsed.port else default_port
     secure, resource = scheme == "https:", parsed.pathname + parsed.search
-    return Target(secure, name, port, resource, parsed.host, (secure, name, port))
+    return HttpTarget(secure, name, port, resource, parsed.host, (secure, name, port))
 
 
 def literal_address(name: str) -> IPAddress | None:

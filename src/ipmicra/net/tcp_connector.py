@@ -17,7 +17,7 @@ from typing import Protocol
 
 from ipmicra.addresses import IPAddress
 from ipmicra.model.fetches import FailureKind
-from ipmicra.net.address_guard import Guard
+from ipmicra.net.address_guard import AddressGuard
 
 _HOST_ERRORS = frozenset(
     {
@@ -27,7 +27,7 @@ _HOST_ERRORS = frozenset(
 )
 
 
-class OpeningFailed(Exception):
+class ConnectFailed(Exception):
     """No connection; `kind` says why."""
 
     def __init__(self, kind: FailureKind, detail: str, http2_wanted: bool = False) -> None:
@@ -47,13 +47,13 @@ class Connector(Protocol):
 class DirectConnector:
     """Connects from this process, where the guard lets it."""
 
-    def __init__(self, guard: Guard, source_address: str = "") -> None:
+    def __init__(self, guard: AddressGuard, source_address: str = "") -> None:
         self._guard, self._source_address = guard, source_address
 
     async def connect(self, name: str, address: IPAddress, port: int, patience_ms: int) -> socket.socket:
         refusal = self._guard.refusal(address)
         if refusal is not None:
-            raise OpeningFailed(FailureKind.REFUSED_ADDRESS, refusal)
+            raise ConnectFailed(FailureKind.REFUSED_ADDRESS, refusal)
         plug = None
         try:
             plug = new_socket(address, self._source_address)
@@ -84,10 +84,10 @@ def new_socket(address: IPAddress, source_address: str = "") -> socket.socket:
 def _connect_failure(error: BaseException, address: IPAddress, port: int, ms: int) -> BaseException:
     if isinstance(error, TimeoutError) and error.errno is None:
         detail = f"no connection to {address} port {port} within {ms} ms"
-        return OpeningFailed(FailureKind.CONNECT_TIMEOUT, detail)
+        return ConnectFailed(FailureKind.CONNECT_TIMEOUT, detail)
     if not isinstance(error, OSError):
         return error
     kind = FailureKind.NO_NETWORK if error.errno in _HOST_ERRORS else FailureKind.CONNECT
     if error.errno == errno.ETIMEDOUT:
         kind = FailureKind.CONNECT_TIMEOUT
-    return OpeningFailed(kind, f"cannot connect to {address} port {port}: {error.strerror or error}")
+    return ConnectFailed(kind, f"cannot connect to {address} port {port}: {error.strerror or error}")

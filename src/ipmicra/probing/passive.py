@@ -11,8 +11,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from ipmicra.addresses import IPAddress
-from ipmicra.model.fetches import Outcome
-from ipmicra.probing.result import Sounding, round_trip_in
+from ipmicra.model.fetches import FetchOutcome
+from ipmicra.probing.result import ProbeOutcome, round_trip_in
 from ipmicra.probing.settings import ProbingSettings
 
 
@@ -27,7 +27,7 @@ class PassiveRoundTrips:
     def __len__(self) -> int:
         return len(self._seen)
 
-    def saw(self, outcome: Outcome) -> float | None:
+    def saw(self, outcome: FetchOutcome) -> float | None:
         """Learn from a fetch, be it a success or a failure after connecting. Returns its round trip."""
         round_trip_ms = round_trip_in(outcome, self._settings.by_answers)
         if outcome.address is None or round_trip_ms is None:
@@ -42,12 +42,12 @@ class PassiveRoundTrips:
         if known is None or round_trip_ms <= known[0] or self._is_old(known, now):
             self._remember(address, round_trip_ms, now)
 
-    def known(self, address: IPAddress) -> Sounding | None:
+    def known(self, address: IPAddress) -> ProbeOutcome | None:
         """The round trip to that address, if a fetch has shown it lately."""
         seen = self._seen.get(address)
         if seen is None or self._is_old(seen, self._clock()):
             return None
-        return Sounding(way="passive", round_trip_ms=seen[0])
+        return ProbeOutcome(way="passive", round_trip_ms=seen[0])
 
     def _is_old(self, seen: tuple[float, float], now: float) -> bool:
         return now - seen[1] > self._settings.passive_seconds_max

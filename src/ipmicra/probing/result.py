@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from ipmicra.model.fetches import FetchFailed, Outcome, Timings
-from ipmicra.model.probes import Answer, Silence
-from ipmicra.probing.settings import Way
+from ipmicra.model.fetches import FetchFailed, FetchOutcome, Timings
+from ipmicra.model.probes import NoAnswer, ProbeAnswer
+from ipmicra.probing.settings import ProbeMethod
 
 
 def answer_ms(timings: Timings) -> float:
@@ -20,21 +20,21 @@ def answer_ms(timings: Timings) -> float:
     return (timings.connect_ms + timings.first_byte_ms) / 2
 
 
-def round_trip_in(outcome: Outcome, by_answers: bool) -> float | None:
+def round_trip_in(outcome: FetchOutcome, by_answers: bool) -> float | None:
     """What a fetch shows of how far its address is: by the kernel's clock, or by the answer's."""
     if isinstance(outcome, FetchFailed):
         return None if by_answers else outcome.round_trip_ms
     return answer_ms(outcome.timings) if by_answers else outcome.timings.round_trip_ms
 
 
-class Sounding(msgspec.Struct, frozen=True, kw_only=True):
+class ProbeOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """One measurement, from here to one address."""
 
-    way: Way
+    way: ProbeMethod
     round_trip_ms: float | None = None
-    silence: Silence | None = None
+    silence: NoAnswer | None = None
     detail: str = ""  # for people, where there is no round trip
 
-    def answer(self) -> Answer:
+    def answer(self) -> ProbeAnswer:
         """As the delegation's strategies want it."""
-        return Answer(self.round_trip_ms, self.silence)
+        return ProbeAnswer(self.round_trip_ms, self.silence)

@@ -6,25 +6,25 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
-from ipmicra.setting_fields import described
+from ipmicra.setting_fields import setting_field
 
-Way: TypeAlias = Literal["passive", "connect", "head", "answer", "icmp"]
+ProbeMethod: TypeAlias = Literal["passive", "connect", "head", "answer", "icmp"]
 
 
 class ProbingSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How a round trip is measured when no fetch has measured it yet."""
 
     ways: Annotated[
-        tuple[Way, ...],
-        described("Ways to ask until one answers: connect, head, answer, icmp."),
+        tuple[ProbeMethod, ...],
+        setting_field("Ways to ask until one answers: connect, head, answer, icmp."),
     ] = ("connect", "icmp")
-    patience_ms: Annotated[int, described("How long one try may take.")] = 2_000
-    tries: Annotated[int, described("Tries of one way; the least round trip counts.")] = 1
+    patience_ms: Annotated[int, setting_field("How long one try may take.")] = 2_000
+    tries: Annotated[int, setting_field("Tries of one way; the least round trip counts.")] = 1
     passive_seconds_max: Annotated[
-        float, described("A round trip seen by a fetch is as good as a probe for this long.")
+        float, setting_field("A round trip seen by a fetch is as good as a probe for this long.")
     ] = 3_600.0
     passive_addresses_max: Annotated[
-        int, described("Addresses whose round trips are remembered; some 200 bytes each.")
+        int, setting_field("Addresses whose round trips are remembered; some 200 bytes each.")
     ] = 100_000
 
     @property

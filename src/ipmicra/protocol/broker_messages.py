@@ -29,10 +29,10 @@ class Connect(msgspec.Struct, frozen=True, tag="connect"):
     patience_ms: int
 
 
-Ask: TypeAlias = Resolve | Connect
+BrokerRequest: TypeAlias = Resolve | Connect
 
 
-class Answer(msgspec.Struct, frozen=True):
+class BrokerReply(msgspec.Struct, frozen=True):
     """`failure` is a word of FailureKind; empty: it went well."""
 
     number: int
@@ -43,6 +43,6 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 encode_ask = msgspec.msgpack.Encoder().encode
-decode_ask = msgspec.msgpack.Decoder(Ask).decode
+decode_ask = msgspec.msgpack.Decoder(BrokerRequest).decode
 encode_answer = msgspec.msgpack.Encoder().encode
-decode_answer = msgspec.msgpack.Decoder(Answer).decode
+decode_answer = msgspec.msgpack.Decoder(BrokerReply).decode

@@ -44,7 +44,7 @@ _DAMAGE = (  # what Python's reader of archives raises for bytes that are none
 _FIXED_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip archive can say
 
 
-class Caps(msgspec.Struct, frozen=True):
+class BundleCaps(msgspec.Struct, frozen=True):
     """How large a bundle may be. Some thirty times what a crawler needs."""
 
     bundle_bytes_max: int = 8 << 20
@@ -52,7 +52,7 @@ class Caps(msgspec.Struct, frozen=True):
     code_bytes_max: int = 32 << 20  # unpacked
 
 
-ORDINARY_CAPS = Caps()
+ORDINARY_CAPS = BundleCaps()
 
 
 class NeededRuntime(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,7 +93,7 @@ def packed(
     return archive.getvalue()
 
 
-def unpack(data: bytes, folder: Path, caps: Caps = ORDINARY_CAPS) -> Manifest:
+def unpack(data: bytes, folder: Path, caps: BundleCaps = ORDINARY_CAPS) -> Manifest:
     """Write a bundle's code into a new folder. Raises BadBundle; then there is no folder."""
     if folder.exists():
         raise FileExistsError(f"{folder} is there already")
@@ -117,7 +117,7 @@ def _let_everybody_read(folder: Path) -> None:
         path.chmod(0o755 if path.is_dir() else 0o644)
 
 
-def read(data: bytes, caps: Caps = ORDINARY_CAPS) -> tuple[Manifest, dict[str, bytes]]:
+def read(data: bytes, caps: BundleCaps = ORDINARY_CAPS) -> tuple[Manifest, dict[str, bytes]]:
     """The manifest and the files, all of them checked."""
     if len(data) > caps.bundle_bytes_max:
         raise BadBundle(f"the bundle has {len(data)} bytes, more than {caps.bundle_bytes_max}")
@@ -128,7 +128,7 @@ def read(data: bytes, caps: Caps = ORDINARY_CAPS) -> tuple[Manifest, dict[str, b
         raise BadBundle(f"the bundle is damaged: {error}") from error
 
 
-def _read(bundle: zipfile.ZipFile, caps: Caps) -> tuple[Manifest, dict[str, bytes]]:
+def _read(bundle: zipfile.ZipFile, caps: BundleCaps) -> tuple[Manifest, dict[str, bytes]]:
     entries = bundle.infolist()
     if len(entries) > caps.files_max:
         raise BadBundle(f"the bundle has {len(entries)} files, more than {caps.files_max}")

@@ -18,7 +18,7 @@ from tuf.api.exceptions import DownloadError, DownloadHTTPError, RepositoryError
 from tuf.ngclient import FetcherInterface, Updater, UpdaterConfig
 
 from ipmicra.errors import HostFault, OperatorFault
-from ipmicra.protocol.bundle_format import ORDINARY_CAPS, BadBundle, Caps
+from ipmicra.protocol.bundle_format import ORDINARY_CAPS, BadBundle, BundleCaps
 from ipmicra.protocol.versions import checked_version
 
 METADATA_PATH = "/v1/bundles/metadata/"
@@ -39,7 +39,7 @@ class Bundles:
         coordinator: str,
         folder: Path,
         root: bytes,
-        caps: Caps = ORDINARY_CAPS,
+        caps: BundleCaps = ORDINARY_CAPS,
         patience_s: float = FILE_SECONDS_MAX,
     ) -> None:
         self._coordinator = coordinator.rstrip("/")

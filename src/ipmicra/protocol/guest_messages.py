@@ -20,31 +20,31 @@ TOLD_BYTES_MAX = 4 << 20
 _LENGTH = struct.Struct("<I")
 
 
-class Hold(msgspec.Struct, frozen=True, tag="hold"):
+class AddSite(msgspec.Struct, frozen=True, tag="hold"):
     """Links to the site are followed from now on."""
 
     site: str
     address: str
 
 
-class Give(msgspec.Struct, frozen=True, tag="give"):
+class EnqueueUrls(msgspec.Struct, frozen=True, tag="give"):
     urls: tuple[str, ...]
 
 
-class TakeOver(msgspec.Struct, frozen=True, tag="take-over"):
+class ImportSite(msgspec.Struct, frozen=True, tag="take-over"):
     """Answered by the site's name."""
 
     state: bytes
 
 
-class Release(msgspec.Struct, frozen=True, tag="release"):
+class ExportSite(msgspec.Struct, frozen=True, tag="release"):
     """Answered by the name of the state's file; empty: there is none."""
 
     site: str
     epoch: int
 
 
-class Forget(msgspec.Struct, frozen=True, tag="forget"):
+class ForgetSite(msgspec.Struct, frozen=True, tag="forget"):
     site: str
 
 
@@ -64,11 +64,11 @@ class Stop(msgspec.Struct, frozen=True, tag="stop"):
     grace_seconds: float
 
 
-class Seal(msgspec.Struct, frozen=True, tag="seal"):
+class SealPackages(msgspec.Struct, frozen=True, tag="seal"):
     """Answered by "sealed", or nothing where there was nothing to seal."""
 
 
-class LookAtPage(msgspec.Struct, frozen=True, tag="look"):
+class ObservePage(msgspec.Struct, frozen=True, tag="look"):
     """Answered by a Look, as JSON."""
 
     url: str
@@ -78,14 +78,24 @@ class NextPackage(msgspec.Struct, frozen=True, tag="next-package"):
     pass
 
 
-Order: TypeAlias = (
-    Hold | Give | TakeOver | Release | Forget | Work | Drain | Stop | Seal | NextPackage | LookAtPage
+GuestCommand: TypeAlias = (
+    AddSite
+    | EnqueueUrls
+    | ImportSite
+    | ExportSite
+    | ForgetSite
+    | Work
+    | Drain
+    | Stop
+    | SealPackages
+    | NextPackage
+    | ObservePage
 )
 
 
-class Ask(msgspec.Struct, frozen=True):
+class GuestRequest(msgspec.Struct, frozen=True):
     number: int
-    order: Order
+    order: GuestCommand
 
 
 class Unknown(NamedTuple):
@@ -98,7 +108,7 @@ class HeardAsk(NamedTuple):
     """An ask as this version can read it."""
 
     number: int
-    order: Order | Unknown
+    order: GuestCommand | Unknown
 
 
 class _RawAsk(msgspec.Struct, frozen=True):
@@ -106,7 +116,7 @@ class _RawAsk(msgspec.Struct, frozen=True):
     order: msgspec.Raw
 
 
-class Done(msgspec.Struct, frozen=True, tag="done"):
+class GuestReply(msgspec.Struct, frozen=True, tag="done"):
     """An ask's answer; `fault` says why it could not be done."""
 
     number: int
@@ -114,7 +124,7 @@ class Done(msgspec.Struct, frozen=True, tag="done"):
     fault: str = ""
 
 
-class News(msgspec.Struct, frozen=True, tag="news"):
+class StatusUpdate(msgspec.Struct, frozen=True, tag="news"):
     """How it goes: told about twice a second."""
 
     working: bool = False
@@ -124,12 +134,12 @@ class News(msgspec.Struct, frozen=True, tag="news"):
     measured: tuple[Passive, ...] = ()
 
 
-Told: TypeAlias = Done | News
+GuestMessage: TypeAlias = GuestReply | StatusUpdate
 
 encode = msgspec.msgpack.Encoder().encode
 _decode_ask = msgspec.msgpack.Decoder(_RawAsk).decode
-_decode_order = msgspec.msgpack.Decoder(Order).decode
-decode_told = msgspec.msgpack.Decoder(Told).decode
+_decode_order = msgspec.msgpack.Decoder(GuestCommand).decode
+decode_told = msgspec.msgpack.Decoder(GuestMessage).decode
 
 
 def read_ask(frame: bytes) -> HeardAsk:
@@ -141,7 +151,7 @@ def read_ask(frame: bytes) -> HeardAsk:
         return HeardAsk(ask.number, Unknown(str(error)))
 
 
-def framed(message: Ask | Told) -> bytes:
+def framed(message: GuestRequest | GuestMessage) -> bytes:
     data = encode(message)
     return _LENGTH.pack(len(data)) + data
 

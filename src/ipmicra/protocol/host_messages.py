@@ -43,7 +43,7 @@ class Enrolled(_Record, frozen=True, kw_only=True):
     contact: str = ""  # whom owners of sites can turn to: it goes into the User-Agent
 
 
-class Grant(_Record, frozen=True, kw_only=True):
+class SiteGrant(_Record, frozen=True, kw_only=True):
     """A site that is the crawler's for an epoch, and what it should begin with."""
 
     site: str
@@ -60,24 +60,24 @@ class ProbeTarget(_Record, frozen=True, kw_only=True):
     is_host: bool = False  # a fellow host's address: whatever its machine answers counts, a refusal too
 
 
-class ProbeThese(_Record, frozen=True, kw_only=True, tag="probe"):
+class ProbeTargets(_Record, frozen=True, kw_only=True, tag="probe"):
     """Measure round trips, each target once."""
 
     targets: tuple[ProbeTarget, ...]
 
 
-class TakeThese(_Record, frozen=True, kw_only=True, tag="take"):
-    grants: tuple[Grant, ...]
+class AssignSites(_Record, frozen=True, kw_only=True, tag="take"):
+    grants: tuple[SiteGrant, ...]
 
 
-class ReleaseThese(_Record, frozen=True, kw_only=True, tag="release"):
+class ReleaseSites(_Record, frozen=True, kw_only=True, tag="release"):
     """Stop crawling sites at once, and send their state for whoever has them next."""
 
     sites: tuple[tuple[str, int], ...]  # name and the epoch that ends
 
 
-class CrawlOwnSites(_Record, frozen=True, kw_only=True, tag="own-sites"):
-    sites: tuple[Grant, ...]
+class AssignOwnSites(_Record, frozen=True, kw_only=True, tag="own-sites"):
+    sites: tuple[SiteGrant, ...]
 
 
 class Upgrade(_Record, frozen=True, kw_only=True, tag="upgrade"):
@@ -98,14 +98,22 @@ class Retire(_Record, frozen=True, kw_only=True, tag="retire"):
     reason: str = ""
 
 
-class LookAt(_Record, frozen=True, kw_only=True, tag="look"):
+class ObservePages(_Record, frozen=True, kw_only=True, tag="look"):
     """Fetch pages that another crawler has brought, and tell how they look from here."""
 
     urls: tuple[str, ...]
 
 
 OrderBody: TypeAlias = (
-    ProbeThese | TakeThese | ReleaseThese | CrawlOwnSites | Upgrade | Pause | Resume | Retire | LookAt
+    ProbeTargets
+    | AssignSites
+    | ReleaseSites
+    | AssignOwnSites
+    | Upgrade
+    | Pause
+    | Resume
+    | Retire
+    | ObservePages
 )
 
 
@@ -222,7 +230,7 @@ class ProbeResult(_Record, frozen=True, kw_only=True):
     silence: str | None = None  # why nothing came back
 
 
-class Look(_Record, frozen=True, kw_only=True):
+class PageObservation(_Record, frozen=True, kw_only=True):
     """A page as seen from one host; without a content hash it could not be seen."""
 
     url: str
@@ -238,7 +246,7 @@ class OrderDone(_Record, frozen=True, kw_only=True):
     done: bool = True
     detail: str = ""
     probes: tuple[ProbeResult, ...] = ()
-    looks: tuple[Look, ...] = ()
+    looks: tuple[PageObservation, ...] = ()
     unknown_kind: str = ""  # the order was refused because the host does not know this kind
 
 
@@ -313,7 +321,7 @@ class Heartbeat(_Record, frozen=True, kw_only=True):
     order_kinds: tuple[str, ...] = ()  # that the host understands; none stated: those of protocol 1
 
 
-class Refusal(_Record, frozen=True, kw_only=True):
+class RefusalMessage(_Record, frozen=True, kw_only=True):
     """Why a request was not taken. `kind` is for programs, `reason` for people."""
 
     kind: str

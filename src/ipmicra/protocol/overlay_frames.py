@@ -19,7 +19,7 @@ from typing import NamedTuple
 import msgspec
 
 from ipmicra.errors import HostFault
-from ipmicra.protocol.overlay_rpc import Spoken
+from ipmicra.protocol.overlay_rpc import WireMessage
 
 FRAME_BYTES_MAX = 16 << 20
 MAC_BYTES = 32
@@ -36,26 +36,26 @@ class _Content(msgspec.Struct, frozen=True, array_like=True):
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(_Content).decode
-_decode_message = msgspec.msgpack.Decoder[Spoken](Spoken).decode
+_decode_message = msgspec.msgpack.Decoder[WireMessage](WireMessage).decode
 
 
 class Opened(NamedTuple):
     """A frame's message; `mark` names the frame, so that an answer can be for this question alone."""
 
-    message: Spoken
+    message: WireMessage
     mark: str
 
 
-class Seal:
+class FrameCodec:
     """Writes and reads the frames of one network, for one peer or one asker."""
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
         self._numbers = itertools.count(secrets.randbits(48))
-        self._encoded: tuple[Spoken | None, msgspec.Raw] = (None, msgspec.Raw())
+        self._encoded: tuple[WireMessage | None, msgspec.Raw] = (None, msgspec.Raw())
         self._seen: dict[bytes, float] = {}  # frames opened lately, oldest first
 
-    def sealed(self, message: Spoken, to: str, now_s: float) -> bytes:
+    def sealed(self, message: WireMessage, to: str, now_s: float) -> bytes:
         """A frame; a greeting to many neighbours is encoded once."""
         if self._encoded[0] is not message:
             self._encoded = (message, msgspec.Raw(_encode(message)))

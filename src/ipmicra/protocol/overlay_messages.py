@@ -9,17 +9,17 @@ from typing import NewType, TypeAlias
 
 import msgspec
 
-from ipmicra.model.zones import Box, Point
+from ipmicra.model.zones import SpacePoint, ZoneBox
 
 PeerId = NewType("PeerId", str)
 
 
-class Card(msgspec.Struct, frozen=True, array_like=True):
+class PeerDescriptor(msgspec.Struct, frozen=True, array_like=True):
     """What a peer says of itself. `version` rises with every change, so an old card never wins."""
 
     peer: PeerId
-    point: Point
-    zones: tuple[Box, ...]
+    point: SpacePoint
+    zones: tuple[ZoneBox, ...]
     load: float = 0.0  # pages of the sites it crawls
     capacity: float = 1.0  # relative to other peers
     version: int = 0
@@ -27,12 +27,12 @@ class Card(msgspec.Struct, frozen=True, array_like=True):
     landmarks_ms: tuple[tuple[PeerId, float], ...] = ()  # the round trips that its point was made of
 
 
-class Measurement(msgspec.Struct, frozen=True, array_like=True):
+class PeerMeasurement(msgspec.Struct, frozen=True, array_like=True):
     """A peer's round trip to a site, with what is needed to write to that peer: infinite for no answer."""
 
     peer: PeerId
     round_trip_ms: float
-    point: Point
+    point: SpacePoint
     address: str = ""
 
 
@@ -40,10 +40,10 @@ class SiteRecord(msgspec.Struct, frozen=True, array_like=True):
     """A site as its home knows it: where it lies, who measured it, who crawls it."""
 
     site: str
-    key: Point  # inside the space; decides the home
-    point: Point  # as measured; decides nearness
+    key: SpacePoint  # inside the space; decides the home
+    point: SpacePoint  # as measured; decides nearness
     pages: float = 1.0
-    measured: tuple[Measurement, ...] = ()  # the nearest first; survives its home with the record
+    measured: tuple[PeerMeasurement, ...] = ()  # the nearest first; survives its home with the record
     delegate: PeerId = PeerId("")
     delegate_address: str = ""  # as on the delegate's card, who may be far from a new home
     epoch: int = 0  # rises whenever the delegate changes; the older epoch stops crawling
@@ -52,7 +52,7 @@ class SiteRecord(msgspec.Struct, frozen=True, array_like=True):
 class Join(msgspec.Struct, frozen=True, tag=True):
     """Routed to the owner of the newcomer's point. The bootstrap peer has filled in the scheme."""
 
-    newcomer: Card
+    newcomer: PeerDescriptor
     scheme: str
     passed_on: bool = False  # by NH or GH, to the peer that is to split: split here
 
@@ -61,17 +61,17 @@ class Submit(msgspec.Struct, frozen=True, tag=True):
     """Routed to the home of the site, which answers `Homed` to the peer that took it in."""
 
     record: SiteRecord
-    taken_in_by: Card | None = None  # None: by the peer that receives this
+    taken_in_by: PeerDescriptor | None = None  # None: by the peer that receives this
 
 
 class Announce(msgspec.Struct, frozen=True, tag=True):
     """Routed to the home of the site: I crawl it. Heals a home that was lost with all its neighbours."""
 
     record: SiteRecord
-    crawler: Card
+    crawler: PeerDescriptor
 
 
-class Resign(msgspec.Struct, frozen=True, tag=True):
+class HandBack(msgspec.Struct, frozen=True, tag="Resign"):
     """Routed to the home of the site: I am about to leave, give it to somebody else."""
 
     site: str
@@ -81,11 +81,11 @@ class Resign(msgspec.Struct, frozen=True, tag=True):
 class Locate(msgspec.Struct, frozen=True, tag=True):
     """Routed to the owner of the key, who answers `Located` to the asker."""
 
-    asker: Card
+    asker: PeerDescriptor
     question: str
 
 
-class Testify(msgspec.Struct, frozen=True, tag=True):
+class ReplicateFar(msgspec.Struct, frozen=True, tag="Testify"):
     """Routed to the far end of the space: the sites I am home to, should all who know of them die."""
 
     records: tuple[SiteRecord, ...]
@@ -95,74 +95,74 @@ class Register(msgspec.Struct, frozen=True, tag=True):
     """Routed to the registrar of the site's name, which answers `Registered` to the asker."""
 
     record: SiteRecord
-    asker: Card
+    asker: PeerDescriptor
 
 
-Letter: TypeAlias = Join | Submit | Announce | Resign | Locate | Testify | Register
+RoutedPayload: TypeAlias = Join | Submit | Announce | HandBack | Locate | ReplicateFar | Register
 
 
 class Routed(msgspec.Struct, frozen=True, tag=True):
     """A letter on its way to the owner of `key`."""
 
-    key: Point
-    letter: Letter
+    key: SpacePoint
+    letter: RoutedPayload
     hops: int = 0
     seen: tuple[PeerId, ...] = ()
 
 
-class Located(msgspec.Struct, frozen=True, tag=True):
+class LocateReply(msgspec.Struct, frozen=True, tag="Located"):
     """Who owns the key that was asked for, after how many hops."""
 
     question: str
-    owner: Card
+    owner: PeerDescriptor
     hops: int
 
 
 class Welcome(msgspec.Struct, frozen=True, tag=True):
     """The newcomer's zones, its sites, and everybody who may be its neighbour."""
 
-    zones: tuple[Box, ...]
+    zones: tuple[ZoneBox, ...]
     sites: tuple[SiteRecord, ...]
-    acquaintances: tuple[Card, ...]
+    acquaintances: tuple[PeerDescriptor, ...]
     splits: int  # how often the zone has been split, for schemes that go through the dimensions in turn
 
 
 class Update(msgspec.Struct, frozen=True, tag=True):
     """A peer's card, its neighbours' cards, and the sites it is home to (a neighbour keeps the copy)."""
 
-    card: Card
-    neighbours: tuple[Card, ...] = ()
+    card: PeerDescriptor
+    neighbours: tuple[PeerDescriptor, ...] = ()
     sites: tuple[SiteRecord, ...] | None = None  # None: as before
-    busiest: Card | None = None  # the most loaded peer heard of, for GH
+    busiest: PeerDescriptor | None = None  # the most loaded peer heard of, for GH
 
 
 class HandOver(msgspec.Struct, frozen=True, tag=True):
     """Zones and sites for the receiver to take, and who may be its neighbours then."""
 
     leaver: PeerId
-    zones: tuple[Box, ...]
+    zones: tuple[ZoneBox, ...]
     sites: tuple[SiteRecord, ...]
-    acquaintances: tuple[Card, ...]
+    acquaintances: tuple[PeerDescriptor, ...]
 
 
-class Remember(msgspec.Struct, frozen=True, tag=True):
+class StoreRecords(msgspec.Struct, frozen=True, tag="Remember"):
     """Records of sites in the receiver's zones that it seems not to know."""
 
     sites: tuple[SiteRecord, ...]
 
 
-class Gone(msgspec.Struct, frozen=True, tag=True):
+class PeerLeft(msgspec.Struct, frozen=True, tag="Gone"):
     """The leaver's word to its neighbours: forget me; `heir` has what was mine."""
 
     leaver: PeerId
-    heir: Card
+    heir: PeerDescriptor
 
 
-class Crawl(msgspec.Struct, frozen=True, tag=True):
+class CrawlSite(msgspec.Struct, frozen=True, tag="Crawl"):
     """Home to delegate: this site is yours from this epoch on."""
 
     record: SiteRecord
-    home: Card
+    home: PeerDescriptor
 
 
 class Registered(msgspec.Struct, frozen=True, tag=True):
@@ -171,7 +171,7 @@ class Registered(msgspec.Struct, frozen=True, tag=True):
     record: SiteRecord
 
 
-class Homed(msgspec.Struct, frozen=True, tag=True):
+class SubmitAck(msgspec.Struct, frozen=True, tag="Homed"):
     """Home to the peer that took a site in: I have it."""
 
     site: str
@@ -184,57 +184,57 @@ class Confirm(msgspec.Struct, frozen=True, tag=True):
     epoch: int
 
 
-class Release(msgspec.Struct, frozen=True, tag=True):
+class ReleaseSite(msgspec.Struct, frozen=True, tag="Release"):
     """Home to former delegate: from this epoch on the site is somebody else's, who may ask for its state."""
 
     site: str
     epoch: int
-    heir: Card
+    heir: PeerDescriptor
 
 
 class Measure(msgspec.Struct, frozen=True, tag=True):
     """Home to a peer: please time a round trip to this site."""
 
     site: str
-    home: Card
+    home: PeerDescriptor
 
 
-class Measured(msgspec.Struct, frozen=True, tag=True):
+class SiteMeasured(msgspec.Struct, frozen=True, tag="Measured"):
     """A peer to the home: what it took; None when the site did not answer it."""
 
     site: str
-    by: Card
+    by: PeerDescriptor
     round_trip_ms: float | None
-    neighbours: tuple[Card, ...] = ()  # whom to ask next, if this was the nearest so far
+    neighbours: tuple[PeerDescriptor, ...] = ()  # whom to ask next, if this was the nearest so far
 
 
-class Rival(msgspec.Struct, frozen=True, tag=True):
+class ConflictNotice(msgspec.Struct, frozen=True, tag="Rival"):
     """A neighbour of both to one of two peers that claim the same region: here is the other."""
 
-    card: Card
+    card: PeerDescriptor
 
 
-Message: TypeAlias = (
+PeerMessage: TypeAlias = (
     Routed
-    | Located
+    | LocateReply
     | Welcome
     | Update
     | HandOver
-    | Remember
-    | Gone
+    | StoreRecords
+    | PeerLeft
     | Registered
-    | Homed
-    | Crawl
+    | SubmitAck
+    | CrawlSite
     | Confirm
-    | Release
+    | ReleaseSite
     | Measure
-    | Measured
-    | Rival
+    | SiteMeasured
+    | ConflictNotice
 )
 
 
 class Outgoing(msgspec.Struct, frozen=True):
     """A message to be carried to a peer."""
 
-    to: Card
-    message: Message
+    to: PeerDescriptor
+    message: PeerMessage

@@ -9,24 +9,30 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from ipmicra.model.zones import Box, Point
-from ipmicra.protocol.overlay_messages import Card, Homed, Located, Message, PeerId, SiteRecord
-from ipmicra.search.contract import Answer as SearchAnswer
-from ipmicra.search.contract import Hit, Request
+from ipmicra.model.zones import SpacePoint, ZoneBox
+from ipmicra.protocol.overlay_messages import (
+    LocateReply,
+    PeerDescriptor,
+    PeerId,
+    PeerMessage,
+    SiteRecord,
+    SubmitAck,
+)
+from ipmicra.search.contract import Hit, SearchAnswer, SearchRequest
 
-Kind: TypeAlias = Literal["package", "documents", "state"]
+RpcKind: TypeAlias = Literal["package", "documents", "state"]
 
 
-class AskStatus(msgspec.Struct, frozen=True, tag=True):
+class GetStatus(msgspec.Struct, frozen=True, tag="AskStatus"):
     """To one peer: what do you know?"""
 
 
-class Status(msgspec.Struct, frozen=True, tag=True):
+class PeerStatus(msgspec.Struct, frozen=True, tag="Status"):
     """What a peer says of itself to an operator."""
 
-    card: Card
-    space: Box
-    neighbours: tuple[Card, ...]
+    card: PeerDescriptor
+    space: ZoneBox
+    neighbours: tuple[PeerDescriptor, ...]
     homed: tuple[str, ...]
     crawled: tuple[str, ...]
     letters_lost: int
@@ -38,23 +44,23 @@ class Status(msgspec.Struct, frozen=True, tag=True):
     resting: str = ""  # why it does not crawl now, by its owner's rules; empty: it works
 
 
-class AskToSubmit(msgspec.Struct, frozen=True, tag=True):
+class SubmitSite(msgspec.Struct, frozen=True, tag="AskToSubmit"):
     """To any peer: take this site in. Answered `Homed` when its home has it."""
 
     site: str
     record: SiteRecord | None = None  # None: place it by probes
 
 
-class AskWhoOwns(msgspec.Struct, frozen=True, tag=True):
+class LocateKey(msgspec.Struct, frozen=True, tag="AskWhoOwns"):
     """To any peer: who owns this place? Answered `Located`, with the hops it took."""
 
-    key: Point
+    key: SpacePoint
 
 
-class Parcel(msgspec.Struct, frozen=True, tag=True):
+class TransferChunk(msgspec.Struct, frozen=True, tag="Parcel"):
     """One part of something to be kept: a package, a released site's documents, or its state."""
 
-    kind: Kind
+    kind: RpcKind
     sender: PeerId
     site: str
     epoch: int
@@ -63,17 +69,17 @@ class Parcel(msgspec.Struct, frozen=True, tag=True):
     data: bytes
 
 
-class Kept(msgspec.Struct, frozen=True, tag=True):
+class StoreAck(msgspec.Struct, frozen=True, tag="Kept"):
     """The part is here; if it was the last, all is durable here."""
 
 
-class AskSearch(msgspec.Struct, frozen=True, tag=True):
+class SearchAll(msgspec.Struct, frozen=True, tag="AskSearch"):
     """To any peer: what does the network know? Answered `Found`."""
 
-    request: Request
+    request: SearchRequest
 
 
-class Found(msgspec.Struct, frozen=True, tag=True):
+class SearchReply(msgspec.Struct, frozen=True, tag="Found"):
     """The merged answer of all peers that answered in time."""
 
     answer: SearchAnswer
@@ -81,22 +87,22 @@ class Found(msgspec.Struct, frozen=True, tag=True):
     peers_silent: int
 
 
-class AskSearchHere(msgspec.Struct, frozen=True, tag=True):
+class SearchLocal(msgspec.Struct, frozen=True, tag="AskSearchHere"):
     """Peer to peer: what do you find? Answered `FoundHere`."""
 
-    request: Request
+    request: SearchRequest
 
 
-class FoundHere(msgspec.Struct, frozen=True, tag=True):
+class LocalSearchReply(msgspec.Struct, frozen=True, tag="FoundHere"):
     """What one peer finds, which sites it speaks for, and who its neighbours are."""
 
-    card: Card
+    card: PeerDescriptor
     hits: tuple[Hit, ...]
     complete: tuple[str, ...]  # names of the sites that it crawls and has been through
-    neighbours: tuple[Card, ...]
+    neighbours: tuple[PeerDescriptor, ...]
 
 
-class Sorry(msgspec.Struct, frozen=True, tag=True):
+class RpcError(msgspec.Struct, frozen=True, tag="Sorry"):
     """Instead of an answer: why there is none."""
 
     why: str
@@ -114,31 +120,35 @@ class Attached(msgspec.Struct, frozen=True, tag=True):
     address: str
 
 
-class Carried(msgspec.Struct, frozen=True, tag=True):
+class RelayedFrame(msgspec.Struct, frozen=True, tag="Carried"):
     """A frame that somebody sent to the relayed peer, or its answer; `channel` is who."""
 
     channel: int
     frame: bytes
 
 
-Question: TypeAlias = AskStatus | AskToSubmit | AskWhoOwns | Parcel | AskSearch | AskSearchHere | Attach
-Answer: TypeAlias = Status | Homed | Located | Kept | Found | FoundHere | Attached
-Spoken: TypeAlias = (
-    Message
-    | AskStatus
-    | Status
-    | AskToSubmit
-    | AskWhoOwns
-    | Parcel
-    | Kept
-    | AskSearch
-    | Found
-    | AskSearchHere
-    | FoundHere
-    | Sorry
+RpcRequest: TypeAlias = (
+    GetStatus | SubmitSite | LocateKey | TransferChunk | SearchAll | SearchLocal | Attach
+)
+RpcReply: TypeAlias = (
+    PeerStatus | SubmitAck | LocateReply | StoreAck | SearchReply | LocalSearchReply | Attached
+)
+WireMessage: TypeAlias = (
+    PeerMessage
+    | GetStatus
+    | PeerStatus
+    | SubmitSite
+    | LocateKey
+    | TransferChunk
+    | StoreAck
+    | SearchAll
+    | SearchReply
+    | SearchLocal
+    | LocalSearchReply
+    | RpcError
     | Attach
     | Attached
-    | Carried
+    | RelayedFrame
 )
-QUESTIONS = (AskStatus, AskToSubmit, AskWhoOwns, Parcel, AskSearch, AskSearchHere, Attach)
-ANSWERS = (Status, Kept, Found, FoundHere, Sorry, Attached)
+QUESTIONS = (GetStatus, SubmitSite, LocateKey, TransferChunk, SearchAll, SearchLocal, Attach)
+ANSWERS = (PeerStatus, StoreAck, SearchReply, LocalSearchReply, RpcError, Attached)

@@ -21,7 +21,7 @@ HOST, CHANNEL, TIME, SEQUENCE, SIGNATURE = (
 CLOCK_SKEW_MS_MAX = 300_000  # a host whose clock is further off is told the time and tries again
 
 
-class Claim(NamedTuple):
+class RequestSignature(NamedTuple):
     """What a request says of itself before anybody has checked it."""
 
     host: str
@@ -32,7 +32,7 @@ class Claim(NamedTuple):
 
 
 def signed_headers(
-    key: Ed25519PrivateKey, method: str, path: str, body: bytes, claim: Claim
+    key: Ed25519PrivateKey, method: str, path: str, body: bytes, claim: RequestSignature
 ) -> dict[str, str]:
     """The headers that make a request the host's. The claim's own signature is not looked at."""
     signature = key.sign(_text(method, path, body, claim))
@@ -45,10 +45,10 @@ def signed_headers(
     }
 
 
-def claim_in(headers: Mapping[str, str]) -> Claim | None:
+def claim_in(headers: Mapping[str, str]) -> RequestSignature | None:
     """The claim in a request's headers; None when it is missing or makes no sense."""
     try:
-        return Claim(
+        return RequestSignature(
             headers[HOST],
             headers[CHANNEL],
             int(headers[TIME]),
@@ -59,7 +59,7 @@ def claim_in(headers: Mapping[str, str]) -> Claim | None:
         return None
 
 
-def is_genuine(public_key: bytes, method: str, path: str, body: bytes, claim: Claim) -> bool:
+def is_genuine(public_key: bytes, method: str, path: str, body: bytes, claim: RequestSignature) -> bool:
     """Whether the owner of the key signed just this request."""
     try:
         key = Ed25519PublicKey.from_public_bytes(public_key)
@@ -69,7 +69,7 @@ def is_genuine(public_key: bytes, method: str, path: str, body: bytes, claim: Cl
     return True
 
 
-def _text(method: str, path: str, body: bytes, claim: Claim) -> bytes:
+def _text(method: str, path: str, body: bytes, claim: RequestSignature) -> bytes:
     digest = hashlib.sha256(body).hexdigest()
     fields = (
         "ipmicra-1",

@@ -30,7 +30,7 @@ class _Numbers(dict[bytes, int]):
         return number
 
 
-class Texts:
+class TextPool:
     """Different texts, numbered in order of appearance; number 0 is the empty text."""
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class Organisation(NamedTuple):
     country: bytes
 
 
-class Bounds(NamedTuple):
+class RangeBounds(NamedTuple):
     """First and last address of many ranges, as high and low 64 bits."""
 
     first_high: Numbers
@@ -57,7 +57,7 @@ class Bounds(NamedTuple):
     last_low: Numbers
 
 
-class Columns(NamedTuple):
+class NetworkColumns(NamedTuple):
     """Networks of one family: bounds as above, then labels, which are numbers of Texts (asn: itself)."""
 
     first_high: Numbers
@@ -77,15 +77,15 @@ LABELS = ("handle", "name", "country", "registry", "status", "asn")
 _Row = tuple[int, int, int, int, int, int, int, int, int]
 
 
-class Gathering:
+class Accumulator:
     """Everything that was found so far, over all files."""
 
     def __init__(self) -> None:
         self.tally = Tally()
-        self.handles, self.names, self.words, self.files = Texts(), Texts(), Texts(), Texts()
+        self.handles, self.names, self.words, self.files = TextPool(), TextPool(), TextPool(), TextPool()
         self.organisations: dict[bytes, Organisation] = {}
         self._rows: dict[Family, list[_Row]] = {4: [], 6: []}
-        self._columns: dict[Family, list[Columns]] = {4: [], 6: []}
+        self._columns: dict[Family, list[NetworkColumns]] = {4: [], 6: []}
         self._file = 0
 
     def begin_file(self, name: str) -> None:
@@ -123,7 +123,7 @@ class Gathering:
         if len(rows) >= ROWS_PER_FLUSH:
             self._flush()
 
-    def add_columns(self, family: Family, bounds: Bounds, labels: Mapping[str, Labels]) -> None:
+    def add_columns(self, family: Family, bounds: RangeBounds, labels: Mapping[str, Labels]) -> None:
         """Many networks at once; a column that is not given is unknown throughout."""
         self._flush()
         count = len(bounds.first_high)
@@ -131,7 +131,7 @@ class Gathering:
         file = np.full(count, self._file, np.uint32)
         handle, name, country, registry, status, asn = (labels.get(label, blank) for label in LABELS)
         self._columns[family].append(
-            Columns(*bounds, handle, name, country, registry, status, asn, file)
+            NetworkColumns(*bounds, handle, name, country, registry, status, asn, file)
         )
         self.tally.read += count
 
@@ -142,11 +142,11 @@ class Gathering:
             self.organisations[handle] = Organisation(name, country)
         self.tally.read += 1
 
-    def columns(self, family: Family) -> Columns:
+    def columns(self, family: Family) -> NetworkColumns:
         """All networks of a family, in the order they were added file by file."""
         self._flush()
         parts = self._columns[family] or [_transposed([])]
-        return Columns(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        return NetworkColumns(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
     def _flush(self) -> None:
         for family, rows in self._rows.items():
@@ -156,9 +156,9 @@ class Gathering:
                 rows.clear()
 
 
-def _transposed(rows: list[_Row]) -> Columns:
+def _transposed(rows: list[_Row]) -> NetworkColumns:
     firsts, lasts, *labels = zip(*rows, strict=True) if rows else ((),) * 9
-    return Columns(
+    return NetworkColumns(
         *_halves(firsts),
         *_halves(lasts),
         *(np.array(column, np.uint32) for column in labels),

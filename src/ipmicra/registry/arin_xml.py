@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from html import unescape
 
-from ipmicra.registry.accumulator import Gathering
+from ipmicra.registry.accumulator import Accumulator
 from ipmicra.registry.blocks import Block
 from ipmicra.registry.normalisation import country_code, range_of
 from ipmicra.registry.parse_statistics import Malformed
@@ -34,7 +34,7 @@ _VALUE = re.compile(rb"<(startAddress|endAddress|orgHandle|handle|name|code2|typ
 class ArinXmlParser:
     """Reads blocks of one file into a gathering."""
 
-    def __init__(self, gathering: Gathering, file: str) -> None:
+    def __init__(self, gathering: Accumulator, file: str) -> None:
         self._gathering = gathering
         self._file = file
 

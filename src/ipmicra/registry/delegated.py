@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from ipmicra.addresses import AddressRange, Family
-from ipmicra.registry.accumulator import Bounds, Gathering
+from ipmicra.registry.accumulator import Accumulator, RangeBounds
 from ipmicra.registry.blocks import Block
 from ipmicra.registry.fields import Fields, Labels, Truths
 from ipmicra.registry.normalisation import (
@@ -39,7 +39,7 @@ FREE_SPACE, AS_NUMBER = "free space", "AS number"
 class DelegatedParser:
     """Reads blocks of one file into a gathering."""
 
-    def __init__(self, gathering: Gathering, file: str) -> None:
+    def __init__(self, gathering: Accumulator, file: str) -> None:
         self._gathering = gathering
         self._file = file
 
@@ -78,7 +78,7 @@ class DelegatedParser:
             "registry": registry[plain],
             "status": self._statuses(some),
         }
-        self._gathering.add_columns(family, Bounds(*(column[plain] for column in bounds)), labels)
+        self._gathering.add_columns(family, RangeBounds(*(column[plain] for column in bounds)), labels)
         return taken
 
     def _registries(self, fields: Fields) -> Labels:
@@ -119,7 +119,7 @@ def _are_any(fields: Fields, field: int, words: tuple[bytes, bytes]) -> Truths:
     return fields.are(field, words[0]) | fields.are(field, words[1])
 
 
-def _bounds(family: Family, fields: Fields) -> tuple[Bounds, Truths]:
+def _bounds(family: Family, fields: Fields) -> tuple[RangeBounds, Truths]:
     value, is_number = fields.decimals(fields.begin[VALUE], fields.end[VALUE], DIGITS_MAX)
     if family == 4:
         first, is_address = fields.ipv4(fields.begin[FIRST], fields.end[FIRST])

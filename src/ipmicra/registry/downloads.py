@@ -33,10 +33,10 @@ PAUSE_FIRST_S = 1.0
 _DIGEST = re.compile(rb"\b([0-9a-fA-F]{32}|[0-9a-fA-F]{64}|[0-9a-fA-F]{128})\b")
 _ALGORITHMS = {32: "md5", 64: "sha256", 128: "sha512"}  # by the number of hexadecimal digits
 
-Progress = Callable[[int, int], None]  # bytes here, bytes in all (-1: unknown)
+DownloadProgress = Callable[[int, int], None]  # bytes here, bytes in all (-1: unknown)
 
 
-class Patience(NamedTuple):
+class RetryPolicy(NamedTuple):
     """How long to bear with a server. `pause` waits between tries; each pause is twice the last."""
 
     timeout_s: float
@@ -44,7 +44,7 @@ class Patience(NamedTuple):
     pause: Callable[[float], None] = time.sleep
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class DownloadOutcome(msgspec.Struct, frozen=True):
     """What came of one file."""
 
     registry: str
@@ -71,21 +71,23 @@ class _Places(NamedTuple):
         return cls(file, beside("part"), beside("validators"), beside("part-validators"))
 
 
-def fetch(remote: RemoteFile, folder: Path, patience: Patience, progress: Progress) -> Outcome:
+def fetch(
+    remote: RemoteFile, folder: Path, patience: RetryPolicy, progress: DownloadProgress
+) -> DownloadOutcome:
     """Bring one file up to date. Troubles with the server are an outcome, troubles with the disk a fault."""
     places = _Places.of(folder / remote.registry / remote.name)
     try:
         places.file.parent.mkdir(parents=True, exist_ok=True)
         return _with_patience(remote, places, patience, progress)
     except Broken as broken:
-        return Outcome(remote.registry, remote.name, "failed", 0, "", f"{remote.url}: {broken}")
+        return DownloadOutcome(remote.registry, remote.name, "failed", 0, "", f"{remote.url}: {broken}")
     except OSError as error:
         raise HostFault(f"fetching {remote.url} into {places.file.parent}: {error}") from error
 
 
 def _with_patience(
-    remote: RemoteFile, places: _Places, patience: Patience, progress: Progress
-) -> Outcome:
+    remote: RemoteFile, places: _Places, patience: RetryPolicy, progress: DownloadProgress
+) -> DownloadOutcome:
     for attempt in range(1, patience.attempts_max + 1):
         try:
             return _attempt(remote, places, patience.timeout_s, progress)
@@ -96,10 +98,12 @@ def _with_patience(
     raise Broken("registry.attempts_max allows no attempt", for_good=True)
 
 
-def _attempt(remote: RemoteFile, places: _Places, timeout_s: float, progress: Progress) -> Outcome:
+def _attempt(
+    remote: RemoteFile, places: _Places, timeout_s: float, progress: DownloadProgress
+) -> DownloadOutcome:
     if not _download(remote, places, timeout_s, progress):
         size_bytes = places.file.stat().st_size
-        return Outcome(remote.registry, remote.name, "unchanged", size_bytes, "")
+        return DownloadOutcome(remote.registry, remote.name, "unchanged", size_bytes, "")
     published = _published_checksum(remote, timeout_s)
     if published:
         _compare(places, published)
@@ -108,10 +112,10 @@ def _attempt(remote: RemoteFile, places: _Places, timeout_s: float, progress: Pr
     places.part.replace(places.file)
     _sync_folder(places.file.parent)
     agrees: Literal["agrees", "not published"] = "agrees" if published else "not published"
-    return Outcome(remote.registry, remote.name, "fetched", size_bytes, agrees)
+    return DownloadOutcome(remote.registry, remote.name, "fetched", size_bytes, agrees)
 
 
-def _download(remote: RemoteFile, places: _Places, timeout_s: float, progress: Progress) -> bool:
+def _download(remote: RemoteFile, places: _Places, timeout_s: float, progress: DownloadProgress) -> bool:
     """Bring the part to its end; False where the file in place is the newest already."""
     here_bytes = places.part.stat().st_size if places.part.exists() else 0
     answer = ask(remote.url, _conditions(places, here_bytes), timeout_s)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from ipmicra.errors import OperatorFault
-from ipmicra.registry.accumulator import Gathering
+from ipmicra.registry.accumulator import Accumulator
 from ipmicra.registry.blocks import blocks
 from ipmicra.registry.decompression import Readable, decompressed, head
 from ipmicra.registry.formats import FORMATS, Format, format_of
@@ -25,14 +25,14 @@ class RegistryFile(NamedTuple):
     format: Format
 
 
-class Found(NamedTuple):
+class RegistryFiles(NamedTuple):
     """What there is to read, and what was left out."""
 
     files: list[RegistryFile]
     left_out: list[Path]
 
 
-def registry_files(places: Iterable[Path]) -> Found:
+def registry_files(places: Iterable[Path]) -> RegistryFiles:
     """All registry files among files and folders (folders are searched to the bottom)."""
     files: dict[Path, Format] = {}
     left_out: list[Path] = []
@@ -46,7 +46,7 @@ def registry_files(places: Iterable[Path]) -> Found:
             else:
                 left_out.append(path)
     in_order = sorted(files.items(), key=lambda item: (item[1].doubt, item[0]))
-    return Found([RegistryFile(path, form) for path, form in in_order], left_out)
+    return RegistryFiles([RegistryFile(path, form) for path, form in in_order], left_out)
 
 
 def _files_at(place: Path) -> list[Path]:
@@ -70,7 +70,7 @@ def _unknown_format() -> str:
 
 
 def read_file(
-    file: RegistryFile, gathering: Gathering, progress: Callable[[int], None] = lambda read_bytes: None
+    file: RegistryFile, gathering: Accumulator, progress: Callable[[int], None] = lambda read_bytes: None
 ) -> None:
     """Gather one file. `progress` is told how many bytes of it, as it lies on disk, were read."""
     with file.path.open("rb") as stream:
@@ -86,7 +86,7 @@ def read_stream(
     stream: Readable,
     name: str,
     form: Format,
-    gathering: Gathering,
+    gathering: Accumulator,
     advance: Callable[[], None] = lambda: None,
 ) -> None:
     """Gather the contents of one file, whatever they are."""

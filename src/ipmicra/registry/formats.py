@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ipmicra.registry import arin_xml, delegated, keyed_objects, routed
-from ipmicra.registry.accumulator import Gathering
+from ipmicra.registry.accumulator import Accumulator
 from ipmicra.registry.blocks import Block
 
 
@@ -29,11 +29,11 @@ class Format:
     name: str
     doubt: int
     separators: tuple[bytes, ...]
-    parser: Callable[[Gathering, str], Parser]
+    parser: Callable[[Accumulator, str], Parser]
 
 
 def _keyed(name: str, dialect: keyed_objects.Dialect) -> Format:
-    def parser(gathering: Gathering, file: str) -> Parser:
+    def parser(gathering: Accumulator, file: str) -> Parser:
         return keyed_objects.KeyedParser(dialect, gathering, file)
 
     return Format(name, 0, keyed_objects.SEPARATORS, parser)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ipmicra.registry.accumulator import Gathering
+from ipmicra.registry.accumulator import Accumulator
 from ipmicra.registry.blocks import Block
 from ipmicra.registry.normalisation import country_code, range_of, registry_called, status_words
 from ipmicra.registry.parse_statistics import Malformed
@@ -90,7 +90,7 @@ _CONTINUED = re.compile(rb"\n[ \t+][ \t]*")
 class KeyedParser:
     """Reads blocks of one file into a gathering."""
 
-    def __init__(self, dialect: Dialect, gathering: Gathering, file: str) -> None:
+    def __init__(self, dialect: Dialect, gathering: Accumulator, file: str) -> None:
         self._dialect = dialect
         self._attributes = dialect.attributes()
         self._loosely_spelled = dialect._replace(spelling=re.IGNORECASE).attributes()

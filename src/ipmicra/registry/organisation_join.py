@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ipmicra.addresses import Family
-from ipmicra.hierarchy.allocation import Allocations, Facts
-from ipmicra.hierarchy.texts import Texts
-from ipmicra.registry.accumulator import Columns, Gathering, Organisation
+from ipmicra.hierarchy.allocation import AllocationColumns, Allocations
+from ipmicra.hierarchy.texts import TextTable
+from ipmicra.registry.accumulator import Accumulator, NetworkColumns, Organisation
 from ipmicra.registry.fields import Labels
 from ipmicra.registry.normalisation import plain_text
 
@@ -21,7 +21,7 @@ FAMILIES: tuple[Family, Family] = (4, 6)
 _NOTHING = Organisation(b"", b"")
 
 
-def allocations_of(gathering: Gathering) -> Allocations:
+def allocations_of(gathering: Accumulator) -> Allocations:
     """Everything gathered, in the order in which the files were read."""
     allocations = Allocations()
     join = _Join(gathering, allocations)
@@ -40,16 +40,16 @@ def allocations_of(gathering: Gathering) -> Allocations:
 class _Join:
     """Turns the gathering's labels into the allocations' numbers."""
 
-    def __init__(self, gathering: Gathering, allocations: Allocations) -> None:
+    def __init__(self, gathering: Accumulator, allocations: Allocations) -> None:
         self._organisations = gathering.organisations
         self._handles, self._names = list(gathering.handles.numbers), list(gathering.names.numbers)
         self._words = [word.decode("latin-1") for word in gathering.words.numbers]
         self._files = [name.decode() for name in gathering.files.numbers]
         self._allocations = allocations
 
-    def facts(self, columns: Columns) -> Facts:
+    def facts(self, columns: NetworkColumns) -> AllocationColumns:
         allocations = self._allocations
-        return Facts(
+        return AllocationColumns(
             organisation=self._organisation(columns),
             country=self._country(columns),
             registry=_renumbered(columns.registry, self._words, allocations.registries),
@@ -58,7 +58,7 @@ class _Join:
             asn=columns.asn,
         )
 
-    def _organisation(self, columns: Columns) -> NDArray[np.int32]:
+    def _organisation(self, columns: NetworkColumns) -> NDArray[np.int32]:
         """The rule of who is the same is applied once to each different (registry, handle, name)."""
         named = np.where(columns.handle == 0, columns.name, self._named_by_network(columns))
         keys = columns.registry.astype(np.uint64) * np.uint64(len(self._handles)) + columns.handle
@@ -71,7 +71,7 @@ class _Join:
         numbers[in_order] = list(map(self._numbered, *labels))
         return numbers[place]
 
-    def _named_by_network(self, columns: Columns) -> Labels:
+    def _named_by_network(self, columns: NetworkColumns) -> Labels:
         """The network's own name, but none where the organisation's object says a name."""
         says_name = np.array([bool(self._known(handle).name) for handle in self._handles])
         return np.where(says_name[columns.handle], np.uint32(0), columns.name)
@@ -84,7 +84,7 @@ class _Join:
             plain_text(self._known(written).name or self._names[name]),
         )
 
-    def _country(self, columns: Columns) -> NDArray[np.uint16]:
+    def _country(self, columns: NetworkColumns) -> NDArray[np.uint16]:
         number = self._allocations.countries.number
         of_organisation = np.array(
             [number(self._known(handle).country.decode("ascii")) for handle in self._handles], np.uint16
@@ -96,7 +96,7 @@ class _Join:
         return self._organisations.get(handle, _NOTHING)
 
 
-def _renumbered(labels: Labels, texts: list[str], numbers: Texts) -> NDArray[np.uint16]:
+def _renumbered(labels: Labels, texts: list[str], numbers: TextTable) -> NDArray[np.uint16]:
     """Labels of one list of texts as numbers of another."""
     used = np.flatnonzero(np.bincount(labels, minlength=1)).tolist()
     renumbered = np.zeros(len(texts), np.uint16)

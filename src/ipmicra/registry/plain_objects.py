@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ipmicra.addresses import Family
-from ipmicra.registry.accumulator import Bounds, Gathering
+from ipmicra.registry.accumulator import Accumulator, RangeBounds
 from ipmicra.registry.fields import Labels, Places, Truths
 from ipmicra.registry.normalisation import country_code, registry_called, status_words
 from ipmicra.registry.object_lines import BLANK, ObjectLines
@@ -46,7 +46,7 @@ class _Numbers(dict[bytes, int]):
 class PlainObjects:
     """Takes plain objects of one file into a gathering."""
 
-    def __init__(self, gathering: Gathering) -> None:
+    def __init__(self, gathering: Accumulator) -> None:
         word = gathering.words.number
         self._gathering = gathering
         self._countries = _Numbers(lambda raw: word(country_code(raw)))
@@ -73,7 +73,7 @@ class PlainObjects:
                 yield Left(objects.text_of(row), int(objects.heads[row]))
 
     def _take_networks(
-        self, family: Family, objects: ObjectLines, rows: Places, bounds: Bounds, plain: Truths
+        self, family: Family, objects: ObjectLines, rows: Places, bounds: RangeBounds, plain: Truths
     ) -> Places:
         """Take the networks whose range is plain, and say which these are."""
         taken = rows[plain]
@@ -92,7 +92,7 @@ class PlainObjects:
             "registry": _looked_up(self._registries, objects.values(b"source:", taken)),
             "status": _looked_up(self._statuses, objects.values(b"status:", taken)),
         }
-        self._gathering.add_columns(family, Bounds(*(column[plain] for column in bounds)), labels)
+        self._gathering.add_columns(family, RangeBounds(*(column[plain] for column in bounds)), labels)
         return taken
 
     def _plain_organisations(
@@ -108,7 +108,7 @@ class PlainObjects:
         return {row: said for row, said in zip(rows.tolist(), found, strict=True) if said[0]}
 
 
-def _v4_ranges(objects: ObjectLines, rows: Places) -> tuple[Bounds, Truths]:
+def _v4_ranges(objects: ObjectLines, rows: Places) -> tuple[RangeBounds, Truths]:
     """First and last addresses, and which are written plainly: "192.0.2.0 - 192.0.2.255"."""
     letters = objects.lines.letters
     begin, end = objects.head_values(V4_RANGE, rows)
@@ -118,10 +118,10 @@ def _v4_ranges(objects: ObjectLines, rows: Places) -> tuple[Bounds, Truths]:
     first, is_first = objects.lines.ipv4(begin, dash - (letters[dash - 1] == BLANK))
     last, is_last = objects.lines.ipv4(dash + 1 + (letters[dash + 1] == BLANK), end)
     zero = np.zeros(len(first), np.uint64)
-    return Bounds(zero, first, zero, last), plain & is_first & is_last & (first <= last)
+    return RangeBounds(zero, first, zero, last), plain & is_first & is_last & (first <= last)
 
 
-def _v6_prefixes(objects: ObjectLines, rows: Places) -> tuple[Bounds, Truths]:
+def _v6_prefixes(objects: ObjectLines, rows: Places) -> tuple[RangeBounds, Truths]:
     """First and last addresses, and which are written plainly: "2001:db8::/32"."""
     begin, end = objects.head_values(V6_RANGE, rows)
     slash = objects.next_places(SLASH, begin)

@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from ipmicra.addresses import Family
-from ipmicra.registry.accumulator import Bounds, Gathering
+from ipmicra.registry.accumulator import Accumulator, RangeBounds
 from ipmicra.registry.blocks import Block
 from ipmicra.registry.fields import Fields, Labels, Numbers, Truths
 from ipmicra.registry.normalisation import country_code, range_of
@@ -35,7 +35,7 @@ FAMILIES: tuple[Family, Family] = (4, 6)
 class RoutedParser(ABC):
     """Reads blocks of one file into a gathering: by arrays what is plain, line by line what is odd."""
 
-    def __init__(self, gathering: Gathering, file: str) -> None:
+    def __init__(self, gathering: Accumulator, file: str) -> None:
         self._gathering = gathering
         self._file = file
 
@@ -70,7 +70,7 @@ class RoutedParser(ABC):
         """Take one line, or say what is wrong with it."""
 
     def _take_columns(
-        self, family: Family, bounds: Bounds, asn: Labels, other: dict[str, Labels]
+        self, family: Family, bounds: RangeBounds, asn: Labels, other: dict[str, Labels]
     ) -> None:
         known, place = np.unique(asn, return_inverse=True)
         handles = self._gathering.handles.numbered([as_handle(number) for number in known.tolist()])
@@ -191,22 +191,22 @@ def _addresses(family: Family, fields: Fields, field: int) -> tuple[Numbers, Num
     return fields.ipv6(begin, end)
 
 
-def _prefixes(family: Family, fields: Fields) -> tuple[Bounds, Truths]:
+def _prefixes(family: Family, fields: Fields) -> tuple[RangeBounds, Truths]:
     high, low, is_address = _addresses(family, fields, 0)
     length, is_number = fields.decimals(fields.begin[1], fields.end[1], digits_max=3)
     bounds, fits = ipv4_blocks(low, length) if family == 4 else ipv6_blocks(high, low, length)
     return bounds, is_address & is_number & fits
 
 
-def _ranges(family: Family, fields: Fields) -> tuple[Bounds, Truths]:
+def _ranges(family: Family, fields: Fields) -> tuple[RangeBounds, Truths]:
     first_high, first_low, is_first = _addresses(family, fields, 0)
     last_high, last_low, is_last = _addresses(family, fields, 1)
     in_order = (first_high < last_high) | ((first_high == last_high) & (first_low <= last_low))
-    return Bounds(first_high, first_low, last_high, last_low), is_first & is_last & in_order
+    return RangeBounds(first_high, first_low, last_high, last_low), is_first & is_last & in_order
 
 
-def _only(bounds: Bounds, rows: Truths) -> Bounds:
-    return Bounds(*(column[rows] for column in bounds))
+def _only(bounds: RangeBounds, rows: Truths) -> RangeBounds:
+    return RangeBounds(*(column[rows] for column in bounds))
 
 
 def _among(chosen: Truths, plain: Truths) -> Truths:

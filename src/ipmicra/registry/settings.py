@@ -6,7 +6,7 @@ from typing import Annotated
 
 import msgspec
 
-from ipmicra.setting_fields import described
+from ipmicra.setting_fields import setting_field
 
 
 class RegistrySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -14,23 +14,25 @@ class RegistrySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
 
     malformed_share_max: Annotated[
         float,
-        described("Share of malformed records above which a build is refused and the old tree stays."),
+        setting_field(
+            "Share of malformed records above which a build is refused and the old tree stays."
+        ),
     ] = 0.01
     timeout_s: Annotated[
         float,
-        described("How long a registry's server may say nothing before it counts as away."),
+        setting_field("How long a registry's server may say nothing before it counts as away."),
     ] = 60.0
     attempts_max: Annotated[
         int,
-        described("How often a broken download is taken up again before it counts as failed."),
+        setting_field("How often a broken download is taken up again before it counts as failed."),
     ] = 4
     arin_bulk_url: Annotated[
         str,
-        described(
+        setting_field(
             "URL of ARIN's bulk WHOIS (arin_db.txt or .xml), had by agreement with ARIN; blank: none."
         ),
     ] = ""
     lacnic_bulk_url: Annotated[
         str,
-        described("URL of LACNIC's bulk WHOIS, had by agreement with LACNIC; blank: none."),
+        setting_field("URL of LACNIC's bulk WHOIS, had by agreement with LACNIC; blank: none."),
     ] = ""

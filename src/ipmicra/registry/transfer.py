@@ -53,7 +53,7 @@ class Validators(NamedTuple):
         return self.last_modified if self.etag.startswith("W/") or not self.etag else self.etag
 
 
-class Answer(NamedTuple):
+class TransferResponse(NamedTuple):
     """`begins_at` is where in the file the body begins; `total_bytes` the file's size, -1 if unknown."""
 
     status: int
@@ -75,7 +75,7 @@ def _opener() -> OpenerDirector:
     return opener
 
 
-def ask(url: str, headers: dict[str, str], timeout_s: float) -> Answer:
+def ask(url: str, headers: dict[str, str], timeout_s: float) -> TransferResponse:
     """Send the request and read the head of the answer."""
     headers = {"User-Agent": f"ipmicra/{__version__}", "Accept-Encoding": "identity", **headers}
     try:
@@ -91,7 +91,7 @@ def ask(url: str, headers: dict[str, str], timeout_s: float) -> Answer:
     return _answer(response)
 
 
-def pieces(answer: Answer, timeout_s: float) -> Iterator[bytes]:
+def pieces(answer: TransferResponse, timeout_s: float) -> Iterator[bytes]:
     """The body; Broken if it ends early, stalls, or trickles."""
     assert answer.body is not None
     left = answer.total_bytes - answer.begins_at if answer.total_bytes >= 0 else None
@@ -115,7 +115,7 @@ def pieces(answer: Answer, timeout_s: float) -> Iterator[bytes]:
         raise Broken(f"the server closed the connection {left:,} bytes before the end")
 
 
-def _answer(response: HTTPResponse) -> Answer:
+def _answer(response: HTTPResponse) -> TransferResponse:
     length = response.headers.get("Content-Length", "")
     total = int(length) if length.isdigit() else -1
     validators = Validators(response.headers.get("ETag", ""), response.headers.get("Last-Modified", ""))
@@ -127,12 +127,12 @@ def _answer(response: HTTPResponse) -> Answer:
             raise Broken("the server sent a part of the file without saying which")
         begins_at = int(part[1])
         total = int(part[2]) if part[2] != "*" else (begins_at + total if total >= 0 else -1)
-    return Answer(response.status, validators, begins_at, total, response)
+    return TransferResponse(response.status, validators, begins_at, total, response)
 
 
-def _answer_of_error(error: HTTPError) -> Answer:
+def _answer_of_error(error: HTTPError) -> TransferResponse:
     if error.code in (NOT_MODIFIED, RANGE_NOT_SATISFIABLE):
-        return Answer(error.code, Validators(), 0, -1, None)
+        return TransferResponse(error.code, Validators(), 0, -1, None)
     for_good = error.code not in WORTH_ANOTHER_TRY
     raise Broken(f"the server answered {error.code} {error.reason}", for_good) from error
 

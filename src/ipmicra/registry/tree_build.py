@@ -15,16 +15,16 @@ import msgspec
 
 from ipmicra.errors import OperatorFault
 from ipmicra.hierarchy.build import Built, build_tree
-from ipmicra.registry.accumulator import Gathering
+from ipmicra.registry.accumulator import Accumulator
 from ipmicra.registry.comparison import Changes, changes_between
-from ipmicra.registry.files import Found, read_file
+from ipmicra.registry.files import RegistryFiles, read_file
 from ipmicra.registry.organisation_join import allocations_of
 from ipmicra.registry.parse_statistics import KINDS, Example, Tally
 from ipmicra.registry.statistics import TreeStatistics, statistics_of
 from ipmicra.registry.treefile import TreeFileRefused, open_tree, write_tree
 
 
-class Kind(msgspec.Struct, frozen=True):
+class SourceKind(msgspec.Struct, frozen=True):
     """Malformed records of one kind."""
 
     what: str
@@ -37,7 +37,7 @@ class Skipped(msgspec.Struct, frozen=True):
 
     records: int
     malformed_share: float
-    malformed: dict[str, Kind]
+    malformed: dict[str, SourceKind]
     passed_over: dict[str, int]
     duplicates: int  # records whose range another record has already
     crossing: int  # ranges that were shortened since they crossed another
@@ -62,7 +62,7 @@ class BuildReport(msgspec.Struct, frozen=True):
     old_tree_refused: str = ""  # why there was one but it could not be compared with
 
 
-class Watcher(Protocol):
+class BuildObserver(Protocol):
     """Who shows the progress of a build."""
 
     def reading(self, name: str, total_bytes: int) -> Callable[[int], None]:
@@ -72,13 +72,15 @@ class Watcher(Protocol):
         """What is done next, of unknown length."""
 
 
-def build(found: Found, tree_path: Path, malformed_share_max: float, watcher: Watcher) -> BuildReport:
+def build(
+    found: RegistryFiles, tree_path: Path, malformed_share_max: float, watcher: BuildObserver
+) -> BuildReport:
     """Read the files, make the tree, and put it in the old one's place."""
     if not found.files:
         raise OperatorFault(
             "building the tree: there is no registry file; get some: ipmicra registry fetch"
         )
-    gathering = Gathering()
+    gathering = Accumulator()
     for file in found.files:
         watcher_of_file = watcher.reading(file.path.name, file.path.stat().st_size)
         read_file(file, gathering, watcher_of_file)
@@ -130,7 +132,7 @@ def _examples(tally: Tally) -> str:
     )
 
 
-def _about(found: Found, tally: Tally, built: Built) -> About:
+def _about(found: RegistryFiles, tally: Tally, built: Built) -> About:
     return About(
         built_at=datetime.now(UTC).isoformat(timespec="seconds"),
         files={file.path.name: file.format.name for file in found.files},
@@ -139,7 +141,7 @@ def _about(found: Found, tally: Tally, built: Built) -> About:
             records=tally.records,
             malformed_share=tally.malformed_share,
             malformed={
-                kind: Kind(KINDS[kind], count, tally.examples[kind])
+                kind: SourceKind(KINDS[kind], count, tally.examples[kind])
                 for kind, count in tally.malformed.most_common()
             },
             passed_over=dict(tally.passed_over.most_common()),

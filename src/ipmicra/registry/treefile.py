@@ -56,7 +56,7 @@ class Section(msgspec.Struct, frozen=True):
         return np.dtype(self.kind).itemsize * self.count
 
 
-class Header(msgspec.Struct, frozen=True):
+class TreeFileHeader(msgspec.Struct, frozen=True):
     file_bytes: int
     sections: list[Section]
     about: dict[str, object]
@@ -124,9 +124,9 @@ def _arrays(tree: SubnetTree) -> Iterator[tuple[str, Array]]:
 def _write(file: BinaryIO, arrays: dict[str, Array], about: dict[str, object]) -> None:
     sections, size = _sections(arrays)
     # The header holds the size of the file, which depends on its own length: leave room for the digits.
-    room = len(msgspec.json.encode(Header((1 << 63) - 1, sections, about)))
+    room = len(msgspec.json.encode(TreeFileHeader((1 << 63) - 1, sections, about)))
     begin = _aligned(PREAMBLE.size + room)
-    header = msgspec.json.encode(Header(begin + size, sections, about)).ljust(room)
+    header = msgspec.json.encode(TreeFileHeader(begin + size, sections, about)).ljust(room)
     file.write(PREAMBLE.pack(MAGIC, VERSION, len(header), crc32(header)))
     file.write(header)
     for section in sections:
@@ -159,7 +159,7 @@ def _sync_folder(folder: Path) -> None:
 # --- reading ---
 
 
-def _header(path: Path, content: mmap.mmap) -> tuple[Header, int]:
+def _header(path: Path, content: mmap.mmap) -> tuple[TreeFileHeader, int]:
     """The header, and where the sections begin."""
     if len(content) < PREAMBLE.size or content[: len(MAGIC)] != MAGIC:
         raise TreeFileRefused(f"{path} is not a tree of subnets; make one with: ipmicra registry build")
@@ -173,7 +173,7 @@ def _header(path: Path, content: mmap.mmap) -> tuple[Header, int]:
     encoded = content[PREAMBLE.size : PREAMBLE.size + header_bytes]
     if crc32(encoded) != checksum:
         raise _damaged(path, "its header does not match its checksum")
-    header = msgspec.json.decode(encoded, type=Header)
+    header = msgspec.json.decode(encoded, type=TreeFileHeader)
     if header.file_bytes != len(content):
         raise _damaged(path, f"it should have {header.file_bytes} bytes and has {len(content)}")
     return header, _aligned(PREAMBLE.size + header_bytes)

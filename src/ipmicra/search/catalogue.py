@@ -16,8 +16,8 @@ from ipmicra.errors import HostFault, OperatorFault
 from ipmicra.model.page import Page
 from ipmicra.search import link_graph
 from ipmicra.search.keys import key_of
-from ipmicra.search.link_graph import Links
-from ipmicra.search.page_codec import Facts, KeptPage, facts_of, kept, page_of, text_of
+from ipmicra.search.link_graph import LinkGraph
+from ipmicra.search.page_codec import HitFields, StoredPage, facts_of, kept, page_of, text_of
 
 VERSION = 2
 _MAPPED_BYTES = 4 << 30  # of the file, read without copying
@@ -36,7 +36,7 @@ CREATE INDEX IF NOT EXISTS dirty_pages ON pages (id) WHERE dirty;
 """
 
 
-class Entry(NamedTuple):
+class CatalogueEntry(NamedTuple):
     """A page as the ledger knows it. `page` is None once it is gone."""
 
     identity: int
@@ -46,25 +46,25 @@ class Entry(NamedTuple):
     page: Page | None
 
 
-class Shown(NamedTuple):
+class StoredHit(NamedTuple):
     """What a hit shows; `head` is the text's beginning."""
 
     identity: int
     url: str
     crawler: str
     fetched_at_ms: int
-    facts: Facts
+    facts: HitFields
     head: str
 
 
-class Ledger:
+class PageCatalogue:
     def __init__(self, path: Path) -> None:
         try:
             self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             self._prepare(path)
         except sqlite3.Error as error:
             raise HostFault(f"opening the ledger of the index {path}: {error}") from error
-        self.links = Links(self._database)
+        self.links = LinkGraph(self._database)
 
     def _prepare(self, path: Path) -> None:
         execute = self._database.execute
@@ -182,14 +182,14 @@ class Ledger:
         )
         return [url for (url,) in rows]
 
-    def dirty(self) -> Iterable[Entry]:
+    def dirty(self) -> Iterable[CatalogueEntry]:
         """Pages whose entry in the index is not up to date."""
         rows = self._database.execute(
             "SELECT id, url, crawler, fetched_at_ms, facts, head, rest, links FROM pages"
             " WHERE dirty ORDER BY id"
         )
         return (
-            Entry(identity, url, crawler, fetched_at_ms, _page(content))
+            CatalogueEntry(identity, url, crawler, fetched_at_ms, _page(content))
             for identity, url, crawler, fetched_at_ms, *content in rows
         )
 
@@ -197,7 +197,7 @@ class Ledger:
         rows = [(identity,) for identity in identities]
         self._database.executemany("UPDATE pages SET dirty = 0 WHERE id = ?", rows)
 
-    def shown(self, identities: Sequence[int]) -> dict[int, Shown]:
+    def shown(self, identities: Sequence[int]) -> dict[int, StoredHit]:
         """Those of the pages that are there."""
         marks = ",".join("?" * len(identities))
         rows = self._database.execute(
@@ -205,7 +205,7 @@ class Ledger:
             identities,
         ).fetchall()
         return {
-            identity: Shown(identity, url, crawler, fetched_at_ms, facts_of(facts), text_of(head))
+            identity: StoredHit(identity, url, crawler, fetched_at_ms, facts_of(facts), text_of(head))
             for identity, url, crawler, fetched_at_ms, facts, head in rows
             if facts is not None
         }
@@ -224,4 +224,4 @@ class Ledger:
 
 
 def _page(columns: list[bytes]) -> Page | None:
-    return None if not columns[0] else page_of(KeptPage(*columns))
+    return None if not columns[0] else page_of(StoredPage(*columns))

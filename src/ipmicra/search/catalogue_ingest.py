@@ -13,7 +13,7 @@ from typing import assert_never
 from ipmicra.carrier.package import Package
 from ipmicra.carrier.page_delta import BaseMissing, restored
 from ipmicra.model.records import (
-    Measurement,
+    FetchMeasurement,
     PageChanged,
     PageGone,
     PageMoved,
@@ -21,10 +21,10 @@ from ipmicra.model.records import (
     Record,
     VisitFailed,
 )
-from ipmicra.search.catalogue import Ledger
+from ipmicra.search.catalogue import PageCatalogue
 
 
-def integrate(ledger: Ledger, package: Package, digest: str) -> int:
+def integrate(ledger: PageCatalogue, package: Package, digest: str) -> int:
     """How many of the records changed something; none of a package that is known."""
     header = package.header
     if ledger.holds(header.crawler, header.sequence, digest):
@@ -35,14 +35,14 @@ def integrate(ledger: Ledger, package: Package, digest: str) -> int:
     return changed
 
 
-def purge(ledger: Ledger, crawler: str) -> int:
+def purge(ledger: PageCatalogue, crawler: str) -> int:
     """How many pages the crawler had brought; they are gone."""
     with _transaction(ledger):
         return ledger.purge(crawler)
 
 
 @contextmanager
-def _transaction(ledger: Ledger) -> Iterator[None]:
+def _transaction(ledger: PageCatalogue) -> Iterator[None]:
     ledger.begin()
     try:
         yield
@@ -52,7 +52,7 @@ def _transaction(ledger: Ledger) -> Iterator[None]:
     ledger.commit()
 
 
-def _take(ledger: Ledger, record: Record, crawler: str) -> bool:
+def _take(ledger: PageCatalogue, record: Record, crawler: str) -> bool:
     match record:
         case PageChanged():
             return _take_change(ledger, record, crawler)
@@ -60,14 +60,14 @@ def _take(ledger: Ledger, record: Record, crawler: str) -> bool:
             page = None if record.page.robots.noindex else record.page
         case PageGone() | PageMoved():
             page = None
-        case VisitFailed() | Measurement():
+        case VisitFailed() | FetchMeasurement():
             return False
         case never:
             assert_never(never)
     return ledger.put(record.url, crawler, record.visit, record.fetched_at_ms, page)
 
 
-def _take_change(ledger: Ledger, change: PageChanged, crawler: str) -> bool:
+def _take_change(ledger: PageCatalogue, change: PageChanged, crawler: str) -> bool:
     visit = (change.url, crawler, change.visit, change.fetched_at_ms)
     if ledger.is_outdated(*visit):
         return False

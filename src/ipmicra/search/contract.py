@@ -15,7 +15,7 @@ import msgspec
 from ipmicra.carrier.package import Package
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
+class SearchRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A question, as docs/reference/search-syntax.md describes it."""
 
     text: str
@@ -40,7 +40,7 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     more_from_site: int = 0  # further results of the site among those looked at
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """Results, best first, and what to know about them."""
 
     hits: list[Hit]
@@ -51,7 +51,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     did_you_mean: str = ""
 
 
-class Index(Protocol):
+class SearchIndex(Protocol):
     """An engine behind the search."""
 
     def integrate(self, package: Package, digest: str) -> int:
@@ -67,7 +67,7 @@ class Index(Protocol):
     def commit(self) -> None:
         """Make what was integrated findable and durable."""
 
-    def search(self, request: Request) -> Answer: ...
+    def search(self, request: SearchRequest) -> SearchAnswer: ...
 
     def page_count(self) -> int:
         """Pages that can be found."""

@@ -32,7 +32,7 @@ _TEXT_CHARACTERS_MAX = 120
 _Row = tuple[int, int, int, int, str]  # as in `links`
 
 
-class Links:
+class LinkGraph:
     """The links in the ledger's database."""
 
     def __init__(self, database: sqlite3.Connection) -> None:

@@ -21,7 +21,7 @@ _decode = msgspec.msgpack.Decoder(Page).decode
 _decode_links = msgspec.msgpack.Decoder(list[Link]).decode
 
 
-class Facts(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class HitFields(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Of a page's facts those that a hit shows, and only these are read; in the order of `Page`."""
 
     url: msgspec.Raw
@@ -38,7 +38,7 @@ class Facts(msgspec.Struct, frozen=True, array_like=True, gc=False):
     robots: RobotsDirectives
 
 
-class KeptPage(NamedTuple):
+class StoredPage(NamedTuple):
     """As in the columns of the ledger. `rest` and `links` are empty where there are none."""
 
     facts: bytes
@@ -47,14 +47,14 @@ class KeptPage(NamedTuple):
     links: bytes
 
 
-_decode_facts = msgspec.msgpack.Decoder(Facts).decode
+_decode_facts = msgspec.msgpack.Decoder(HitFields).decode
 
 
-def kept(page: Page) -> KeptPage:
+def kept(page: Page) -> StoredPage:
     compress = _zstandard.compress
     text = page.text.encode("utf-8", "surrogatepass")
     cut = len(page.text[:HEAD_CHARACTERS].encode("utf-8", "surrogatepass"))
-    return KeptPage(
+    return StoredPage(
         _encode(msgspec.structs.replace(page, text="", links=[])),
         compress(text[:cut]),
         compress(text[cut:]) if len(text) > cut else b"",
@@ -62,7 +62,7 @@ def kept(page: Page) -> KeptPage:
     )
 
 
-def facts_of(kept_facts: bytes) -> Facts:
+def facts_of(kept_facts: bytes) -> HitFields:
     return _decode_facts(kept_facts)
 
 
@@ -70,7 +70,7 @@ def text_of(piece: bytes) -> str:
     return _inflated(piece).decode("utf-8", "surrogatepass")
 
 
-def page_of(page: KeptPage) -> Page:
+def page_of(page: StoredPage) -> Page:
     """The whole page as it was."""
     links = _inflated(page.links)
     return msgspec.structs.replace(

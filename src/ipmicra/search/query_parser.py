@@ -27,7 +27,7 @@ _PLAIN = re.compile(r"[\w\s]*")  # which no token but a word is made of
 _NUMBERS = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
 
 
-class Words(NamedTuple):
+class QueryWords(NamedTuple):
     """Text that must occur; in this order and together where it was quoted."""
 
     text: str
@@ -53,10 +53,10 @@ class Either(NamedTuple):
     parts: tuple[Part, ...]
 
 
-Part: TypeAlias = Words | Restriction | Not | All | Either
+Part: TypeAlias = QueryWords | Restriction | Not | All | Either
 
 
-class Question(NamedTuple):
+class ParsedQuery(NamedTuple):
     asked: All
     remarks: tuple[str, ...] = ()
 
@@ -65,22 +65,22 @@ class Question(NamedTuple):
         return [word for text in _wanted(self.asked) for word in text.split()]
 
 
-def parse_question(text: str) -> Question:
+def parse_query(text: str) -> ParsedQuery:
     """Never fails."""
     return _plain_question(text) or any_question(text)
 
 
-def _plain_question(text: str) -> Question | None:
+def _plain_question(text: str) -> ParsedQuery | None:
     """Nothing but a few words, as most questions are."""
     if len(text) > TEXT_CHARACTERS_MAX or not _PLAIN.fullmatch(text):
         return None
     words = text.split()
     if len(words) > PARTS_MAX or "OR" in words or "AND" in words:
         return None
-    return Question(All(tuple([Words(word) for word in words])))
+    return ParsedQuery(All(tuple([QueryWords(word) for word in words])))
 
 
-def any_question(text: str) -> Question:
+def any_question(text: str) -> ParsedQuery:
     remarks = []
     if len(text) > TEXT_CHARACTERS_MAX:
         remarks.append(f"only the first {TEXT_CHARACTERS_MAX} characters were used")
@@ -88,7 +88,7 @@ def any_question(text: str) -> Question:
     if len(tokens) > PARTS_MAX:
         remarks.append(f"only the first {PARTS_MAX} parts were used")
     reader = _Reader(tokens[:PARTS_MAX])
-    return Question(reader.read(depth=0), tuple(remarks))
+    return ParsedQuery(reader.read(depth=0), tuple(remarks))
 
 
 def seconds_at(value: str) -> int | None:
@@ -153,16 +153,16 @@ def _leaf(token: re.Match[str]) -> Part | None:
         return None
     part: Part
     if field in ("after", "before") and seconds_at(value) is None:
-        part = Words(value)
+        part = QueryWords(value)
     elif field:
         part = Restriction(field, value[: WORD_CHARACTERS_MAX * 4])
     else:
-        part = Words(value, quoted=phrase is not None)
+        part = QueryWords(value, quoted=phrase is not None)
     return Not(part) if token["minus"] else part
 
 
 def _wanted(part: Part) -> list[str]:
-    if isinstance(part, Words):
+    if isinstance(part, QueryWords):
         return [part.text]
     if isinstance(part, All | Either):
         return [text for inner in part.parts for text in _wanted(inner)]

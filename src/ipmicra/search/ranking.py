@@ -15,20 +15,20 @@ ALIKE_BITS_MAX = 3  # of 64, as Manku, Jain and Das Sarma (2007) found for web p
 LINKS_WEIGHT = 0.05
 AUTHORITY_WEIGHT = 0.05
 
-Keys: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int64]]
+DocumentKeys: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int64]]
 Hashes: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint64]]
-Values: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
+DocumentScores: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 
-class Candidates(NamedTuple):
+class ScoredDocuments(NamedTuple):
     """Columns of equal length, a row a page."""
 
-    identity: Keys
-    score: Values
+    identity: DocumentKeys
+    score: DocumentScores
     similarity: Hashes
-    site: Keys
-    links: Values  # the logarithm of how many links the page has
-    authority: Values  # of its site, see `authority`
+    site: DocumentKeys
+    links: DocumentScores  # the logarithm of how many links the page has
+    authority: DocumentScores  # of its site, see `authority`
 
 
 class Ranked(NamedTuple):
@@ -38,7 +38,7 @@ class Ranked(NamedTuple):
     more_from_site: int
 
 
-def ranked(candidates: Candidates, per_site: int, until: int) -> list[Ranked]:
+def ranked(candidates: ScoredDocuments, per_site: int, until: int) -> list[Ranked]:
     """The best `until` results, or all there are."""
     lift = 1 + LINKS_WEIGHT * candidates.links + AUTHORITY_WEIGHT * candidates.authority
     lifted = candidates.score * lift

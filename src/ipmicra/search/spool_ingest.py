@@ -13,13 +13,13 @@ from typing import NamedTuple
 from ipmicra.carrier.package import PackageFile, PackageRefused, digest_of, packages_in, unpack
 from ipmicra.carrier.resend_requests import leave_wishes
 from ipmicra.carrier.spool import spools_in
-from ipmicra.search.contract import Index
+from ipmicra.search.contract import SearchIndex
 
 FOLDER = "index"  # under the data folder
 REFUSED_FOLDER = "refused"
 
 
-class Intake(NamedTuple):
+class SpoolIngest(NamedTuple):
     packages: int
     records: int  # that changed something
     refused: list[str]
@@ -31,11 +31,11 @@ def waiting_packages(data_folder: Path) -> list[PackageFile]:
 
 
 def integrate_all(
-    index: Index,
+    index: SearchIndex,
     packages: list[PackageFile],
     data_folder: Path,
     advance: Callable[[], None] = lambda: None,
-) -> Intake:
+) -> SpoolIngest:
     records, refused = 0, []
     for package in packages:
         try:
@@ -47,10 +47,10 @@ def integrate_all(
     index.commit()
     for spool in {package.path.parent for package in packages}:
         leave_wishes(spool, index.wanted(spool.name))
-    return Intake(len(packages), records, refused)
+    return SpoolIngest(len(packages), records, refused)
 
 
-def integrate_file(index: Index, package: PackageFile) -> int:
+def integrate_file(index: SearchIndex, package: PackageFile) -> int:
     data = package.path.read_bytes()
     digest = digest_of(data)
     if digest != package.digest:

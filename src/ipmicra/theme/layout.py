@@ -19,7 +19,7 @@ HTMX_SETTINGS = (
 )
 
 
-class Place(NamedTuple):
+class NavigationItem(NamedTuple):
     """Somewhere to go."""
 
     address: str
@@ -29,9 +29,9 @@ class Place(NamedTuple):
 class Navigation(NamedTuple):
     """Where one can go from every page; `search` is where the box in the header leads."""
 
-    places: tuple[Place, ...] = ()
-    aside: tuple[Place, ...] = ()
-    foot: tuple[Place, ...] = ()
+    places: tuple[NavigationItem, ...] = ()
+    aside: tuple[NavigationItem, ...] = ()
+    foot: tuple[NavigationItem, ...] = ()
     home: str = "/"
     search: str = "/search"
 
@@ -88,7 +88,7 @@ def _header(here: str, navigation: Navigation, with_search: bool) -> h.Element:
     ]
 
 
-def _links(label: str, places: tuple[Place, ...], here: str) -> h.Element:
+def _links(label: str, places: tuple[NavigationItem, ...], here: str) -> h.Element:
     return h.nav(aria_label=label)[
         (
             h.a(href=place.address, aria_current="page" if place.address == here else None)[place.name]

@@ -16,13 +16,13 @@ from litestar.response import Redirect
 from sqlalchemy import Connection
 
 from ipmicra.coordinator.admin import commands, sessions, submission
-from ipmicra.coordinator.admin.crawler_states import Wish
-from ipmicra.coordinator.api.context import Rooms
+from ipmicra.coordinator.admin.crawler_states import OperatorCommand
+from ipmicra.coordinator.api.context import CoordinatorContext
 from ipmicra.coordinator.bundles.publishing import published_versions
 from ipmicra.errors import OperatorFault
 from ipmicra.web.components import notice, panel
 from ipmicra.web.navigation import page
-from ipmicra.web.session import FORM_BYTES_MAX, Gate, HttpRequest, Visit
+from ipmicra.web.session import FORM_BYTES_MAX, HttpRequest, SessionGuard, Visitor
 
 URLS_MAX = 1_000
 CONTACT_CHARACTERS_MAX = 200
@@ -30,14 +30,18 @@ _REASON = "the operator wants it so"
 
 Telling = Callable[[Connection, str, float], object]
 WISHES: dict[str, Telling] = {
-    Wish.PAUSE: lambda connection, name, now_s: commands.pause(connection, name, _REASON, now_s),
-    Wish.RESUME: commands.resume,
-    Wish.RETIRE: lambda connection, name, now_s: commands.retire(connection, name, _REASON, now_s),
-    Wish.REVOKE: commands.revoke,
+    OperatorCommand.PAUSE: lambda connection, name, now_s: commands.pause(
+        connection, name, _REASON, now_s
+    ),
+    OperatorCommand.RESUME: commands.resume,
+    OperatorCommand.RETIRE: lambda connection, name, now_s: commands.retire(
+        connection, name, _REASON, now_s
+    ),
+    OperatorCommand.REVOKE: commands.revoke,
 }
 
 
-def admin_handlers(rooms: Rooms, gate: Gate) -> list[HTTPRouteHandler]:
+def admin_handlers(rooms: CoordinatorContext, gate: SessionGuard) -> list[HTTPRouteHandler]:
     @get("/admin", include_in_schema=False)
     async def admin(request: HttpRequest) -> Response[str]:
         return admin_page(await gate.operator(request))
@@ -111,7 +115,7 @@ def admin_handlers(rooms: Rooms, gate: Gate) -> list[HTTPRouteHandler]:
     return [admin, register, renew, tell, submit, passphrase]
 
 
-def _register(rooms: Rooms, name: str, contact: str) -> str:
+def _register(rooms: CoordinatorContext, name: str, contact: str) -> str:
     with rooms.database.begin() as connection:
         token_s = rooms.settings.token_hours * 3600
         return commands.register(
@@ -119,13 +123,13 @@ def _register(rooms: Rooms, name: str, contact: str) -> str:
         )
 
 
-def _renew(rooms: Rooms, name: str) -> str:
+def _renew(rooms: CoordinatorContext, name: str) -> str:
     with rooms.database.begin() as connection:
         token_s = rooms.settings.token_hours * 3_600
         return commands.renew_token(connection, name, rooms.clock(), token_s)
 
 
-def _with_choice(rooms: Rooms, form: dict[str, str]) -> dict[str, Telling]:
+def _with_choice(rooms: CoordinatorContext, form: dict[str, str]) -> dict[str, Telling]:
     """Wishes whose form says more than the host's name."""
     version, target = form.get("version", ""), form.get("target", "")
 
@@ -134,24 +138,26 @@ def _with_choice(rooms: Rooms, form: dict[str, str]) -> dict[str, Telling]:
         return commands.upgrade(connection, name, version, published, now_s)
 
     return {
-        Wish.UPGRADE: upgrade,
-        Wish.MOVE: lambda connection, name, now_s: commands.move(connection, name, target, now_s),
+        OperatorCommand.UPGRADE: upgrade,
+        OperatorCommand.MOVE: lambda connection, name, now_s: commands.move(
+            connection, name, target, now_s
+        ),
     }
 
 
-def _tell(rooms: Rooms, name: str, wanted: Telling) -> None:
+def _tell(rooms: CoordinatorContext, name: str, wanted: Telling) -> None:
     with rooms.database.begin() as connection:
         wanted(connection, name, rooms.clock())
 
 
-def _submit(rooms: Rooms, urls: list[str]) -> tuple[int, int]:
+def _submit(rooms: CoordinatorContext, urls: list[str]) -> tuple[int, int]:
     if not 0 < len(urls) <= URLS_MAX:
         raise OperatorFault(f"give 1 to {URLS_MAX} addresses of pages, one a line")
     with rooms.database.begin() as connection:
         return submission.submit(connection, urls, rooms.clock())
 
 
-def _set_passphrase(rooms: Rooms, session: str, words: str) -> None:
+def _set_passphrase(rooms: CoordinatorContext, session: str, words: str) -> None:
     with rooms.database.begin() as connection:
         sessions.set_passphrase(connection, words)
         sessions.end_other_sessions(connection, session)
@@ -160,7 +166,7 @@ def _set_passphrase(rooms: Rooms, session: str, words: str) -> None:
 # --- pages ----------------------------------------------------------------------------------------
 
 
-def admin_page(visit: Visit, told: h.Node = None, status: int = 200) -> Response[str]:
+def admin_page(visit: Visitor, told: h.Node = None, status: int = 200) -> Response[str]:
     body = [
         h.h1["Administer"],
         h.p(".lead")[
@@ -172,7 +178,7 @@ def admin_page(visit: Visit, told: h.Node = None, status: int = 200) -> Response
     return page("Administer", body, here="/admin", status=status)
 
 
-def _register_form(visit: Visit) -> h.Element:
+def _register_form(visit: Visitor) -> h.Element:
     return panel(
         "Register a host",
         h.p(".quiet.small")[
@@ -198,7 +204,7 @@ def _register_form(visit: Visit) -> h.Element:
     )
 
 
-def _submit_form(visit: Visit) -> h.Element:
+def _submit_form(visit: Visitor) -> h.Element:
     return panel(
         "Crawl pages",
         h.p(".quiet.small")["Each goes to whichever crawler is nearest to it, and its links after it."],
@@ -213,7 +219,7 @@ def _submit_form(visit: Visit) -> h.Element:
     )
 
 
-def _session_forms(visit: Visit) -> h.Element:
+def _session_forms(visit: Visitor) -> h.Element:
     return panel(
         "Your session",
         h.form(".fields", method="post", action="/admin/passphrase")[

@@ -21,7 +21,7 @@ class Figure(NamedTuple):
     proud: bool = False
 
 
-class Column(NamedTuple):
+class TableColumn(NamedTuple):
     name: str
     numeric: bool = False
 
@@ -39,14 +39,14 @@ def _figure(figure: Figure) -> h.Element:
 
 
 def table(
-    columns: Sequence[Column | str],
+    columns: Sequence[TableColumn | str],
     rows: Iterable[Sequence[h.Node]],
     *,
     caption: str = "",
     empty: str = "Nothing yet.",
 ) -> h.Renderable:
     """A table whose first cell names the row; words in place of an empty one."""
-    heads = [column if isinstance(column, Column) else Column(column) for column in columns]
+    heads = [column if isinstance(column, TableColumn) else TableColumn(column) for column in columns]
     body = [_row(heads, row) for row in rows]
     if not body:
         return h.p(".quiet")[empty]
@@ -59,7 +59,7 @@ def table(
     ]
 
 
-def _row(heads: Sequence[Column], cells: Sequence[h.Node]) -> h.Element:
+def _row(heads: Sequence[TableColumn], cells: Sequence[h.Node]) -> h.Element:
     first, *others = zip(heads, cells, strict=True)
     return h.tr[
         h.th(scope="row", data_label=first[0].name)[first[1]],

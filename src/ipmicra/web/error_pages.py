@@ -10,14 +10,14 @@ from litestar.types import ExceptionHandlersMap
 
 from ipmicra.errors import OperatorFault
 from ipmicra.web.navigation import page
-from ipmicra.web.session import Forged, HttpRequest, NotSignedIn
+from ipmicra.web.session import CsrfError, HttpRequest, NotSignedIn
 
 
 def _to_the_door(_: HttpRequest, __: NotSignedIn) -> Redirect:
     return Redirect("/enter", status_code=303)
 
 
-def _forged(_: HttpRequest, __: Forged) -> Response[str]:
+def _forged(_: HttpRequest, __: CsrfError) -> Response[str]:
     text = "This form was not made for your browser by this site, or your session has ended."
     return _said("Refused: nothing was done", text, 403)
 
@@ -38,7 +38,7 @@ def _said(title: str, text: str, status: int) -> Response[str]:
 
 REFUSALS: ExceptionHandlersMap = {
     NotSignedIn: _to_the_door,
-    Forged: _forged,
+    CsrfError: _forged,
     OperatorFault: _wrongly_asked,
     HTTPException: _other,
 }

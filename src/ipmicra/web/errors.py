@@ -9,11 +9,11 @@ import htpy as h
 from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
 
-from ipmicra.coordinator.api.context import Rooms
+from ipmicra.coordinator.api.context import CoordinatorContext
 from ipmicra.coordinator.store.failures import DAYS, FailedVisits
-from ipmicra.coordinator.views.alerts import Errors, Trouble, errors_of
+from ipmicra.coordinator.views.alerts import Alert, AlertList, errors_of
 from ipmicra.web import formats
-from ipmicra.web.components import Column, bar, behind, notice, panel, table, tag
+from ipmicra.web.components import TableColumn, bar, behind, notice, panel, table, tag
 from ipmicra.web.navigation import page
 
 _TITLES = {
@@ -32,7 +32,7 @@ _NOBODYS = "nobody's"
 EXAMPLES_SHOWN = 5  # of one family
 
 
-def trouble_handlers(rooms: Rooms) -> list[HTTPRouteHandler]:
+def trouble_handlers(rooms: CoordinatorContext) -> list[HTTPRouteHandler]:
     @get("/errors", include_in_schema=False)
     async def errors() -> Response[str]:
         return errors_page(await rooms.aside(_errors, rooms), rooms.clock())
@@ -40,13 +40,13 @@ def trouble_handlers(rooms: Rooms) -> list[HTTPRouteHandler]:
     return [errors]
 
 
-def _errors(rooms: Rooms) -> Errors:
+def _errors(rooms: CoordinatorContext) -> AlertList:
     with rooms.database.read() as connection:
         return errors_of(connection, rooms.clock())
 
 
-def errors_page(found: Errors, now_s: float) -> Response[str]:
-    by_kind: dict[str, list[Trouble]] = {}
+def errors_page(found: AlertList, now_s: float) -> Response[str]:
+    by_kind: dict[str, list[Alert]] = {}
     for trouble in found.troubles:
         by_kind.setdefault(trouble.kind, []).append(trouble)
     body: list[h.Node] = [
@@ -63,7 +63,7 @@ def errors_page(found: Errors, now_s: float) -> Response[str]:
     return page("Errors", body, here="/errors")
 
 
-def _kind(kind: str, found: list[Trouble]) -> h.Element:
+def _kind(kind: str, found: list[Alert]) -> h.Element:
     first = found[0]
     rows: list[tuple[h.Node, ...]] = [
         (trouble.what, formats.number(trouble.count), _examples(trouble)) for trouble in found
@@ -71,7 +71,7 @@ def _kind(kind: str, found: list[Trouble]) -> h.Element:
     return h.section(".panel")[
         _title(_TITLES[kind], first.whose),
         h.p[first.advice],
-        table(("what", Column("how often", True), "such as"), rows),
+        table(("what", TableColumn("how often", True), "such as"), rows),
     ]
 
 
@@ -84,7 +84,7 @@ def _mending(whose: str) -> h.Element:
     return tag(mending, _MEANINGS.get(whose, ""))
 
 
-def _examples(trouble: Trouble) -> h.Node:
+def _examples(trouble: Alert) -> h.Node:
     shown: list[h.Node] = []
     for name in trouble.examples:
         is_site = trouble.kind.startswith("site-")
@@ -129,13 +129,13 @@ def _overview(families: Sequence[Sequence[FailedVisits]], now_s: float) -> h.Ele
         )
         for kinds in families
     ]
-    heads = ("kind", Column("visits", True), "beside the others", "whose", "latest")
+    heads = ("kind", TableColumn("visits", True), "beside the others", "whose", "latest")
     return panel("At a glance", table(heads, rows))
 
 
 def _family(kinds: Sequence[FailedVisits], now_s: float) -> h.Element:
     first = kinds[0]
-    heads = ("what", Column("visits", True), Column("sites", True), "latest")
+    heads = ("what", TableColumn("visits", True), TableColumn("sites", True), "latest")
     rows: list[tuple[h.Node, ...]] = [
         (
             one.what,

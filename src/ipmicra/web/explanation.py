@@ -11,19 +11,19 @@ from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import QueryParameter
 
-from ipmicra.coordinator.api.context import Rooms
+from ipmicra.coordinator.api.context import CoordinatorContext
 from ipmicra.coordinator.views import explanation
 from ipmicra.coordinator.views.explanation import Candidate, Explanation, SubnetSeen
 from ipmicra.errors import OperatorFault
 from ipmicra.web import formats
-from ipmicra.web.components import Column, bar, facts, notice, panel, table, tag
+from ipmicra.web.components import TableColumn, bar, facts, notice, panel, table, tag
 from ipmicra.web.geolocation import country_name
 from ipmicra.web.navigation import page
 
 _PageUrl = Annotated[str, QueryParameter(name="url", max_length=2000)]
 
 
-def explain_handlers(rooms: Rooms) -> list[HTTPRouteHandler]:
+def explain_handlers(rooms: CoordinatorContext) -> list[HTTPRouteHandler]:
     @get("/explain", include_in_schema=False)
     async def explain(url: _PageUrl = "") -> Response[str]:
         if not url.strip():
@@ -36,7 +36,7 @@ def explain_handlers(rooms: Rooms) -> list[HTTPRouteHandler]:
     return [explain]
 
 
-def _explained(rooms: Rooms, url: str) -> Explanation:
+def _explained(rooms: CoordinatorContext, url: str) -> Explanation:
     site = explanation.site_in(url)
     with rooms.database.read() as connection:
         return explanation.explain(connection, rooms.tree, site, rooms.clock())
@@ -138,7 +138,7 @@ def _probes(found: Explanation) -> h.Node:
         )
         for name, ms, silence in sorted(found.probes, key=lambda p: p[1] if p[1] is not None else 1e12)
     ]
-    return table(("crawler", Column("round trip", True), "length"), rows, empty="It took none.")
+    return table(("crawler", TableColumn("round trip", True), "length"), rows, empty="It took none.")
 
 
 def _steps(found: Explanation) -> h.Node:
@@ -148,9 +148,9 @@ def _steps(found: Explanation) -> h.Node:
 def _remembered(found: Explanation) -> h.Node:
     heads = (
         "crawler",
-        Column("round trip", True),
-        Column("probes", True),
-        Column("fetches", True),
+        TableColumn("round trip", True),
+        TableColumn("probes", True),
+        TableColumn("fetches", True),
         "age",
     )
     rows = [
@@ -167,7 +167,13 @@ def _remembered(found: Explanation) -> h.Node:
 
 
 def _candidates(candidates: Sequence[Candidate]) -> h.Node:
-    heads = ("crawler", "now", Column("sites", True), Column("today", True), Column("may a day", True))
+    heads = (
+        "crawler",
+        "now",
+        TableColumn("sites", True),
+        TableColumn("today", True),
+        TableColumn("may a day", True),
+    )
     rows: list[tuple[h.Node, ...]] = [
         (
             h.a(href=f"/hosts/{seen.crawler}")[seen.crawler],

@@ -16,21 +16,21 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath
 from sqlalchemy import select
 
-from ipmicra.coordinator.api.context import Rooms
+from ipmicra.coordinator.api.context import CoordinatorContext
 from ipmicra.coordinator.bundles.publishing import published_versions
 from ipmicra.coordinator.store import hosts, orders
 from ipmicra.coordinator.store.hosts import HostState
 from ipmicra.coordinator.store.schema import site as site_rows
 from ipmicra.coordinator.views import packages
-from ipmicra.coordinator.views.crawlers import CrawlerStanding, crawlers
-from ipmicra.coordinator.views.packages import Parcel
-from ipmicra.coordinator.views.status import HostStanding, hosts_standing
+from ipmicra.coordinator.views.crawlers import CrawlerStatus, crawlers
+from ipmicra.coordinator.views.packages import PackageView
+from ipmicra.coordinator.views.status import HostStatus, hosts_standing
 from ipmicra.web import formats, operator_forms
-from ipmicra.web.components import Column, behind, facts, panel, table, tag
+from ipmicra.web.components import TableColumn, behind, facts, panel, table, tag
 from ipmicra.web.hours import hours_of, week
 from ipmicra.web.navigation import page
 from ipmicra.web.packages import parcels_table
-from ipmicra.web.session import Gate, HttpRequest, Visit
+from ipmicra.web.session import HttpRequest, SessionGuard, Visitor
 
 SITES_SHOWN = 100
 FRESH_SECONDS = 3
@@ -40,17 +40,17 @@ UNFOLDED_MAX = 8
 class HostSeen(NamedTuple):
     """All that a host's page shows."""
 
-    standing: HostStanding
-    crawler: CrawlerStanding
+    standing: HostStatus
+    crawler: CrawlerStatus
     targets: list[str]  # where it could move to
     versions: list[str]  # of its code that are published
     contact: str
     sites: list[tuple[str, str, str]]  # name, subnet, state
-    parcels: list[Parcel]
+    parcels: list[PackageView]
     open_orders: dict[str, int]
 
 
-def host_handlers(rooms: Rooms, gate: Gate) -> list[HTTPRouteHandler]:
+def host_handlers(rooms: CoordinatorContext, gate: SessionGuard) -> list[HTTPRouteHandler]:
     @get("/hosts", include_in_schema=False)
     async def everybody() -> Response[str]:
         return hosts_page(await rooms.aside(_standing, rooms), rooms.clock())
@@ -65,12 +65,12 @@ def host_handlers(rooms: Rooms, gate: Gate) -> list[HTTPRouteHandler]:
     return [everybody, one]
 
 
-def _standing(rooms: Rooms) -> list[HostStanding]:
+def _standing(rooms: CoordinatorContext) -> list[HostStatus]:
     with rooms.database.read() as connection:
         return hosts_standing(connection, rooms.clock())
 
 
-def _seen(rooms: Rooms, name: str) -> HostSeen | None:
+def _seen(rooms: CoordinatorContext, name: str) -> HostSeen | None:
     with rooms.database.read() as connection:
         host = hosts.host_named(connection, name)
         if host is None:
@@ -95,13 +95,13 @@ def _seen(rooms: Rooms, name: str) -> HostSeen | None:
 # --- pages ----------------------------------------------------------------------------------------
 
 
-def hosts_page(standing: Sequence[HostStanding], now_s: float) -> Response[str]:
+def hosts_page(standing: Sequence[HostStatus], now_s: float) -> Response[str]:
     heads = (
         "host",
         "now",
-        Column("sites", True),
-        Column("pages", True),
-        Column("today", True),
+        TableColumn("sites", True),
+        TableColumn("pages", True),
+        TableColumn("today", True),
         "hours",
         "heard",
     )
@@ -129,7 +129,7 @@ def hosts_page(standing: Sequence[HostStanding], now_s: float) -> Response[str]:
     return page("Hosts", body, here="/hosts")
 
 
-def host_page(seen: HostSeen, visit: Visit, now_s: float) -> Response[str]:
+def host_page(seen: HostSeen, visit: Visitor, now_s: float) -> Response[str]:
     host = seen.standing
     body = [
         h.h1[host.name],
@@ -144,7 +144,7 @@ def host_page(seen: HostSeen, visit: Visit, now_s: float) -> Response[str]:
     return page(host.name, body, here="/hosts", scripts=("htmx.min.js",))
 
 
-def _live_state(host: HostStanding, now_s: float) -> h.Element:
+def _live_state(host: HostStatus, now_s: float) -> h.Element:
     """How it is; with scripts it keeps itself fresh, and the panel `now` with it."""
     return h.p(
         "#state.lead",
@@ -156,7 +156,7 @@ def _live_state(host: HostStanding, now_s: float) -> h.Element:
     )[state_tag(host), " ", _in_words(host, now_s)]
 
 
-def state_tag(host: HostStanding) -> h.Element:
+def state_tag(host: HostStatus) -> h.Element:
     if host.state != HostState.ENROLLED:
         return tag(host.state, "own" if host.state == HostState.REGISTERED else "")
     if not host.present:
@@ -164,7 +164,7 @@ def state_tag(host: HostStanding) -> h.Element:
     return tag("awake", "good") if host.awake else tag("asleep", "warn")
 
 
-def _in_words(host: HostStanding, now_s: float) -> str:
+def _in_words(host: HostStatus, now_s: float) -> str:
     if host.state == HostState.REGISTERED:
         return "Registered; its join token waits to be used. One that ran out can be replaced."
     if host.state != HostState.ENROLLED:
@@ -174,7 +174,7 @@ def _in_words(host: HostStanding, now_s: float) -> str:
     return "At work." if host.awake else "Resting, by its owner's rules or by order."
 
 
-def _about(seen: HostSeen, visit: Visit, now_s: float) -> h.Element:
+def _about(seen: HostSeen, visit: Visitor, now_s: float) -> h.Element:
     host = seen.standing
     orders_open = ", ".join(f"{count} {kind}" for kind, count in seen.open_orders.items())
     pairs: list[tuple[str, h.Node]] = [
@@ -196,14 +196,14 @@ def _about(seen: HostSeen, visit: Visit, now_s: float) -> h.Element:
     return h.section("#now.panel")[h.h2["Now"], facts(pairs)]
 
 
-def _hours_panel(host: HostStanding) -> h.Element:
+def _hours_panel(host: HostStatus) -> h.Element:
     told = _rules(host).get("hours", "")
     hours = hours_of(told)
     text = told or "Not reported yet."
     return panel("Hours", h.p[text], week(hours) if hours is not None else None)
 
 
-def _limits(host: HostStanding) -> h.Element:
+def _limits(host: HostStatus) -> h.Element:
     rules = [(name, value) for name, value in _rules(host).items() if name != "hours"]
     note = h.p(".quiet.small")["Set by the owner on the machine; they win over anything said here."]
     return panel("Limits", facts(rules) if rules else h.p["Not reported yet."], note)
@@ -224,11 +224,11 @@ def _sites(seen: HostSeen) -> h.Node:
     return behind("All of them", [shown, note]) if len(rows) > UNFOLDED_MAX else shown
 
 
-def _rules(host: HostStanding) -> dict[str, str]:
+def _rules(host: HostStatus) -> dict[str, str]:
     rules = host.report.get("rules")
     return {str(k): str(v) for k, v in rules.items()} if isinstance(rules, dict) else {}
 
 
-def _number(host: HostStanding, name: str) -> float:
+def _number(host: HostStatus, name: str) -> float:
     told = host.report.get(name)
     return told if isinstance(told, int | float) else 0

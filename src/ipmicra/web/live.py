@@ -15,7 +15,7 @@ from litestar.response import Stream
 
 from ipmicra.web.navigation import NO_STORE
 from ipmicra.web.overview import overview_figures
-from ipmicra.web.sampler import Sample, Sampler
+from ipmicra.web.sampler import Sampler, StatusSample
 
 WATCHERS_MAX = 100
 HEARTBEAT_SECONDS = 15.0
@@ -54,7 +54,7 @@ class Live:
             self.watchers -= 1
 
 
-def told(sample: Sample) -> bytes:
+def told(sample: StatusSample) -> bytes:
     """Texts by the key of their figure, and the newest point of the curves."""
     texts: dict[str, str] = {}
     for figure in overview_figures(sample):

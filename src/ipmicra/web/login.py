@@ -14,19 +14,19 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.response import Redirect
 
 from ipmicra.coordinator.admin import sessions
-from ipmicra.coordinator.api.context import Rooms
+from ipmicra.coordinator.api.context import CoordinatorContext
 from ipmicra.web.components import notice
 from ipmicra.web.navigation import page
 from ipmicra.web.session import (
     FORM_BYTES_MAX,
-    Gate,
     HttpRequest,
-    Visit,
+    SessionGuard,
+    Visitor,
     no_session_cookie,
     session_cookie,
     visit_cookies,
 )
-from ipmicra.web.sign_in_throttle import WINDOW_SECONDS, Throttle
+from ipmicra.web.sign_in_throttle import WINDOW_SECONDS, SignInThrottle
 
 SECRET_CHARACTERS_MAX = 1_000
 
@@ -37,8 +37,8 @@ def link_to(address: str, token: str) -> str:
     return f"{address.rstrip('/')}/enter#{token}"
 
 
-def entering_handlers(rooms: Rooms, gate: Gate) -> list[HTTPRouteHandler]:
-    throttle = Throttle()
+def entering_handlers(rooms: CoordinatorContext, gate: SessionGuard) -> list[HTTPRouteHandler]:
+    throttle = SignInThrottle()
 
     @get("/enter", include_in_schema=False)
     async def enter(request: HttpRequest) -> Response[str] | Redirect:
@@ -74,7 +74,7 @@ def entering_handlers(rooms: Rooms, gate: Gate) -> list[HTTPRouteHandler]:
     return [enter, sign_in, sign_out]
 
 
-def _let_in(rooms: Rooms, secret: str) -> str | None:
+def _let_in(rooms: CoordinatorContext, secret: str) -> str | None:
     """A session's token for whoever has a token or the passphrase."""
     if not 0 < len(secret) <= SECRET_CHARACTERS_MAX:
         return None
@@ -90,12 +90,12 @@ def _let_in(rooms: Rooms, secret: str) -> str | None:
         return sessions.begin_session(connection, now_s)
 
 
-def _let_out(rooms: Rooms, session: str) -> None:
+def _let_out(rooms: CoordinatorContext, session: str) -> None:
     with rooms.database.begin() as connection:
         sessions.end_session(connection, session)
 
 
-def _page(request: HttpRequest, visit: Visit, complaint: str = "", status: int = 200) -> Response[str]:
+def _page(request: HttpRequest, visit: Visitor, complaint: str = "", status: int = 200) -> Response[str]:
     body = [
         h.h1["Sign in"],
         h.p(".lead")["Looking is free; registering and administering hosts needs a session."],

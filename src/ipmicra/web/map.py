@@ -13,14 +13,14 @@ from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
 from sqlalchemy import select
 
-from ipmicra.coordinator.api.context import Rooms
+from ipmicra.coordinator.api.context import CoordinatorContext
 from ipmicra.coordinator.store.hosts import Host, all_hosts
-from ipmicra.coordinator.store.liveness import is_awake, is_present, said_by
+from ipmicra.coordinator.store.liveness import is_awake, is_present, parse_report
 from ipmicra.coordinator.store.schema import site as site_rows
 from ipmicra.coordinator.store.sites import counts_by_crawler
 from ipmicra.theme.assets import asset_address
 from ipmicra.web import formats
-from ipmicra.web.components import Column, behind, table, tag
+from ipmicra.web.components import TableColumn, behind, table, tag
 from ipmicra.web.geolocation import Spot, country_name, middle_of, spread, told_position
 from ipmicra.web.navigation import NO_STORE, page
 from ipmicra.web.sampler import Sampler
@@ -53,7 +53,7 @@ class Atlas(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MapPages:
-    def __init__(self, rooms: Rooms, sampler: Sampler) -> None:
+    def __init__(self, rooms: CoordinatorContext, sampler: Sampler) -> None:
         self._rooms, self._sampler = rooms, sampler
 
     def handlers(self) -> list[HTTPRouteHandler]:
@@ -94,7 +94,7 @@ class MapPages:
         return CrawlerSpot(
             name=host.name,
             at=told or middle_of(country),
-            awake=is_awake(said_by(host), now_s),
+            awake=is_awake(parse_report(host), now_s),
             sites=sites,
             by="its owner"
             if told
@@ -185,10 +185,12 @@ def _tables(atlas: Atlas) -> h.Node:
         for spot in atlas.subnets[:ROWS_SHOWN]
     ]
     more = len(atlas.subnets) - len(subnets)
-    heads = ("subnet", "country", "crawler", Column("round trip", True), Column("sites", True))
+    heads = ("subnet", "country", "crawler", TableColumn("round trip", True), TableColumn("sites", True))
     return [
         table(
-            ("crawler", "now", Column("sites", True), "place", "told by"), crawlers, caption="Crawlers"
+            ("crawler", "now", TableColumn("sites", True), "place", "told by"),
+            crawlers,
+            caption="Crawlers",
         ),
         table(heads, subnets, caption="Delegated subnets"),
         h.p(".quiet.small")[f"and {more:,} more"] if more else None,

@@ -5,24 +5,24 @@ from __future__ import annotations
 import htpy as h
 from litestar import MediaType, Response
 
-from ipmicra.theme.layout import Navigation, Place, document
+from ipmicra.theme.layout import Navigation, NavigationItem, document
 from ipmicra.theme.policy import HEADERS
 
 NAVIGATION = Navigation(
     places=(
-        Place("/", "Overview"),
-        Place("/search", "Search"),
-        Place("/map", "Map"),
-        Place("/tree", "Tree"),
-        Place("/hosts", "Hosts"),
-        Place("/packages", "Packages"),
-        Place("/errors", "Errors"),
+        NavigationItem("/", "Overview"),
+        NavigationItem("/search", "Search"),
+        NavigationItem("/map", "Map"),
+        NavigationItem("/tree", "Tree"),
+        NavigationItem("/hosts", "Hosts"),
+        NavigationItem("/packages", "Packages"),
+        NavigationItem("/errors", "Errors"),
     ),
-    aside=(Place("/admin", "Administer"),),
+    aside=(NavigationItem("/admin", "Administer"),),
     foot=(
-        Place("/v1/status", "Status as JSON"),
-        Place("/metrics", "Metrics"),
-        Place("/schema/openapi.json", "OpenAPI"),
+        NavigationItem("/v1/status", "Status as JSON"),
+        NavigationItem("/metrics", "Metrics"),
+        NavigationItem("/schema/openapi.json", "OpenAPI"),
     ),
 )
 NO_STORE = {"Cache-Control": "no-store"}

@@ -10,41 +10,46 @@ from collections.abc import Iterable, Sequence
 import htpy as h
 
 from ipmicra.coordinator.admin.commands import CAN_TAKE
-from ipmicra.coordinator.admin.crawler_states import MEANINGS, CrawlerState, Wish
-from ipmicra.coordinator.views.crawlers import CrawlerStanding
+from ipmicra.coordinator.admin.crawler_states import MEANINGS, CrawlerState, OperatorCommand
+from ipmicra.coordinator.views.crawlers import CrawlerStatus
 from ipmicra.web import formats
-from ipmicra.web.session import Visit
+from ipmicra.web.session import Visitor
 
 WARNINGS = {
-    Wish.RETIRE: "It hands its sites over, sends what it has, and ends.",
-    Wish.REVOKE: "The crawler is killed: its key is void at once and its sites go to others.",
+    OperatorCommand.RETIRE: "It hands its sites over, sends what it has, and ends.",
+    OperatorCommand.REVOKE: "The crawler is killed: its key is void at once and its sites go to others.",
 }
-CHOICES = {Wish.UPGRADE: "version", Wish.MOVE: "target"}
+CHOICES = {OperatorCommand.UPGRADE: "version", OperatorCommand.MOVE: "target"}
 
 
-def in_words(crawler: CrawlerStanding, now_s: float) -> str:
+def in_words(crawler: CrawlerStatus, now_s: float) -> str:
     since = "" if crawler.since_s is None else f", since {formats.ago(crawler.since_s, now_s)}"
     to = f" to {crawler.moves_to}" if crawler.moves_to else ""
     return f"{crawler.state}{to}{since}: {MEANINGS[crawler.state]}"
 
 
-def targets_of(crawler: CrawlerStanding, everybody: Iterable[CrawlerStanding]) -> list[str]:
+def targets_of(crawler: CrawlerStatus, everybody: Iterable[CrawlerStatus]) -> list[str]:
     """Where it could move to."""
     return [one.name for one in everybody if one.name != crawler.name and one.state in CAN_TAKE]
 
 
 def panel_of(
-    crawler: CrawlerStanding, targets: Sequence[str], versions: Sequence[str], visit: Visit
+    crawler: CrawlerStatus, targets: Sequence[str], versions: Sequence[str], visit: Visitor
 ) -> h.Node:
     """Nothing for one that has ended."""
-    offered = {Wish.UPGRADE: versions if crawler.takes_code else (), Wish.MOVE: targets}
+    offered = {
+        OperatorCommand.UPGRADE: versions if crawler.takes_code else (),
+        OperatorCommand.MOVE: targets,
+    }
     forms = [_form(crawler.name, wish, offered, visit) for wish in crawler.wishes]
     if crawler.state is CrawlerState.EXPECTED:
         forms.insert(0, _new_token(crawler.name, visit))
     return h.section(".panel")[h.h2["Administer"], h.div(".row")[forms]] if forms else None
 
 
-def _form(name: str, wish: Wish, offered: dict[Wish, Sequence[str]], visit: Visit) -> h.Node:
+def _form(
+    name: str, wish: OperatorCommand, offered: dict[OperatorCommand, Sequence[str]], visit: Visitor
+) -> h.Node:
     if wish in WARNINGS:
         button = _button(name, wish, visit, "danger")
         return h.details[h.summary[f"{wish.capitalize()} …"], h.p(".small")[WARNINGS[wish]], button]
@@ -57,13 +62,13 @@ def _form(name: str, wish: Wish, offered: dict[Wish, Sequence[str]], visit: Visi
     return h.details[h.summary[f"{wish.capitalize()} …"], _button(name, wish, visit, "plain", choice)]
 
 
-def _new_token(name: str, visit: Visit) -> h.Element:
+def _new_token(name: str, visit: Visitor) -> h.Element:
     return h.form(method="post", action=f"/admin/hosts/{name}/token")[
         visit.hidden(), h.button(".plain")["New join token"]
     ]
 
 
-def _button(name: str, wish: Wish, visit: Visit, look: str, *fields: h.Node) -> h.Element:
+def _button(name: str, wish: OperatorCommand, visit: Visitor, look: str, *fields: h.Node) -> h.Element:
     return h.form(method="post", action=f"/admin/hosts/{name}/{wish}")[
         visit.hidden(), fields, h.button(class_=look)[wish.capitalize()]
     ]

@@ -17,12 +17,12 @@ from litestar.params import FromQuery, QueryParameter
 from ipmicra.errors import HostFault
 from ipmicra.overlay.live import rpc_client
 from ipmicra.overlay.live.projection import shown_on_a_plane
-from ipmicra.protocol.overlay_frames import Seal
-from ipmicra.protocol.overlay_rpc import Found, Status
-from ipmicra.search.contract import Request
+from ipmicra.protocol.overlay_frames import FrameCodec
+from ipmicra.protocol.overlay_rpc import PeerStatus, SearchReply
+from ipmicra.search.contract import SearchRequest
 from ipmicra.search.http import pages as search_pages
 from ipmicra.theme.assets import serve_asset
-from ipmicra.theme.layout import Navigation, Place, document
+from ipmicra.theme.layout import Navigation, NavigationItem, document
 from ipmicra.theme.policy import HEADERS, RESPONSE_HEADERS
 from ipmicra.web import formats
 from ipmicra.web.components import Figure, behind, figures, notice
@@ -30,25 +30,25 @@ from ipmicra.web.navigation import NO_STORE
 from ipmicra.web.zones import zones_drawing, zones_tables
 
 FRESH_SECONDS = 5
-NAVIGATION = Navigation(places=(Place("/", "Zones"), Place("/search", "Search")))
+NAVIGATION = Navigation(places=(NavigationItem("/", "Zones"), NavigationItem("/search", "Search")))
 _Limit = Annotated[int, QueryParameter(ge=1, le=100)]
 _Offset = Annotated[int, QueryParameter(ge=0, le=1000)]
 T = TypeVar("T")
 
 
-class Lookout:
+class OverlayObserver:
     """Asks the network by way of the peer that answered last, or of any other that was met."""
 
-    def __init__(self, address: str, seal: Seal) -> None:
+    def __init__(self, address: str, seal: FrameCodec) -> None:
         self._known, self._seal = [address], seal
 
-    async def peers(self) -> list[Status]:
+    async def peers(self) -> list[PeerStatus]:
         found = await self._by_way_of_any(lambda via: rpc_client.everybody(via, self._seal))
         met = [peer.card.address for peer in found]
         self._known = self._known[:1] + [address for address in met if address != self._known[0]]
         return found
 
-    async def search(self, request: Request) -> Found:
+    async def search(self, request: SearchRequest) -> SearchReply:
         return await self._by_way_of_any(lambda via: rpc_client.search(request, via, self._seal))
 
     async def _by_way_of_any(self, ask: Callable[[str], Awaitable[T]]) -> T:
@@ -65,7 +65,7 @@ class Lookout:
         raise HostFault(silent[0])
 
 
-def application(lookout: Lookout) -> Litestar:
+def application(lookout: OverlayObserver) -> Litestar:
     """All pages, to be served by whoever has the network's file."""
     return Litestar(
         [serve_asset, _zones(lookout), _search(lookout)],
@@ -75,7 +75,7 @@ def application(lookout: Lookout) -> Litestar:
     )
 
 
-def _zones(lookout: Lookout) -> HTTPRouteHandler:
+def _zones(lookout: OverlayObserver) -> HTTPRouteHandler:
     @get("/", include_in_schema=False)
     async def zones() -> Response[str]:
         return zones_page(await lookout.peers())
@@ -83,7 +83,7 @@ def _zones(lookout: Lookout) -> HTTPRouteHandler:
     return zones
 
 
-def _search(lookout: Lookout) -> HTTPRouteHandler:
+def _search(lookout: OverlayObserver) -> HTTPRouteHandler:
     @get("/search", media_type=MediaType.HTML, include_in_schema=False)
     async def search(
         q: FromQuery[str] = "", limit: _Limit = 10, offset: _Offset = 0, every: FromQuery[bool] = False
@@ -91,13 +91,13 @@ def _search(lookout: Lookout) -> HTTPRouteHandler:
         if not q.strip():
             pages = sum(peer.pages for peer in await lookout.peers())
             return search_pages.empty_page(pages, NAVIGATION)
-        request = Request(text=q, limit=limit, offset=offset, per_site=0 if every else 1)
+        request = SearchRequest(text=q, limit=limit, offset=offset, per_site=0 if every else 1)
         return search_pages.answer_page(request, (await lookout.search(request)).answer, NAVIGATION)
 
     return search
 
 
-def zones_page(peers: list[Status]) -> Response[str]:
+def zones_page(peers: list[PeerStatus]) -> Response[str]:
     picture = shown_on_a_plane(peers)
     first, second = (axis + 1 for axis in picture.axes)
     body = [
@@ -129,7 +129,7 @@ def zones_page(peers: list[Status]) -> Response[str]:
     return _page("Zones", body, scripts=("htmx.min.js",))
 
 
-def _figures(peers: list[Status]) -> list[Figure]:
+def _figures(peers: list[PeerStatus]) -> list[Figure]:
     space = peers[0].space.volume
     share = sum(zone.volume for peer in peers for zone in peer.card.zones) / space
     neighbours = sum(len(peer.neighbours) for peer in peers) / len(peers)

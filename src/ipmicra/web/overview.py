@@ -8,19 +8,19 @@ import htpy as h
 import msgspec
 from litestar import Response
 
-from ipmicra.coordinator.views.statistics import Figures
-from ipmicra.coordinator.views.status import Happened, public_detail
+from ipmicra.coordinator.views.statistics import CrawlStatistics
+from ipmicra.coordinator.views.status import EventView, public_detail
 from ipmicra.web import formats
-from ipmicra.web.components import Column, Figure, behind, figures, panel, table
+from ipmicra.web.components import Figure, TableColumn, behind, figures, panel, table
 from ipmicra.web.navigation import page
-from ipmicra.web.sampler import Point, Sample
+from ipmicra.web.sampler import SamplePoint, StatusSample
 
 EVENTS_SHOWN = 8
 ROWS_MAX = 30  # of the table behind the curves
 SCRIPTS = ("uplot.min.js", "live.js")
 
 
-def overview_figures(sample: Sample) -> list[Figure]:
+def overview_figures(sample: StatusSample) -> list[Figure]:
     """Every number of the page, by key."""
     now, near, point = sample.figures, sample.nearness, sample.point
     share = near.savings.saved_share
@@ -72,13 +72,13 @@ def overview_figures(sample: Sample) -> list[Figure]:
     ]
 
 
-def _home(now: Figures) -> str:
+def _home(now: CrawlStatistics) -> str:
     under_way = f", {now.packages_waiting} under way" if now.packages_waiting else ""
     return f"{formats.short(now.home_bytes, 'B')} home in {formats.plural(now.packages, 'package')}{under_way}"
 
 
 def overview_page(
-    sample: Sample, history: Sequence[Point], events: Sequence[Happened], now_s: float
+    sample: StatusSample, history: Sequence[SamplePoint], events: Sequence[EventView], now_s: float
 ) -> Response[str]:
     body = [
         h.h1["The crawl at a glance"],
@@ -96,7 +96,7 @@ def overview_page(
     return page("Overview", body, here="/", scripts=SCRIPTS, styles=("uplot.min.css",))
 
 
-def _curve(title: str, key: str, place: int, history: Sequence[Point]) -> h.Element:
+def _curve(title: str, key: str, place: int, history: Sequence[SamplePoint]) -> h.Element:
     points = [[p.at_s, p.pages_a_second, p.saved_byte_ms] for p in history]
     data = [[point[0] for point in points], [point[place] for point in points]]
     shown = h.div(
@@ -105,10 +105,12 @@ def _curve(title: str, key: str, place: int, history: Sequence[Point]) -> h.Elem
     digits = 1 if key == "rate" else 0
     step = max(1, len(points) // ROWS_MAX)
     rows = [(formats.moment(p[0]), formats.number(p[place], digits)) for p in points[::-step]]
-    return panel(title, shown, behind("The same as a table", table(("when", Column(title, True)), rows)))
+    return panel(
+        title, shown, behind("The same as a table", table(("when", TableColumn(title, True)), rows))
+    )
 
 
-def _events(events: Sequence[Happened], now_s: float) -> h.Element:
+def _events(events: Sequence[EventView], now_s: float) -> h.Element:
     rows = [
         (
             formats.ago(event.at_s, now_s),
@@ -122,6 +124,6 @@ def _events(events: Sequence[Happened], now_s: float) -> h.Element:
     return panel("What happened last", table(heads, rows, empty="Nothing has happened yet."))
 
 
-def _subject(event: Happened) -> h.Node:
+def _subject(event: EventView) -> h.Node:
     is_host = event.kind.startswith(("host-", "crawler-", "lease-"))
     return h.a(href=f"/hosts/{event.subject}")[event.subject] if is_host else event.subject

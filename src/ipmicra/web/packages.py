@@ -8,17 +8,17 @@ import htpy as h
 from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
 
-from ipmicra.coordinator.api.context import Rooms
-from ipmicra.coordinator.views.packages import Parcel, Sender, latest, senders
+from ipmicra.coordinator.api.context import CoordinatorContext
+from ipmicra.coordinator.views.packages import PackageView, SenderSummary, latest, senders
 from ipmicra.web import formats
-from ipmicra.web.components import Column, Figure, figures, panel, table, tag
+from ipmicra.web.components import Figure, TableColumn, figures, panel, table, tag
 from ipmicra.web.navigation import page
 
 _MEANINGS = {"kept": "warn", "integrated": "good", "refused": "bad"}
 _IN_WORDS = {"kept": "under way"}
 
 
-def package_handlers(rooms: Rooms) -> list[HTTPRouteHandler]:
+def package_handlers(rooms: CoordinatorContext) -> list[HTTPRouteHandler]:
     @get("/packages", include_in_schema=False)
     async def packages() -> Response[str]:
         parcels, from_whom = await rooms.aside(_look, rooms)
@@ -27,12 +27,14 @@ def package_handlers(rooms: Rooms) -> list[HTTPRouteHandler]:
     return [packages]
 
 
-def _look(rooms: Rooms) -> tuple[list[Parcel], list[Sender]]:
+def _look(rooms: CoordinatorContext) -> tuple[list[PackageView], list[SenderSummary]]:
     with rooms.database.read() as connection:
         return latest(connection), senders(connection)
 
 
-def packages_page(parcels: Sequence[Parcel], from_whom: Sequence[Sender], now_s: float) -> Response[str]:
+def packages_page(
+    parcels: Sequence[PackageView], from_whom: Sequence[SenderSummary], now_s: float
+) -> Response[str]:
     totals = [
         Figure(
             "spooled",
@@ -56,8 +58,8 @@ def packages_page(parcels: Sequence[Parcel], from_whom: Sequence[Sender], now_s:
             "home", "Bytes home", formats.short(sum(s.home_bytes for s in from_whom), "B"), "compressed"
         ),
     ]
-    heads = ("crawler", Column("on the host", True), Column("under way", True), Column("integrated", True),
-             Column("refused", True), Column("bytes home", True))  # fmt: skip
+    heads = ("crawler", TableColumn("on the host", True), TableColumn("under way", True), TableColumn("integrated", True),
+             TableColumn("refused", True), TableColumn("bytes home", True))  # fmt: skip
     rows: list[tuple[h.Node, ...]] = [
         (
             h.a(href=f"/hosts/{s.crawler}")[s.crawler],
@@ -76,8 +78,8 @@ def packages_page(parcels: Sequence[Parcel], from_whom: Sequence[Sender], now_s:
     return page("Packages", body, here="/packages")
 
 
-def parcels_table(parcels: Sequence[Parcel], now_s: float) -> h.Renderable:
-    heads = ("package", "state", Column("bytes", True), "came", "took", "remark")
+def parcels_table(parcels: Sequence[PackageView], now_s: float) -> h.Renderable:
+    heads = ("package", "state", TableColumn("bytes", True), "came", "took", "remark")
     rows: list[tuple[h.Node, ...]] = [
         (
             f"{parcel.crawler} {parcel.sequence}",
@@ -94,6 +96,6 @@ def parcels_table(parcels: Sequence[Parcel], now_s: float) -> h.Renderable:
     return table(heads, rows, empty="No packages yet.")
 
 
-def _state(parcel: Parcel) -> h.Element:
+def _state(parcel: PackageView) -> h.Element:
     word = "being integrated" if parcel.claimed else _IN_WORDS.get(parcel.state, parcel.state)
     return tag(word, _MEANINGS.get(parcel.state, ""))

@@ -10,8 +10,8 @@ from litestar import Response, Router, get
 from litestar.handlers import HTTPRouteHandler
 from litestar.types import ControllerRouterHandler
 
-from ipmicra.coordinator.api.context import Rooms
-from ipmicra.coordinator.views.status import Happened, happened
+from ipmicra.coordinator.api.context import CoordinatorContext
+from ipmicra.coordinator.views.status import EventView, happened
 from ipmicra.search.http.application import search_api, search_pages
 from ipmicra.search.tantivy.index import TantivyIndex
 from ipmicra.theme.assets import serve_asset
@@ -28,7 +28,7 @@ from ipmicra.web.navigation import NAVIGATION
 from ipmicra.web.overview import overview_page
 from ipmicra.web.packages import package_handlers
 from ipmicra.web.sampler import Sampler
-from ipmicra.web.session import Gate
+from ipmicra.web.session import SessionGuard
 from ipmicra.web.tree_pages import TreePages
 
 _log = logging.getLogger(__name__)
@@ -38,12 +38,12 @@ RELOAD_SECONDS = 2.0  # until what was integrated is found
 class Pages:
     """Served and worked by the coordinator's service; see its `Beside`."""
 
-    def __init__(self, rooms: Rooms, index_folder: Path) -> None:
+    def __init__(self, rooms: CoordinatorContext, index_folder: Path) -> None:
         self._rooms = rooms
         self._index = TantivyIndex(index_folder)
         self.sampler = Sampler(rooms, self._index.page_count)
         self.live = Live(self.sampler)
-        self._gate = Gate(rooms)
+        self._gate = SessionGuard(rooms)
         self.handlers: list[ControllerRouterHandler] = [
             Router("/", route_handlers=self._data(), response_headers=RESPONSE_HEADERS),
             Router(
@@ -107,6 +107,6 @@ class Pages:
         return overview
 
 
-def _happened(rooms: Rooms) -> list[Happened]:
+def _happened(rooms: CoordinatorContext) -> list[EventView]:
     with rooms.database.read() as connection:
         return happened(connection)

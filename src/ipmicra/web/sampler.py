@@ -14,9 +14,14 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import NamedTuple
 
-from ipmicra.coordinator.api.context import Rooms
-from ipmicra.coordinator.views.delegation_cache import Decisions
-from ipmicra.coordinator.views.statistics import Figures, Nearness, figures, nearness
+from ipmicra.coordinator.api.context import CoordinatorContext
+from ipmicra.coordinator.views.delegation_cache import DelegationCache
+from ipmicra.coordinator.views.statistics import (
+    CrawlStatistics,
+    DelegationStatistics,
+    figures,
+    nearness,
+)
 
 PAUSE_SECONDS = 2.0
 PAUSE_SECONDS_MAX = 60.0
@@ -27,7 +32,7 @@ HISTORY_SAMPLES = 600
 _log = logging.getLogger(__name__)
 
 
-class Point(NamedTuple):
+class SamplePoint(NamedTuple):
     """What the curves are made of."""
 
     at_s: float
@@ -37,13 +42,13 @@ class Point(NamedTuple):
     saved_byte_ms: float
 
 
-class Sample(NamedTuple):
-    figures: Figures
-    nearness: Nearness
-    point: Point
+class StatusSample(NamedTuple):
+    figures: CrawlStatistics
+    nearness: DelegationStatistics
+    point: SamplePoint
 
 
-class Pace:
+class SamplingRate:
     """When to look again: a pause after each look, the longer the longer the look took."""
 
     def __init__(self) -> None:
@@ -63,21 +68,21 @@ class Pace:
 class Sampler:
     """Looks, remembers, and tells whoever watches."""
 
-    def __init__(self, rooms: Rooms, page_count: Callable[[], int]) -> None:
+    def __init__(self, rooms: CoordinatorContext, page_count: Callable[[], int]) -> None:
         self._rooms = rooms
         self._page_count = page_count
-        self.decisions = Decisions()
-        self._nearness = Nearness()
-        self._far_pace = Pace()
-        self.history: deque[Point] = deque(maxlen=HISTORY_SAMPLES)
-        self.latest: Sample | None = None
+        self.decisions = DelegationCache()
+        self._nearness = DelegationStatistics()
+        self._far_pace = SamplingRate()
+        self.history: deque[SamplePoint] = deque(maxlen=HISTORY_SAMPLES)
+        self.latest: StatusSample | None = None
         self._changed = asyncio.Event()
         self._looking = asyncio.Lock()
         self.is_closed = False
 
     async def work(self) -> None:
         """Until it is cancelled."""
-        pace = Pace()
+        pace = SamplingRate()
         while True:
             began_s = time.monotonic()
             try:
@@ -89,7 +94,7 @@ class Sampler:
                 _log.error("cannot take the figures", extra={"why": str(error)})
             await asyncio.sleep(pace.rest(began_s))
 
-    async def look(self) -> Sample:
+    async def look(self) -> StatusSample:
         """Take a whole sample now."""
         await self._look_far()
         return await self._look_near()
@@ -100,20 +105,20 @@ class Sampler:
             self._nearness = await self._rooms.aside(self._take_nearness)
         self._far_pace.rest(began_s)
 
-    async def _look_near(self) -> Sample:
+    async def _look_near(self) -> StatusSample:
         async with self._looking:
             found = await self._rooms.aside(self._take_figures)
             point = self._point(found)
             self.history.append(point)
-            self.latest = Sample(found, self._nearness, point)
+            self.latest = StatusSample(found, self._nearness, point)
         self._tell()
         return self.latest
 
-    async def now(self) -> Sample:
+    async def now(self) -> StatusSample:
         """The latest sample; the first one is taken when it is asked for."""
         return self.latest or await self.look()
 
-    async def samples(self, patience_s: float) -> AsyncIterator[Sample | None]:
+    async def samples(self, patience_s: float) -> AsyncIterator[StatusSample | None]:
         """Each new sample; None where there was none for so long. Ends when the sampler is closed."""
         seen = await self.now()
         yield seen
@@ -133,19 +138,19 @@ class Sampler:
         self._changed.set()
         self._changed = asyncio.Event()
 
-    def _take_figures(self) -> Figures:
+    def _take_figures(self) -> CrawlStatistics:
         with self._rooms.database.read() as connection:
             return figures(connection, self._rooms.clock())
 
-    def _take_nearness(self) -> Nearness:
+    def _take_nearness(self) -> DelegationStatistics:
         with self._rooms.database.read() as connection:
             return nearness(connection, self.decisions, self._rooms.clock())
 
-    def _point(self, found: Figures) -> Point:
+    def _point(self, found: CrawlStatistics) -> SamplePoint:
         since = next((p for p in self.history if p.at_s >= found.at_s - RATE_SECONDS), None)
         rate = 0.0
         if since is not None and found.at_s > since.at_s:
             rate = max(0, found.fetches - since.fetches) / (found.at_s - since.at_s)
-        return Point(
+        return SamplePoint(
             found.at_s, self._page_count(), found.fetches, rate, self._nearness.savings.saved_byte_ms
         )

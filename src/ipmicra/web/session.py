@@ -21,7 +21,7 @@ from litestar.datastructures import Cookie, State
 
 from ipmicra.coordinator.admin import sessions
 from ipmicra.coordinator.admin.sessions import SESSION_COOKIE
-from ipmicra.coordinator.api.context import Rooms
+from ipmicra.coordinator.api.context import CoordinatorContext
 
 VISIT_COOKIE = "ipmicra_visit"
 FORM_BYTES_MAX = 256 << 10
@@ -33,11 +33,11 @@ class NotSignedIn(Exception):
     """What was asked for needs a session."""
 
 
-class Forged(Exception):
+class CsrfError(Exception):
     """A form that did not come from a page of ours."""
 
 
-class Visit(NamedTuple):
+class Visitor(NamedTuple):
     """Whoever asks. `cookie` is what their forms are bound to; `fresh` that it is still to be set."""
 
     cookie: str
@@ -53,36 +53,36 @@ class Visit(NamedTuple):
         return h.input(type="hidden", name="form_token", value=self.form_token)
 
 
-class Gate:
+class SessionGuard:
     """Knows sessions from strangers."""
 
-    def __init__(self, rooms: Rooms) -> None:
+    def __init__(self, rooms: CoordinatorContext) -> None:
         self._rooms = rooms
 
-    async def visit(self, request: HttpRequest) -> Visit:
+    async def visit(self, request: HttpRequest) -> Visitor:
         """Whoever it is."""
         session = request.cookies.get(SESSION_COOKIE, "")
         lives = bool(session) and await self._rooms.aside(self._lives, session)
         if lives:
-            return Visit(session, True)
+            return Visitor(session, True)
         known = request.cookies.get(VISIT_COOKIE, "")
-        return Visit(known, False) if known else Visit(secrets.token_urlsafe(24), False, True)
+        return Visitor(known, False) if known else Visitor(secrets.token_urlsafe(24), False, True)
 
-    async def operator(self, request: HttpRequest) -> Visit:
+    async def operator(self, request: HttpRequest) -> Visitor:
         """Somebody with a session. Raises NotSignedIn."""
         visit = await self.visit(request)
         if not visit.signed_in:
             raise NotSignedIn
         return visit
 
-    async def form(self, request: HttpRequest, visit: Visit) -> dict[str, str]:
+    async def form(self, request: HttpRequest, visit: Visitor) -> dict[str, str]:
         """The fields of a form that is ours. Raises Forged."""
         if not _from_here(request):
-            raise Forged
+            raise CsrfError
         sent = {key: value for key, value in (await request.form()).items() if isinstance(value, str)}
         given = sent.pop("form_token", "")
         if visit.fresh or not hmac.compare_digest(given.encode(), visit.form_token.encode()):
-            raise Forged
+            raise CsrfError
         return sent
 
     def _lives(self, session: str) -> bool:
@@ -106,7 +106,7 @@ def no_session_cookie(request: HttpRequest) -> Cookie:
     return _cookie(request, SESSION_COOKIE, "", 0)
 
 
-def visit_cookies(request: HttpRequest, visit: Visit) -> list[Cookie]:
+def visit_cookies(request: HttpRequest, visit: Visitor) -> list[Cookie]:
     """To be set with a page that has a form."""
     return [_cookie(request, VISIT_COOKIE, visit.cookie, None)] if visit.fresh else []
 

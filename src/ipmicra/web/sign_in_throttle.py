@@ -12,7 +12,7 @@ TRIES_OF_ONE_MAX = 10
 TRIES_OF_ALL_MAX = 100
 
 
-class Throttle:
+class SignInThrottle:
     """A window of time with the tries in it, oldest first."""
 
     def __init__(self) -> None:

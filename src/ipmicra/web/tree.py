@@ -13,8 +13,8 @@ from urllib.parse import quote
 import htpy as h
 import numpy as np
 
-from ipmicra.coordinator.store.delegations import Delegated
-from ipmicra.coordinator.views.ownership import Holdings
+from ipmicra.coordinator.store.delegations import DelegationRow
+from ipmicra.coordinator.views.ownership import Ownership
 from ipmicra.hierarchy import Subnet, SubnetTree
 from ipmicra.web import formats
 from ipmicra.web.components import tag
@@ -31,13 +31,13 @@ class Level(NamedTuple):
     rest: int
 
 
-class Walk:
+class TreeWalk:
     """One tree and what is delegated in it."""
 
-    def __init__(self, tree: SubnetTree, decisions: Mapping[str, Delegated]) -> None:
+    def __init__(self, tree: SubnetTree, decisions: Mapping[str, DelegationRow]) -> None:
         self.tree = tree
         self._decisions = decisions
-        self.holdings = Holdings(tree, decisions)
+        self.holdings = Ownership(tree, decisions)
 
     def level(self, parent: Subnet, first: int) -> Level:
         children = self.tree.children(parent)
@@ -49,7 +49,7 @@ class Walk:
         shown = [(children[place], ends[place] - children[place] > 1) for place in order.tolist()]
         return Level(shown, max(0, len(children) - first - len(shown)))
 
-    def decision(self, subnet: Subnet) -> Delegated | None:
+    def decision(self, subnet: Subnet) -> DelegationRow | None:
         return self._decisions.get(str(self.tree.range_of(subnet)))
 
     # --- as HTML ------------------------------------------------------------

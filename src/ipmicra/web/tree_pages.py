@@ -11,18 +11,18 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromQuery, QueryParameter
 from sqlalchemy import select
 
-from ipmicra.coordinator.api.context import Rooms
-from ipmicra.coordinator.store.delegations import Delegated
+from ipmicra.coordinator.api.context import CoordinatorContext
+from ipmicra.coordinator.store.delegations import DelegationRow
 from ipmicra.coordinator.store.schema import site as site_rows
 from ipmicra.coordinator.store.unit_codec import ground_from
 from ipmicra.errors import OperatorFault
 from ipmicra.hierarchy import Subnet, SubnetTree
 from ipmicra.web import formats
-from ipmicra.web.components import Column, facts, notice, panel, table
+from ipmicra.web.components import TableColumn, facts, notice, panel, table
 from ipmicra.web.geolocation import country_name
 from ipmicra.web.navigation import fragment, page
 from ipmicra.web.sampler import Sampler
-from ipmicra.web.tree import Walk, range_in_words
+from ipmicra.web.tree import TreeWalk, range_in_words
 
 SITES_SHOWN = 50
 GROUNDS_SHOWN = 200
@@ -33,9 +33,9 @@ _First = Annotated[int, QueryParameter(ge=0, le=10_000_000)]
 class TreePages:
     """The walk is made anew when a decision has been made."""
 
-    def __init__(self, rooms: Rooms, sampler: Sampler) -> None:
+    def __init__(self, rooms: CoordinatorContext, sampler: Sampler) -> None:
         self._rooms, self._sampler = rooms, sampler
-        self._walk: Walk | None = None
+        self._walk: TreeWalk | None = None
         self._made_of = -1
 
     def handlers(self) -> list[HTTPRouteHandler]:
@@ -65,17 +65,17 @@ class TreePages:
             raise OperatorFault("no tree of subnets is loaded")
         return fragment(walk.branches(_subnet_at(walk.tree, at), first))
 
-    def _current(self) -> Walk | None:
+    def _current(self) -> TreeWalk | None:
         """None where there is no tree to walk."""
         tree, decisions = self._rooms.tree, self._sampler.decisions
         if not isinstance(tree, SubnetTree):
             return None
         if self._walk is None or self._made_of != decisions.version:
             self._made_of = decisions.version
-            self._walk = Walk(tree, dict(decisions.by_ground))
+            self._walk = TreeWalk(tree, dict(decisions.by_ground))
         return self._walk
 
-    def _sites(self, walk: Walk, subnet: Subnet) -> list[tuple[str, str | None]]:
+    def _sites(self, walk: TreeWalk, subnet: Subnet) -> list[tuple[str, str | None]]:
         columns = (site_rows.c.name, site_rows.c.crawler)
         ground = str(walk.tree.range_of(subnet))
         query = select(*columns).where(site_rows.c.ground == ground).order_by(site_rows.c.name)
@@ -107,7 +107,7 @@ def _finder() -> h.Element:
     ]
 
 
-def _roots_page(walk: Walk) -> Response[str]:
+def _roots_page(walk: TreeWalk) -> Response[str]:
     roots = [walk.tree.root(4), walk.tree.root(6)]
     body: list[h.Node] = [
         h.h1["The tree of subnets"],
@@ -122,7 +122,7 @@ def _roots_page(walk: Walk) -> Response[str]:
 
 
 def _subnet_page(
-    walk: Walk, subnet: Subnet, first: int, sites: Sequence[tuple[str, str | None]], now_s: float
+    walk: TreeWalk, subnet: Subnet, first: int, sites: Sequence[tuple[str, str | None]], now_s: float
 ) -> Response[str]:
     tree = walk.tree
     made = walk.decision(subnet)
@@ -158,7 +158,7 @@ def _amount(size: int) -> str:
     return formats.number(size) if size < ADDRESSES_IN_DIGITS else f"2^{size.bit_length() - 1}"
 
 
-def _decided(made: Delegated | None, now_s: float) -> h.Node:
+def _decided(made: DelegationRow | None, now_s: float) -> h.Node:
     if made is None:
         return h.p["Not by itself: what lies inside may be."]
     return facts(
@@ -177,7 +177,7 @@ def _sites_table(sites: Sequence[tuple[str, str | None]]) -> h.Renderable:
     return table(("site", "crawler"), rows, empty="No site is known in it.")
 
 
-def flat_page(decisions: Sequence[Delegated], now_s: float) -> Response[str]:
+def flat_page(decisions: Sequence[DelegationRow], now_s: float) -> Response[str]:
     """Without a tree: what is delegated, address by address."""
     rows = [
         (
@@ -196,7 +196,7 @@ def flat_page(decisions: Sequence[Delegated], now_s: float) -> Response[str]:
         h.code["ipmicra registry build"],
         ", then start the coordinator again.",
     ]
-    heads = ("address", "crawler", "why", Column("round trip", True), "decided")
+    heads = ("address", "crawler", "why", TableColumn("round trip", True), "decided")
     body = [
         h.h1["The tree of subnets"],
         notice(advice, "warn"),

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 import htpy as h
 
-from ipmicra.overlay.can.projection import Corner, PeerSpot, Projection, SiteSpot, ZoneShape
+from ipmicra.overlay.can.projection import PeerSpot, PlaneCorner, Projection, SiteSpot, ZoneShape
 from ipmicra.web import formats
-from ipmicra.web.components import Column, table
+from ipmicra.web.components import TableColumn, table
 
 WIDTH = 800.0
 AROUND = 0.12  # of the drawn part's size, on each side
@@ -58,7 +58,7 @@ class _Plane:
         self._right, self._scale = right, WIDTH / max(wide, high)
         self.width, self.height = wide * self._scale, high * self._scale
 
-    def place(self, corner: Corner) -> Corner:
+    def place(self, corner: PlaneCorner) -> PlaneCorner:
         x = min(max(corner[0], self._left), self._right)
         y = min(max(corner[1], self._bottom), self._top)
         return (x - self._left) * self._scale, (self._top - y) * self._scale
@@ -120,13 +120,13 @@ def zones_tables(picture: Projection) -> h.Node:
         (site.site, _at(site.at), site.crawler or formats.UNKNOWN) for site in picture.sites[:ROWS_SHOWN]
     ]
     more = len(picture.sites) - len(sites)
-    heads = ("peer", "stands at", Column("zones", True), Column("of the space", True))
+    heads = ("peer", "stands at", TableColumn("zones", True), TableColumn("of the space", True))
     return [
-        table((*heads, Column("sites", True)), peers, caption="Peers"),
+        table((*heads, TableColumn("sites", True)), peers, caption="Peers"),
         table(("site", "lies at", "crawled by"), sites, caption="Sites"),
         h.p(".quiet.small")[f"and {more:,} more"] if more else None,
     ]
 
 
-def _at(spot: Corner) -> str:
+def _at(spot: PlaneCorner) -> str:
     return f"{spot[0]:.1f}, {spot[1]:.1f} ms"

@@ -16,7 +16,7 @@ import pytest
 from ipmicra.carrier.package import pack
 from ipmicra.coordinator.client import CoordinatorClient
 from ipmicra.errors import OperatorFault, SiteFault
-from ipmicra.protocol.host_messages import Order, OrderDone, ProbeThese, TakeThese
+from ipmicra.protocol.host_messages import AssignSites, Order, OrderDone, ProbeTargets
 from tests.coordinator.conftest import emptied
 from tests.coordinator.coordinator_process import RunningCoordinator, running_coordinator
 from tests.coordinator.played_host import PlayedHost
@@ -59,9 +59,9 @@ def next_order(host: PlayedHost, kind: type, site: str) -> Order:
 
 def sites_of(order: Order) -> set[str]:
     match order.body:
-        case ProbeThese(targets=targets):
+        case ProbeTargets(targets=targets):
             return {target.site for target in targets}
-        case TakeThese(grants=grants):
+        case AssignSites(grants=grants):
             return {grant.site for grant in grants}
     return set()
 
@@ -71,16 +71,16 @@ def test_a_site_goes_to_the_nearest_host_and_its_page_comes_home(
 ) -> None:
     site = "http://127.77.0.1:8080"
     coordinator.rows("submit", f"{site}/a", f"{site}/b")
-    probe = next_order(lima, ProbeThese, site)
-    assert isinstance(probe.body, ProbeThese)
+    probe = next_order(lima, ProbeTargets, site)
+    assert isinstance(probe.body, ProbeTargets)
     (target,) = probe.body.targets
     assert (target.site, target.address, target.port) == (site, "127.77.0.1", 8080)
     lima.answer_probe(probe.number, site, "127.77.0.1", 12.5)
 
     links: list[str] = []
     while len(links) < 2:
-        take = next_order(lima, TakeThese, site)
-        assert isinstance(take.body, TakeThese)
+        take = next_order(lima, AssignSites, site)
+        assert isinstance(take.body, AssignSites)
         (grant,) = take.body.grants
         assert (grant.site, grant.address, grant.has_state) == (site, "127.77.0.1", False)
         links += grant.links
@@ -116,11 +116,11 @@ def test_nearest_asks_about_a_new_site_and_gives_nobody_work(
         target=lambda: answers.append(CoordinatorClient(coordinator.address).nearest(site, wait_s=30))
     )
     asking.start()
-    probe = next_order(lima, ProbeThese, site)
+    probe = next_order(lima, ProbeTargets, site)
     lima.answer_probe(probe.number, site, "127.77.0.2", 7.0)
     asking.join()
     assert [(near.crawler, near.state) for near in answers] == [(lima.name, "located")]
-    assert not any(isinstance(order.body, TakeThese) for order in lima.orders().orders)
+    assert not any(isinstance(order.body, AssignSites) for order in lima.orders().orders)
 
 
 def test_a_long_poll_is_answered_when_there_is_an_order(
@@ -128,7 +128,7 @@ def test_a_long_poll_is_answered_when_there_is_an_order(
 ) -> None:
     site = "http://127.77.0.3:8080"
     found = []
-    polling = threading.Thread(target=lambda: found.append(next_order(lima, ProbeThese, site)))
+    polling = threading.Thread(target=lambda: found.append(next_order(lima, ProbeTargets, site)))
     polling.start()
     coordinator.rows("submit", f"{site}/")
     polling.join(60)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ipmicra.coordinator.bundles.rollout import HostCode, Rollout, RolloutState, Step, step
+from ipmicra.coordinator.bundles.rollout import HostCode, Rollout, RolloutState, RolloutStep, step
 
 SOAK_S = 60.0
 
@@ -23,7 +23,7 @@ class Fleet:
         self.rollout = Rollout(version="1.1")
         self.upgraded: list[set[str]] = []
 
-    def look(self) -> Step:
+    def look(self) -> RolloutStep:
         found = step(self.rollout, list(self.codes.values()), self.now_s, SOAK_S)
         self.rollout = found.rollout
         self.now_s += SOAK_S

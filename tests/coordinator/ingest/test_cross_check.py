@@ -16,7 +16,7 @@ from ipmicra.coordinator.settings import KnownPage
 from ipmicra.coordinator.store import events, hosts, orders
 from ipmicra.coordinator.store.database import Database
 from ipmicra.model.records import PageSeen
-from ipmicra.protocol.host_messages import Look, LookAt, OrderDone
+from ipmicra.protocol.host_messages import ObservePages, OrderDone, PageObservation
 from tests.coordinator.ingest.test_integrator import CLAIM_S, NOW, PAGE, Kitchen
 from tests.search.worlds import seen
 
@@ -52,7 +52,7 @@ def asked(connection: Connection) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for host in hosts.all_hosts(connection):
         for order in orders.open_orders(connection, host.name, NOW):
-            assert isinstance(order.body, LookAt)
+            assert isinstance(order.body, ObservePages)
             found[host.name] = (*found.get(host.name, ()), *order.body.urls)
     return found
 
@@ -62,9 +62,11 @@ def picked(connection: Connection, *records: PageSeen, share: float = 1.0) -> No
     cross_check.pick(connection, package, share, NOW)
 
 
-def look_of(record: PageSeen, url: str) -> Look:
+def look_of(record: PageSeen, url: str) -> PageObservation:
     page = record.page
-    return Look(url=url, content_hash=page.content_hash.hex(), similarity_hash=page.similarity_hash)
+    return PageObservation(
+        url=url, content_hash=page.content_hash.hex(), similarity_hash=page.similarity_hash
+    )
 
 
 def happened(connection: Connection, kind: str) -> list[str]:
@@ -119,7 +121,7 @@ def told(connection: Connection, url: str, brought: PageSeen, looked: PageSeen) 
     (order,) = orders.open_orders(connection, witness, NOW)
     done = OrderDone(number=order.number, looks=(look_of(looked, url),))
     orders.close(connection, witness, done, NOW)
-    cross_check.heard(connection, witness, LookAt(urls=(url,)), done, NOW)
+    cross_check.heard(connection, witness, ObservePages(urls=(url,)), done, NOW)
 
 
 def test_a_crawler_that_is_wrong_about_a_known_page_loses_its_standing(kitchen: Kitchen) -> None:

@@ -14,10 +14,10 @@ from ipmicra.coordinator.ingest.integrator import Integrator
 from ipmicra.coordinator.store import assignments, hosts, packages, sites
 from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.package_files import FilePackageStore
-from ipmicra.coordinator.store.packages import Arrival
+from ipmicra.coordinator.store.packages import PackageArrival
 from ipmicra.coordinator.store.schema import package
 from ipmicra.model.records import PageGone, PageSeen
-from ipmicra.search.contract import Request
+from ipmicra.search.contract import SearchRequest
 from ipmicra.search.tantivy.index import TantivyIndex
 from tests.search.worlds import seen
 
@@ -47,7 +47,7 @@ class Kitchen:
         return Integrator(self.database, self.store, self.index, name, CLAIM_S)
 
     def send(self, data: bytes, sequence: int = 1, epoch: int = 0) -> bool:
-        arrival = Arrival("lima", sequence, digest_of(data), epoch, data)
+        arrival = PackageArrival("lima", sequence, digest_of(data), epoch, data)
         return packages.receive(self.database, self.store, arrival, NOW)
 
     def states(self) -> dict[str, int]:
@@ -74,7 +74,7 @@ def kitchen(database: Database, tmp_path: Path) -> Iterator[Kitchen]:
 def test_pages_are_found_and_links_elsewhere_wait_for_a_crawler(kitchen: Kitchen) -> None:
     assert kitchen.send(pack([PAGE], "lima", 1))
     assert kitchen.worker().work(NOW) == 1
-    assert [hit.url for hit in kitchen.index.search(Request(text="rye")).hits] == [PAGE.url]
+    assert [hit.url for hit in kitchen.index.search(SearchRequest(text="rye")).hits] == [PAGE.url]
     assert kitchen.found_sites() == {"waiting": 1}
     with kitchen.database.read() as connection:
         row = sites.site_named(connection, "https://cake.example")
@@ -138,8 +138,8 @@ def test_pages_of_sites_that_were_never_the_crawlers_are_left_out_with_the_reaso
     assert kitchen.reason(1) == (
         "2 records left out: never given to lima under lease 0: https://bank.example"
     )
-    assert kitchen.index.search(Request(text="forged")).hits == []
-    assert [hit.url for hit in kitchen.index.search(Request(text="rye")).hits] == [PAGE.url]
+    assert kitchen.index.search(SearchRequest(text="forged")).hits == []
+    assert [hit.url for hit in kitchen.index.search(SearchRequest(text="rye")).hits] == [PAGE.url]
     assert kitchen.found_sites() == {"waiting": 1}, "and its links are nobody's to follow"
 
 
@@ -161,7 +161,7 @@ def test_a_page_that_says_it_is_anothers_is_left_out(kitchen: Kitchen) -> None:
     )
     kitchen.send(pack([PAGE, posing], "lima", 1))
     kitchen.worker().work(NOW)
-    assert kitchen.index.search(Request(text="forged")).hits == []
+    assert kitchen.index.search(SearchRequest(text="forged")).hits == []
     assert kitchen.reason(1).startswith("1 records left out")
 
 

@@ -14,9 +14,9 @@ from ipmicra.cli.main import program
 from ipmicra.coordinator.ingest import purge as ingest_purge
 from ipmicra.coordinator.store import assignments, events, hosts, packages
 from ipmicra.coordinator.store.database import Database
-from ipmicra.coordinator.store.packages import Arrival
+from ipmicra.coordinator.store.packages import PackageArrival
 from ipmicra.errors import OperatorFault
-from ipmicra.search.contract import Request
+from ipmicra.search.contract import SearchRequest
 from tests.coordinator.ingest.test_integrator import NOW, PAGE, Kitchen
 from tests.search.worlds import seen
 
@@ -35,7 +35,7 @@ def kitchen(database: Database, tmp_path: Path) -> Iterator[Kitchen]:
 
 
 def found(kitchen: Kitchen, text: str) -> list[str]:
-    return [hit.url for hit in kitchen.index.search(Request(text=text)).hits]
+    return [hit.url for hit in kitchen.index.search(SearchRequest(text=text)).hits]
 
 
 def owned_by(kitchen: Kitchen, crawler: str) -> None:
@@ -45,7 +45,7 @@ def owned_by(kitchen: Kitchen, crawler: str) -> None:
 
 def purge(kitchen: Kitchen, crawler: str) -> int:
     with kitchen.database.begin() as connection:
-        return ingest_purge.wish(connection, crawler, "it lied", NOW)
+        return ingest_purge.request_purge(connection, crawler, "it lied", NOW)
 
 
 def test_all_a_crawler_brought_leaves_the_index_and_nothing_else(kitchen: Kitchen) -> None:
@@ -62,7 +62,7 @@ def test_all_a_crawler_brought_leaves_the_index_and_nothing_else(kitchen: Kitche
         host = hosts.host_named(connection, "lima")
         assert host is not None
         assert host.state == hosts.HostState.REVOKED
-        assert ingest_purge.wished(connection) == []
+        assert ingest_purge.pending_purges(connection) == []
         told = {(event.kind, event.subject, event.detail) for event in events.latest(connection, 20)}
     assert ("purged", "lima", "1 pages were taken out of the index") in told
 
@@ -86,7 +86,7 @@ def test_a_purge_that_was_interrupted_is_carried_out_again(kitchen: Kitchen) -> 
     kitchen.worker().work(NOW)
     assert found(kitchen, "rye") == []
     with kitchen.database.read() as connection:
-        assert ingest_purge.wished(connection) == []
+        assert ingest_purge.pending_purges(connection) == []
 
 
 def test_whom_nobody_knows_cannot_be_purged(kitchen: Kitchen) -> None:
@@ -95,7 +95,7 @@ def test_whom_nobody_knows_cannot_be_purged(kitchen: Kitchen) -> None:
 
 
 def brought(kitchen: Kitchen, crawler: str, data: bytes, sequence: int) -> None:
-    arrival = Arrival(crawler, sequence, digest_of(data), 0, data)
+    arrival = PackageArrival(crawler, sequence, digest_of(data), 0, data)
     assert packages.receive(kitchen.database, kitchen.store, arrival, NOW)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ipmicra.coordinator.leader.loop import Desk
+from ipmicra.coordinator.leader.loop import LeaderState
 from ipmicra.coordinator.store import delegations
 from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.views import explanation
@@ -27,7 +27,7 @@ def stage(database: Database, tmp_path: Path) -> Stage:
     return Stage(database, tmp_path, settings=ADAPTIVE)
 
 
-def desk(stage: Stage) -> Desk:
+def desk(stage: Stage) -> LeaderState:
     found = stage.delegator.desk
     assert found is not None
     return found

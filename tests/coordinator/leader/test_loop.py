@@ -8,7 +8,7 @@ import msgspec
 
 from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.delegations import delegated
-from ipmicra.coordinator.store.sites import SiteState
+from ipmicra.coordinator.store.sites import SiteStatus
 from tests.coordinator.harness import SETTINGS, START_S, TREE, Stage
 
 # --- who gets what --------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ def test_what_nobody_reaches_is_noted_and_looked_at_again_later(stage: Stage) ->
     mute = stage.site("https://mute.example", "198.51.100.7")
     stage.submit(f"{mute}/", "https://nowhere.example/")
     stage.play()
-    assert stage.row(mute).state is SiteState.UNREACHABLE
+    assert stage.row(mute).state is SiteStatus.UNREACHABLE
     assert stage.row("https://nowhere.example").note == "no such name"
     probes = len(stage.probed)
     stage.play()

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import pytest
 
 from ipmicra.addresses import address_of
-from ipmicra.coordinator.leader.site_resolver import NameDesk
+from ipmicra.coordinator.leader.site_resolver import SiteResolver
 from ipmicra.crawler.fetching.settings import FetchingSettings
 
 
 @pytest.fixture
-def desk() -> Iterator[NameDesk]:
-    desk = NameDesk(FetchingSettings(open_ranges=("127.5.0.0/16",), dns_servers=("127.0.0.1:9",)))
+def desk() -> Iterator[SiteResolver]:
+    desk = SiteResolver(FetchingSettings(open_ranges=("127.5.0.0/16",), dns_servers=("127.0.0.1:9",)))
     yield desk
     desk.close()
 
@@ -28,13 +28,13 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("site", "why"), REFUSED)
-def test_hosts_are_not_sent_where_no_crawler_may_go(desk: NameDesk, site: str, why: str) -> None:
+def test_hosts_are_not_sent_where_no_crawler_may_go(desk: SiteResolver, site: str, why: str) -> None:
     found = desk.look_up([site])[site]
     assert isinstance(found, str)
     assert why in found
 
 
-def test_what_may_be_crawled_has_addresses(desk: NameDesk) -> None:
+def test_what_may_be_crawled_has_addresses(desk: SiteResolver) -> None:
     found = desk.look_up(["http://127.5.0.1:8080", "https://8.8.8.8"])
     assert found == {
         "http://127.5.0.1:8080": (address_of(4, 0x7F050001),),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ipmicra.coordinator.store.hosts import Host, HostState
 from ipmicra.coordinator.store.liveness import profile_of
-from ipmicra.delegation.crawlers import Position
+from ipmicra.delegation.crawlers import GeoPosition
 
 
 def host(**report: object) -> Host:
@@ -12,7 +12,7 @@ def host(**report: object) -> Host:
 
 
 def test_delegation_is_told_where_a_machine_stands_when_its_owner_says_so() -> None:
-    assert profile_of(host(position=[59.9, 10.8]), 0.0).position == Position(59.9, 10.8)
+    assert profile_of(host(position=[59.9, 10.8]), 0.0).position == GeoPosition(59.9, 10.8)
     assert profile_of(host(), 0.0).position is None
 
 

@@ -12,9 +12,9 @@ from ipmicra.carrier.package import digest_of
 from ipmicra.coordinator.folder import package_store
 from ipmicra.coordinator.store import hosts, packages
 from ipmicra.coordinator.store.database import Database
-from ipmicra.coordinator.store.hosts import Refused
+from ipmicra.coordinator.store.hosts import HostRefused
 from ipmicra.coordinator.store.package_files import PackageStore
-from ipmicra.coordinator.store.packages import Arrival
+from ipmicra.coordinator.store.packages import PackageArrival
 from ipmicra.errors import HostFault, OperatorFault
 from tests.coordinator.coordinator_process import free_port
 from tests.coordinator.s3_server import BUCKET, s3_server
@@ -47,8 +47,8 @@ def home(database: Database) -> Database:
     return database
 
 
-def arrival(sequence: int = 1, data: bytes = b"pages", epoch: int = 0) -> Arrival:
-    return Arrival("lima", sequence, digest_of(data), epoch, data)
+def arrival(sequence: int = 1, data: bytes = b"pages", epoch: int = 0) -> PackageArrival:
+    return PackageArrival("lima", sequence, digest_of(data), epoch, data)
 
 
 def test_a_store_keeps_what_it_was_given(store: PackageStore) -> None:
@@ -118,10 +118,10 @@ def test_the_same_package_is_taken_once_and_acknowledged_as_often_as_it_comes(
     ],
 )
 def test_what_is_not_right_is_refused(
-    home: Database, store: PackageStore, bad: Arrival, kind: str
+    home: Database, store: PackageStore, bad: PackageArrival, kind: str
 ) -> None:
     packages.receive(home, store, arrival(), NOW)
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(HostRefused) as refused:
         packages.receive(home, store, bad, NOW)
     assert refused.value.refusal.kind == kind
 
@@ -134,7 +134,7 @@ def test_late_packages_of_a_host_that_lost_its_lease_are_refused(
     packages.receive(home, store, arrival(1, b"in time", epoch), NOW)
     with home.begin() as c:
         hosts.expire_leases(c, NOW + 61)
-    with pytest.raises(Refused, match="given to others"):
+    with pytest.raises(HostRefused, match="given to others"):
         packages.receive(home, store, arrival(2, b"late", epoch), NOW + 62)
     assert not packages.receive(home, store, arrival(1, b"in time", epoch), NOW + 62)
 
@@ -156,9 +156,9 @@ def test_a_claim_by_a_clock_that_was_hours_ahead_is_anybodys(
     packages.receive(home, store, arrival(), NOW)
     with home.begin() as c:
         assert packages.claim(c, "ahead", NOW + 7200, 60, 5)
-        assert packages.somebody_waits(c, NOW)
+        assert packages.has_pending(c, NOW)
         assert packages.claim(c, "right", NOW, 60, 5)
-        assert not packages.somebody_waits(c, NOW)
+        assert not packages.has_pending(c, NOW)
 
 
 def test_a_damaged_package_is_kept_aside_with_its_reason(home: Database, store: PackageStore) -> None:
@@ -173,7 +173,7 @@ def test_a_damaged_package_is_kept_aside_with_its_reason(home: Database, store: 
 def test_many_workers_share_the_packages_without_overlap(home: Database, store: PackageStore) -> None:
     for number in range(60):
         packages.receive(home, store, arrival(number, b"%d" % number), NOW)
-    taken: list[packages.Claimed] = []
+    taken: list[packages.ClaimedPackage] = []
 
     def work(name: str) -> None:
         while True:

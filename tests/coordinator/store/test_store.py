@@ -11,8 +11,8 @@ from sqlalchemy import select, update
 
 from ipmicra.coordinator.store import assignments, hosts, orders
 from ipmicra.coordinator.store.database import Database
-from ipmicra.coordinator.store.hosts import HostState, Refused
-from ipmicra.coordinator.store.leader_lease import hold, lay_down, still_holds
+from ipmicra.coordinator.store.hosts import HostRefused, HostState
+from ipmicra.coordinator.store.leader_lease import acquire_or_renew, resign, still_holds
 from ipmicra.coordinator.store.schema import (
     SCHEMA_VERSION,
     grant,
@@ -22,8 +22,8 @@ from ipmicra.coordinator.store.schema import (
     site,
 )
 from ipmicra.errors import HostFault, OperatorFault
-from ipmicra.protocol.host_messages import OrderDone, Pause, ProbeTarget, ProbeThese, Resume
-from ipmicra.protocol.signing import Claim, claim_in, signed_headers
+from ipmicra.protocol.host_messages import OrderDone, Pause, ProbeTarget, ProbeTargets, Resume
+from ipmicra.protocol.signing import RequestSignature, claim_in, signed_headers
 
 NOW = 1_800_000_000.0
 
@@ -61,28 +61,28 @@ def test_a_database_that_cannot_be_opened_is_the_hosts_fault() -> None:
 
 def test_an_office_has_one_holder_at_a_time(database: Database) -> None:
     with database.begin() as c:
-        first = hold(c, "delegation", "a", NOW, 10)
+        first = acquire_or_renew(c, "delegation", "a", NOW, 10)
         assert first is not None
-        assert hold(c, "delegation", "b", NOW + 5, 10) is None
-        kept = hold(c, "delegation", "a", NOW + 5, 10)
+        assert acquire_or_renew(c, "delegation", "b", NOW + 5, 10) is None
+        kept = acquire_or_renew(c, "delegation", "a", NOW + 5, 10)
         assert kept is not None
         assert kept.epoch == first.epoch
-        second = hold(c, "delegation", "b", NOW + 20, 10)
+        second = acquire_or_renew(c, "delegation", "b", NOW + 20, 10)
         assert second is not None
         assert second.epoch == first.epoch + 1
         assert not still_holds(c, first)
         assert still_holds(c, second)
-        lay_down(c, second)
-        third = hold(c, "delegation", "a", NOW + 21, 10)
+        resign(c, second)
+        third = acquire_or_renew(c, "delegation", "a", NOW + 21, 10)
         assert third is not None
         assert third.epoch == second.epoch + 1
 
 
 def test_an_office_taken_by_a_clock_that_was_hours_ahead_is_free(database: Database) -> None:
     with database.begin() as c:
-        ahead = hold(c, "delegation", "a", NOW + 7200, 15)
+        ahead = acquire_or_renew(c, "delegation", "a", NOW + 7200, 15)
         assert ahead is not None
-        right = hold(c, "delegation", "b", NOW, 15)
+        right = acquire_or_renew(c, "delegation", "b", NOW, 15)
         assert right is not None
         assert right.epoch > ahead.epoch
         assert not still_holds(c, ahead)
@@ -93,7 +93,7 @@ def test_of_many_that_run_for_an_office_one_gets_it(database: Database) -> None:
 
     def run_for_office(name: str) -> None:
         with database.begin() as c:
-            if hold(c, "delegation", name, NOW, 10):
+            if acquire_or_renew(c, "delegation", name, NOW, 10):
                 elected.append(name)
 
     threads = [threading.Thread(target=run_for_office, args=(f"r{i}",)) for i in range(8)]
@@ -120,32 +120,34 @@ def enrolled(database: Database, name: str = "lima") -> None:
 
 def claim(
     sequence: int = 1, time_ms: float = NOW * 1000, body: bytes = b"hello", host: str = "lima"
-) -> Claim:
-    unsigned = Claim(host, "reports", int(time_ms), sequence, b"")
+) -> RequestSignature:
+    unsigned = RequestSignature(host, "reports", int(time_ms), sequence, b"")
     found = claim_in(signed_headers(KEY, "POST", PATH, body, unsigned))
     assert found is not None
     return found
 
 
-def admitted(database: Database, a_claim: Claim, body: bytes = b"hello", path: str = PATH) -> str:
+def admitted(
+    database: Database, a_claim: RequestSignature, body: bytes = b"hello", path: str = PATH
+) -> str:
     """The host's name, or the kind of refusal."""
     try:
         with database.begin() as c:
             return hosts.admit(c, a_claim, "POST", path, body, NOW).name
-    except Refused as refused:
+    except HostRefused as refused:
         return refused.refusal.kind
 
 
 def test_a_join_token_works_once(database: Database) -> None:
     enrolled(database)
-    with database.begin() as c, pytest.raises(Refused, match="used up"):
+    with database.begin() as c, pytest.raises(HostRefused, match="used up"):
         hosts.enrol(c, "token-of-lima", bytes(32), "192.0.2.2", NOW)
 
 
 def test_a_join_token_grows_old(database: Database) -> None:
     with database.begin() as c:
         hosts.register(c, "lima", "token", NOW, 3600)
-        with pytest.raises(Refused):
+        with pytest.raises(HostRefused):
             hosts.enrol(c, "token", PUBLIC, "192.0.2.1", NOW + 3601)
 
 
@@ -163,7 +165,7 @@ def test_an_honest_request_is_heard_and_a_replay_is_not(database: Database) -> N
     assert admitted(database, claim(6)) == "lima"
 
 
-SPOILED: list[tuple[str, Callable[[], tuple[Claim, bytes, str]], str]] = [
+SPOILED: list[tuple[str, Callable[[], tuple[RequestSignature, bytes, str]], str]] = [
     ("an altered body", lambda: (claim(), b"altered", PATH), "signature"),
     ("an altered path", lambda: (claim(), b"hello", PATH + "0"), "signature"),
     ("another sequence", lambda: (claim()._replace(sequence=9), b"hello", PATH), "signature"),
@@ -177,7 +179,7 @@ SPOILED: list[tuple[str, Callable[[], tuple[Claim, bytes, str]], str]] = [
 
 @pytest.mark.parametrize(("what", "request_", "kind"), SPOILED, ids=[row[0] for row in SPOILED])
 def test_a_spoiled_request_is_refused(
-    database: Database, what: str, request_: Callable[[], tuple[Claim, bytes, str]], kind: str
+    database: Database, what: str, request_: Callable[[], tuple[RequestSignature, bytes, str]], kind: str
 ) -> None:
     enrolled(database)
     enrolled(database, "oslo")
@@ -213,7 +215,7 @@ def test_a_silent_host_loses_its_lease_and_its_epoch(database: Database) -> None
 
 def test_an_order_is_offered_until_it_is_done_and_closed_once(database: Database) -> None:
     enrolled(database)
-    body = ProbeThese(targets=(ProbeTarget(site="https://a.example", address="192.0.2.9"),))
+    body = ProbeTargets(targets=(ProbeTarget(site="https://a.example", address="192.0.2.9"),))
     with database.begin() as c:
         number = orders.give(c, "lima", body, "a.example", NOW)
         assert orders.give(c, "lima", body, "a.example", NOW) == number

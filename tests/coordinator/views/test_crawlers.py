@@ -12,10 +12,10 @@ from ipmicra.coordinator.admin.crawler_states import (
     ENDED,
     MEANINGS,
     TRANSITIONS,
-    By,
+    Actor,
     CrawlerState,
-    Facts,
-    Wish,
+    CrawlerStateInputs,
+    OperatorCommand,
     follows,
     is_fulfilled,
     may_be_told,
@@ -25,13 +25,13 @@ from ipmicra.coordinator.admin.crawler_states import (
 from ipmicra.coordinator.store import events, orders
 from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.hosts import HostState
-from ipmicra.coordinator.views.crawlers import CrawlerStanding, crawler_named, crawlers
+from ipmicra.coordinator.views.crawlers import CrawlerStatus, crawler_named, crawlers
 from ipmicra.errors import OperatorFault
 from ipmicra.protocol.host_messages import Upgrade
 from tests.coordinator.harness import Stage
 
 S = CrawlerState
-HERE = Facts(HostState.ENROLLED, present=True, has_reported=True, awake=True)
+HERE = CrawlerStateInputs(HostState.ENROLLED, present=True, has_reported=True, awake=True)
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def stage(database: Database, tmp_path: Path) -> Stage:
     return Stage(database, tmp_path)
 
 
-def standing(stage: Stage, name: str) -> CrawlerStanding:
+def standing(stage: Stage, name: str) -> CrawlerStatus:
     with stage.database.read() as connection:
         return crawler_named(connection, name, stage.now_s)
 
@@ -50,8 +50,8 @@ def standing(stage: Stage, name: str) -> CrawlerStanding:
 @pytest.mark.parametrize(
     ("facts", "state"),
     [
-        (Facts(HostState.REGISTERED), S.EXPECTED),
-        (Facts(HostState.ENROLLED), S.STARTING),
+        (CrawlerStateInputs(HostState.REGISTERED), S.EXPECTED),
+        (CrawlerStateInputs(HostState.ENROLLED), S.STARTING),
         (HERE, S.WORKING),
         (HERE._replace(awake=False), S.RESTING),
         (HERE._replace(awake=False, paused=True), S.PAUSED),
@@ -65,7 +65,7 @@ def standing(stage: Stage, name: str) -> CrawlerStanding:
         (HERE._replace(host=HostState.REVOKED), S.KILLED),
     ],
 )
-def test_the_state_is_read_from_facts(facts: Facts, state: CrawlerState) -> None:
+def test_the_state_is_read_from_facts(facts: CrawlerStateInputs, state: CrawlerState) -> None:
     assert state_of(facts) is state
 
 
@@ -82,17 +82,17 @@ def test_every_state_has_a_meaning_and_can_be_reached_from_the_first() -> None:
 def test_an_end_is_an_end_and_everything_else_can_be_killed() -> None:
     for state in S:
         assert (state in ENDED) == (not follows(state)) == (not wishes_in(state))
-        assert (state in ENDED) != may_be_told(state, Wish.REVOKE)
+        assert (state in ENDED) != may_be_told(state, OperatorCommand.REVOKE)
 
 
 def test_a_wish_is_the_operators_alone() -> None:
-    assert {one.by for one in TRANSITIONS if one.wish is not None} == {By.OPERATOR}
-    assert {one.wish for one in TRANSITIONS if one.by is By.OPERATOR} == set(Wish)
+    assert {one.by for one in TRANSITIONS if one.wish is not None} == {Actor.OPERATOR}
+    assert {one.wish for one in TRANSITIONS if one.by is Actor.OPERATOR} == set(OperatorCommand)
 
 
 def test_what_it_is_already_may_be_wished_again() -> None:
-    assert is_fulfilled(S.PAUSED, Wish.PAUSE)
-    assert not is_fulfilled(S.WORKING, Wish.PAUSE)
+    assert is_fulfilled(S.PAUSED, OperatorCommand.PAUSE)
+    assert not is_fulfilled(S.WORKING, OperatorCommand.PAUSE)
 
 
 # --- rows -----------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 from ipmicra.carrier.package import digest_of
 from ipmicra.coordinator.admin import sessions
 from ipmicra.coordinator.store import packages, traffic
-from ipmicra.coordinator.store.packages import Arrival
+from ipmicra.coordinator.store.packages import PackageArrival
 from ipmicra.coordinator.views import packages as views_packages
 from ipmicra.coordinator.views.alerts import troubles
 from ipmicra.protocol.host_messages import Passive
@@ -48,7 +48,7 @@ def test_every_page_is_read_from_either_database(database_address: str, tmp_path
         scene.play()
         scene.fetches("oslo", SITE, 10.0)
         data = b"a package"
-        arrival = Arrival("oslo", 1, digest_of(data), 0, data)
+        arrival = PackageArrival("oslo", 1, digest_of(data), 0, data)
         packages.receive(scene.database, scene.store, arrival, scene.now_s)
         scene.now_s += 1_000
         for path in PAGES:

@@ -10,13 +10,13 @@ import pytest
 
 from ipmicra.crawler.decisions.politeness import (
     BLOCK_SECONDS_MAX,
-    Clock,
-    Grant,
-    Manners,
+    PolitenessClock,
+    PolitenessPolicy,
+    RateOverride,
     after_answer,
     after_refusal,
     after_start,
-    manners_towards,
+    policy_for,
     retry_after_seconds,
 )
 from ipmicra.model.urls import Site
@@ -37,10 +37,10 @@ NOW = 1_800_000_000.0
 def test_the_pause_is_the_largest_of_three(
     response_seconds: float, crawl_delay: float | None, expected: float
 ) -> None:
-    assert Manners().pause_seconds(response_seconds, crawl_delay) == expected
+    assert PolitenessPolicy().pause_seconds(response_seconds, crawl_delay) == expected
 
 
-GRANT = Grant("e.org:81", requests_per_second=50, connections=4)
+GRANT = RateOverride("e.org:81", requests_per_second=50, connections=4)
 
 
 @pytest.mark.parametrize(
@@ -48,30 +48,30 @@ GRANT = Grant("e.org:81", requests_per_second=50, connections=4)
     [("http://e.org:81", True), ("http://e.org", False), ("http://www.e.org:81", False)],
 )
 def test_a_grant_is_for_the_named_site_alone(site: str, granted: bool) -> None:
-    manners = manners_towards(Site(site), Manners(), [GRANT])
+    manners = policy_for(Site(site), PolitenessPolicy(), [GRANT])
     assert (manners.connections == 4) is granted
     assert manners.spacing_seconds() == (0.02 if granted else 0.0)
 
 
 def test_a_grant_does_not_switch_off_crawl_delay() -> None:
-    manners = manners_towards(Site("http://e.org:81"), Manners(), [GRANT])
+    manners = policy_for(Site("http://e.org:81"), PolitenessPolicy(), [GRANT])
     assert manners.pause_seconds(3.0, None) == 0
     assert manners.pause_seconds(0.1, 7.0) == 7.0
 
 
 def test_granted_requests_are_paced_from_start_to_start() -> None:
-    manners = manners_towards(Site("http://e.org:81"), Manners(), [GRANT])
-    clock = after_start(Clock(), NOW, manners)
+    manners = policy_for(Site("http://e.org:81"), PolitenessPolicy(), [GRANT])
+    clock = after_start(PolitenessClock(), NOW, manners)
     assert clock.ready_at() == pytest.approx(NOW + 0.02)
 
 
 def test_an_answer_moves_the_clock_and_never_back() -> None:
-    clock = after_answer(Clock(next_at=NOW + 100), NOW, 1.0)
+    clock = after_answer(PolitenessClock(next_at=NOW + 100), NOW, 1.0)
     assert clock.ready_at() == NOW + 100
 
 
 def test_refusals_double_from_a_minute_to_a_day() -> None:
-    clock, now, blocks = Clock(), NOW, []
+    clock, now, blocks = PolitenessClock(), NOW, []
     for _ in range(13):
         clock = after_refusal(clock, now, None)
         blocks.append(clock.blocked_until - now)
@@ -81,12 +81,12 @@ def test_refusals_double_from_a_minute_to_a_day() -> None:
 
 
 def test_refusals_of_requests_begun_before_the_block_count_once() -> None:
-    clock = after_refusal(Clock(), NOW, None)
+    clock = after_refusal(PolitenessClock(), NOW, None)
     assert after_refusal(clock, NOW + 1, None) == clock
 
 
 def test_a_quiet_spell_forgives() -> None:
-    clock = after_refusal(Clock(), NOW, None)
+    clock = after_refusal(PolitenessClock(), NOW, None)
     soon = after_answer(clock, clock.blocked_until + 59, 1.0)
     assert soon.block_seconds == 60
     later = after_answer(soon, clock.blocked_until + 60, 1.0)
@@ -95,7 +95,7 @@ def test_a_quiet_spell_forgives() -> None:
 
 
 def test_an_answer_within_the_quiet_spell_keeps_the_block() -> None:
-    clock = after_refusal(Clock(), NOW, "600")
+    clock = after_refusal(PolitenessClock(), NOW, "600")
     assert after_answer(clock, NOW + 1, 1.0).ready_at() == NOW + 600
 
 
@@ -137,10 +137,10 @@ def test_a_date_without_a_zone_is_utc_wherever_we_are(monkeypatch: pytest.Monkey
 
 
 def test_retry_after_decides_and_does_not_double() -> None:
-    clock = after_refusal(Clock(), NOW, "7")
+    clock = after_refusal(PolitenessClock(), NOW, "7")
     assert clock.ready_at() == NOW + 7
     assert after_refusal(clock, NOW + 10, None).blocked_until == NOW + 70
 
 
 def test_retry_after_that_is_no_time_falls_back_to_a_minute() -> None:
-    assert after_refusal(Clock(), NOW, "whenever").ready_at() == NOW + 60
+    assert after_refusal(PolitenessClock(), NOW, "whenever").ready_at() == NOW + 60

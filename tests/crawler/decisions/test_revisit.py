@@ -10,9 +10,9 @@ import pytest
 from ipmicra.crawler.decisions.revisit import (
     DAY_SECONDS,
     HISTORY_VISITS_MAX,
-    History,
+    ChangeHistory,
     RevisitRules,
-    Watched,
+    WatchedPage,
     changes_per_second,
     price_for_budget,
     revisit_seconds,
@@ -21,8 +21,8 @@ from ipmicra.crawler.decisions.revisit import (
 RULES = RevisitRules()
 
 
-def visited(rate: float, interval: float, visits: int, dice: random.Random) -> History:
-    history = History()
+def visited(rate: float, interval: float, visits: int, dice: random.Random) -> ChangeHistory:
+    history = ChangeHistory()
     for _ in range(visits):
         history = history.after(dice.random() < 1 - math.exp(-rate * interval), interval)
     return history
@@ -39,12 +39,12 @@ def test_the_estimate_is_near_the_true_rate(changes_per_day: float) -> None:
 
 
 def test_a_page_that_always_changes_has_a_finite_rate() -> None:
-    history = History(visits=10, changes=10, watched_seconds=10 * DAY_SECONDS)
+    history = ChangeHistory(visits=10, changes=10, watched_seconds=10 * DAY_SECONDS)
     assert 0 < changes_per_second(history, DAY_SECONDS) * DAY_SECONDS < 10
 
 
 def test_a_page_that_never_changes_is_visited_ever_more_seldom() -> None:
-    history, intervals = History(), []
+    history, intervals = ChangeHistory(), []
     for _ in range(12):
         intervals.append(revisit_seconds(history, RULES))
         history = history.after(False, intervals[-1])
@@ -53,7 +53,7 @@ def test_a_page_that_never_changes_is_visited_ever_more_seldom() -> None:
 
 
 def test_a_page_that_changes_at_every_visit_is_visited_ever_sooner() -> None:
-    history, intervals = History(), []
+    history, intervals = ChangeHistory(), []
     for _ in range(12):
         intervals.append(revisit_seconds(history, RULES))
         history = history.after(True, intervals[-1])
@@ -62,13 +62,13 @@ def test_a_page_that_changes_at_every_visit_is_visited_ever_sooner() -> None:
 
 
 def test_a_sitemap_hint_is_a_prior_only() -> None:
-    assert revisit_seconds(History(), RULES, hint=7 * DAY_SECONDS) == 7 * DAY_SECONDS
-    history = History(visits=20, changes=20, watched_seconds=20 * DAY_SECONDS)
+    assert revisit_seconds(ChangeHistory(), RULES, hint=7 * DAY_SECONDS) == 7 * DAY_SECONDS
+    history = ChangeHistory(visits=20, changes=20, watched_seconds=20 * DAY_SECONDS)
     assert revisit_seconds(history, RULES, hint=7 * DAY_SECONDS) < DAY_SECONDS
 
 
 def test_old_evidence_fades() -> None:
-    history = History()
+    history = ChangeHistory()
     for _ in range(500):
         history = history.after(False, DAY_SECONDS)
     assert history.visits == pytest.approx(HISTORY_VISITS_MAX)
@@ -77,13 +77,13 @@ def test_old_evidence_fades() -> None:
     assert history.changes > history.visits / 2
 
 
-GROUPS = [Watched(1000, rate / DAY_SECONDS, 10_000) for rate in (0.01, 0.1, 1.0, 10.0, 100.0)]
+GROUPS = [WatchedPage(1000, rate / DAY_SECONDS, 10_000) for rate in (0.01, 0.1, 1.0, 10.0, 100.0)]
 
 
 def spent_per_day(price: float) -> float:
     total = 0.0
     for group in GROUPS:
-        interval = revisit_seconds(History(), RULES, price, int(group.page_bytes), 1 / group.rate)
+        interval = revisit_seconds(ChangeHistory(), RULES, price, int(group.page_bytes), 1 / group.rate)
         total += group.pages * group.page_bytes * DAY_SECONDS / interval
     return total
 
@@ -102,6 +102,6 @@ def test_without_need_a_byte_costs_nothing() -> None:
 
 def test_under_a_tight_budget_pages_that_change_too_fast_are_not_chased() -> None:
     price = price_for_budget(GROUPS, spent_per_day(0.0) * 0.02, RULES)
-    fast = revisit_seconds(History(), RULES, price, 10_000, DAY_SECONDS / 100)
-    steady = revisit_seconds(History(), RULES, price, 10_000, DAY_SECONDS)
+    fast = revisit_seconds(ChangeHistory(), RULES, price, 10_000, DAY_SECONDS / 100)
+    steady = revisit_seconds(ChangeHistory(), RULES, price, 10_000, DAY_SECONDS)
     assert fast > steady

@@ -10,7 +10,7 @@ from ipmicra.crawler.decisions.robots import (
     DISALLOW_ALL,
     ROBOTS_BYTES_MAX,
     Robots,
-    Verdict,
+    RobotsVerdict,
     parse_robots,
     verdict_on_status,
 )
@@ -199,29 +199,29 @@ def test_a_line_of_many_spaces_costs_little() -> None:
 @pytest.mark.parametrize(
     ("status", "verdict"),
     [
-        (200, Verdict.PARSE),
-        (204, Verdict.PARSE),
-        (301, Verdict.REDIRECT),
-        (308, Verdict.REDIRECT),
-        (400, Verdict.ALLOW_ALL),
-        (401, Verdict.ALLOW_ALL),
-        (403, Verdict.ALLOW_ALL),
-        (404, Verdict.ALLOW_ALL),
-        (410, Verdict.ALLOW_ALL),
-        (429, Verdict.DISALLOW_ALL),
-        (500, Verdict.DISALLOW_ALL),
-        (503, Verdict.DISALLOW_ALL),
-        (None, Verdict.DISALLOW_ALL),
+        (200, RobotsVerdict.PARSE),
+        (204, RobotsVerdict.PARSE),
+        (301, RobotsVerdict.REDIRECT),
+        (308, RobotsVerdict.REDIRECT),
+        (400, RobotsVerdict.ALLOW_ALL),
+        (401, RobotsVerdict.ALLOW_ALL),
+        (403, RobotsVerdict.ALLOW_ALL),
+        (404, RobotsVerdict.ALLOW_ALL),
+        (410, RobotsVerdict.ALLOW_ALL),
+        (429, RobotsVerdict.DISALLOW_ALL),
+        (500, RobotsVerdict.DISALLOW_ALL),
+        (503, RobotsVerdict.DISALLOW_ALL),
+        (None, RobotsVerdict.DISALLOW_ALL),
     ],
 )
-def test_what_a_status_means(status: int | None, verdict: Verdict) -> None:
+def test_what_a_status_means(status: int | None, verdict: RobotsVerdict) -> None:
     assert verdict_on_status(status) is verdict
 
 
 def test_five_redirects_are_followed_and_the_sixth_means_unavailable() -> None:
     assert [verdict_on_status(302, followed) for followed in (4, 5)] == [
-        Verdict.REDIRECT,
-        Verdict.ALLOW_ALL,
+        RobotsVerdict.REDIRECT,
+        RobotsVerdict.ALLOW_ALL,
     ]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from ipmicra.crawler.decisions.sitemaps import (
     ENTRIES_MAX,
-    Hinted,
+    SitemapEntry,
     feeds_in,
     listed,
     listed_plainly,
@@ -35,21 +35,28 @@ NOVEMBER = 1_793_491_200
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        (SITEMAP, [Hinted("http://e.org/a?x=1&y=2", NOVEMBER, 86_400), Hinted("http://e.org/b")]),
-        (INDEX, [Hinted("http://e.org/s1.xml.gz")]),
-        (RSS, [Hinted("http://e.org/1", NOVEMBER)]),
-        (ATOM, [Hinted("/1", NOVEMBER)]),
+        (
+            SITEMAP,
+            [SitemapEntry("http://e.org/a?x=1&y=2", NOVEMBER, 86_400), SitemapEntry("http://e.org/b")],
+        ),
+        (INDEX, [SitemapEntry("http://e.org/s1.xml.gz")]),
+        (RSS, [SitemapEntry("http://e.org/1", NOVEMBER)]),
+        (ATOM, [SitemapEntry("/1", NOVEMBER)]),
     ],
     ids=["sitemap", "index", "rss", "atom"],
 )
-def test_listings(body: bytes, expected: list[Hinted]) -> None:
+def test_listings(body: bytes, expected: list[SitemapEntry]) -> None:
     assert looks_like_listing(body)
     assert listed(body) == expected
 
 
 def test_a_plain_text_sitemap_is_one_address_a_line() -> None:
     body = b"\xef\xbb\xbfhttp://e.org/1\r\n\r\n HTTPS://e.org/2 \nhttp://e.org/\xc3\xa9\n"
-    wanted = [Hinted("http://e.org/1"), Hinted("HTTPS://e.org/2"), Hinted("http://e.org/é")]
+    wanted = [
+        SitemapEntry("http://e.org/1"),
+        SitemapEntry("HTTPS://e.org/2"),
+        SitemapEntry("http://e.org/é"),
+    ]
     assert listed_plainly(body) == wanted
     assert len(listed_plainly(b"http://e.org/\n" * (ENTRIES_MAX + 9)) or []) == ENTRIES_MAX
 
@@ -106,5 +113,5 @@ def test_what_is_no_date(text: str) -> None:
 def test_feeds_announced_in_a_head_are_found() -> None:
     head = b"""<link rel="stylesheet" href="/s.css"><LINK href='/feed?a&amp;b' rel=alternate
         type="application/rss+xml"><link rel=alternate type=application/atom+xml href=/atom>"""
-    assert feeds_in(head) == [Hinted("/feed?a&b"), Hinted("/atom")]
+    assert feeds_in(head) == [SitemapEntry("/feed?a&b"), SitemapEntry("/atom")]
     assert feeds_in(b"<link rel=stylesheet href=/s.css>") == []

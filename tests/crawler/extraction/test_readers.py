@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ipmicra.crawler.extraction import compiled_markup
 from ipmicra.crawler.extraction.links import folder_of, links_of
-from ipmicra.crawler.extraction.markup import READERS, Reader, Reading, read
+from ipmicra.crawler.extraction.markup import READERS, MarkupContents, MarkupReader, read
 
 ADDRESS = "https://site.example/a/b/page.html"
 
@@ -56,10 +56,10 @@ def test_a_fault_of_a_reader_costs_the_page_time_and_nothing_else() -> None:
     def faulty(_html: bytes, _folder: str) -> tuple[object, ...]:
         raise RuntimeError("a fault")
 
-    reader: Reader = faulty
+    reader: MarkupReader = faulty
     assert read(b"<title>t</title><p>text", "https://site.example/", reader).text == "text"
 
 
 def test_every_reader_tells_what_a_reading_consists_of(reader: str) -> None:
-    assert Reading._fields == compiled_markup.FIELDS
-    assert len(READERS[reader](b"", "")) == len(Reading._fields)
+    assert MarkupContents._fields == compiled_markup.FIELDS
+    assert len(READERS[reader](b"", "")) == len(MarkupContents._fields)

@@ -20,9 +20,9 @@ from ipmicra.model.fetches import (
     FailureKind,
     Fetched,
     FetchFailed,
+    FetchOutcome,
     FetchRequest,
     Headers,
-    Outcome,
     RawExchange,
     Timings,
 )
@@ -69,7 +69,7 @@ class ScriptedFetcher:
         scripted = self._answers.get(url, [Answer()])[0]
         return scripted.address if isinstance(scripted, Answer) else SCRIPTED_ADDRESS
 
-    async def fetch(self, request: FetchRequest) -> Outcome:
+    async def fetch(self, request: FetchRequest) -> FetchOutcome:
         site = _site_of(request.url)
         if site is None:
             return FetchFailed(url=request.url, kind=FailureKind.BAD_URL, detail="not a web address")
@@ -87,7 +87,7 @@ class ScriptedFetcher:
         self.requests.append(request)
         return self._outcome(request)
 
-    def _outcome(self, request: FetchRequest) -> Outcome:
+    def _outcome(self, request: FetchRequest) -> FetchOutcome:
         answers = self._answers.get(request.url, [Answer(status=404)])
         answer = answers.pop(0) if len(answers) > 1 else answers[0]
         if isinstance(answer, FailureKind):

@@ -13,7 +13,7 @@ import uvloop
 from ipmicra.crawler.fetching.redirects import follow
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.crawler.fetching.web_fetcher import WebFetcher
-from ipmicra.model.fetches import FailureKind, Fetched, FetchRequest, Outcome
+from ipmicra.model.fetches import FailureKind, Fetched, FetchOutcome, FetchRequest
 from tests.hostile.hostile_site import HostileSite, hostile_site
 from tests.hostile.peak_memory import rise_of_memory
 
@@ -28,7 +28,7 @@ HASTY = FetchingSettings(
 )
 
 
-def word_for(outcome: Outcome) -> FailureKind | str:
+def word_for(outcome: FetchOutcome) -> FailureKind | str:
     if isinstance(outcome, Fetched):
         return "truncated" if outcome.truncated else "whole"
     return outcome.kind

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ipmicra.crawler.fetching.keyed_semaphore import Turnstile
+from ipmicra.crawler.fetching.keyed_semaphore import KeyedSemaphore
 
 
 @given(
@@ -20,7 +20,7 @@ from ipmicra.crawler.fetching.keyed_semaphore import Turnstile
 def test_never_more_than_the_limit_whatever_is_cancelled(
     visitors: list[tuple[str, int, bool]], limit: int
 ) -> None:
-    turnstile: Turnstile[str] = Turnstile()
+    turnstile: KeyedSemaphore[str] = KeyedSemaphore()
 
     async def visit(key: str, turns: int) -> None:
         await turnstile.enter(key, limit)
@@ -49,7 +49,7 @@ def test_never_more_than_the_limit_whatever_is_cancelled(
 
 
 def test_whoever_comes_first_enters_first() -> None:
-    turnstile: Turnstile[str] = Turnstile()
+    turnstile: KeyedSemaphore[str] = KeyedSemaphore()
     order: list[int] = []
 
     async def visit(number: int) -> None:
@@ -67,7 +67,7 @@ def test_whoever_comes_first_enters_first() -> None:
 
 @pytest.mark.parametrize("limits", [(3, 1), (1, 3)])
 def test_limits_may_differ_from_visitor_to_visitor(limits: tuple[int, int]) -> None:
-    turnstile: Turnstile[str] = Turnstile()
+    turnstile: KeyedSemaphore[str] = KeyedSemaphore()
 
     async def act() -> None:
         await turnstile.enter("a", limits[0])

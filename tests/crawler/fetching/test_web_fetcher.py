@@ -8,7 +8,7 @@ import pytest
 
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.crawler.fetching.web_fetcher import WebFetcher
-from ipmicra.model.fetches import FailureKind, Fetched, FetchFailed, FetchRequest, Outcome
+from ipmicra.model.fetches import FailureKind, Fetched, FetchFailed, FetchOutcome, FetchRequest
 from tests.hostile.made_up_names import MadeUpNames
 from tests.hostile.plain_site import answer, path_of, serving
 
@@ -26,7 +26,7 @@ async def says_here(head: str, reader: asyncio.StreamReader, writer: asyncio.Str
     return True
 
 
-def kind_of(outcome: Outcome) -> FailureKind | int:
+def kind_of(outcome: FetchOutcome) -> FailureKind | int:
     return outcome.kind if isinstance(outcome, FetchFailed) else outcome.status
 
 

@@ -7,11 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ipmicra.delegation.balancing import POLICIES, Assignment, Loads, RegionalBelief, TriangleBelief
+from ipmicra.delegation.balancing import (
+    POLICIES,
+    Loads,
+    RegionalEstimator,
+    TriangleEstimator,
+    UnitAssignment,
+)
 from ipmicra.delegation.balancing.admission import WayOut, owners_with_newcomer
 from ipmicra.delegation.balancing.assignment_lp import cheapest_owners, exhaustive_owners
-from ipmicra.delegation.balancing.estimates import Numbers
-from ipmicra.delegation.balancing.loads import Question
+from ipmicra.delegation.balancing.estimates import FloatArray
+from ipmicra.delegation.balancing.loads import RoundTripQuery
 from ipmicra.delegation.balancing.moves import best_move, least_variance_move, next_best_move
 from ipmicra.delegation.balancing.passes import ASKING_PASSES, passes_of
 from ipmicra.delegation.balancing.policies import Policy
@@ -19,13 +25,13 @@ from ipmicra.delegation.balancing.policies import Policy
 every_policy = pytest.mark.parametrize("name", POLICIES)
 
 
-def world(seed: int, grounds: int, crawlers: int) -> tuple[Numbers, Numbers]:
+def world(seed: int, grounds: int, crawlers: int) -> tuple[FloatArray, FloatArray]:
     """Points in a square of 200 ms: round trips ground by crawler, and crawler by crawler."""
     dice = np.random.default_rng(seed)
     there, here = dice.uniform(0, 200, (grounds, 2)), dice.uniform(0, 200, (crawlers, 2))
 
-    def apart(left: Numbers, right: Numbers) -> Numbers:
-        spans: Numbers = np.hypot(*(left[:, None] - right[None]).transpose(2, 0, 1)) + 2.0
+    def apart(left: FloatArray, right: FloatArray) -> FloatArray:
+        spans: FloatArray = np.hypot(*(left[:, None] - right[None]).transpose(2, 0, 1)) + 2.0
         return spans
 
     mutual = apart(here, here)
@@ -35,7 +41,7 @@ def world(seed: int, grounds: int, crawlers: int) -> tuple[Numbers, Numbers]:
 
 def loads_in(
     seed: int, grounds: int = 60, crawlers: int = 5, room: float = 1.2, *, known_each: int | None = None
-) -> tuple[Loads, Numbers]:
+) -> tuple[Loads, FloatArray]:
     """Everything at its nearest crawler, weights of 1 to 3, capacity `room` times the fair share."""
     truth, mutual = world(seed, grounds, crawlers)
     weights = np.random.default_rng(seed + 1).integers(1, 4, grounds).astype(float)
@@ -44,16 +50,19 @@ def loads_in(
     if known_each is not None:
         ranks = truth.argsort(axis=1).argsort(axis=1)
         known[ranks >= known_each] = np.nan
-    return Loads(known, RegionalBelief(mutual), weights, capacity, truth.argmin(axis=1)), truth
+    return Loads(known, RegionalEstimator(mutual), weights, capacity, truth.argmin(axis=1)), truth
 
 
-def balanced(name: str, loads: Loads, truth: Numbers) -> Assignment:
+def balanced(name: str, loads: Loads, truth: FloatArray) -> UnitAssignment:
     return driven(POLICIES[name], loads, truth)
 
 
 def driven(
-    policy: Policy, loads: Loads, truth: Numbers, asked: dict[Question, float | None] | None = None
-) -> Assignment:
+    policy: Policy,
+    loads: Loads,
+    truth: FloatArray,
+    asked: dict[RoundTripQuery, float | None] | None = None,
+) -> UnitAssignment:
     """`asked` takes down the questions and their answers."""
     talk = policy(loads)
     asked = {} if asked is None else asked
@@ -65,7 +74,7 @@ def driven(
             asked[question] = float(truth[question])
             question = talk.send(asked[question])
     except StopIteration as end:
-        done: Assignment = end.value
+        done: UnitAssignment = end.value
     assert done.probes == len(asked)
     return done
 
@@ -104,7 +113,7 @@ def test_nothing_to_balance_is_balanced(name: str) -> None:
     nothing = np.empty((0, 2))
     loads = Loads(
         nothing,
-        TriangleBelief(np.array([[0.0, 9.0], [9.0, 0.0]])),
+        TriangleEstimator(np.array([[0.0, 9.0], [9.0, 0.0]])),
         np.empty(0),
         np.ones(2),
         np.empty(0, int),
@@ -118,7 +127,7 @@ def test_in_passes_no_more_is_asked_and_the_first_fetches_lower_the_cost(seed: i
     at_once = balanced("assign-and-probe", loads, truth).total_ms(truth)
     probes, rows = 0, np.arange(80)
     for policy in passes_of("assign-and-probe"):
-        answers: dict[Question, float | None] = {}
+        answers: dict[RoundTripQuery, float | None] = {}
         done = driven(policy, loads, truth, answers)
         probes += done.probes
         assert done.relieved
@@ -170,7 +179,7 @@ def test_ours_comes_within_three_percent_of_the_optimum_for_a_probe_a_ground() -
 # One overfull crawler (0) with three grounds of weight 1, room for two; the others have room.
 SMALL = Loads(
     known_ms=np.array([[10.0, 12.0, 90.0], [10.0, 30.0, 31.0], [10.0, 80.0, 81.0]]),
-    belief=TriangleBelief(np.array([[0.0, 20.0, 60.0], [20.0, 0.0, 50.0], [60.0, 50.0, 0.0]])),
+    belief=TriangleEstimator(np.array([[0.0, 20.0, 60.0], [20.0, 0.0, 50.0], [60.0, 50.0, 0.0]])),
     bytes_a_day=np.ones(3),
     capacity_bytes_a_day=np.array([2.0, 3.0, 3.0]),
     owner=np.zeros(3, dtype=np.int64),
@@ -204,5 +213,7 @@ def test_a_newcomer_where_there_is_room_just_moves_in() -> None:
 def test_a_crawler_that_heard_nothing_is_not_chosen() -> None:
     mutual = np.array([[0.0, 10.0, 90.0], [10.0, 0.0, 90.0], [90.0, 90.0, 0.0]])
     known = np.array([[5.0, np.inf, np.nan]])
-    loads = Loads(known, TriangleBelief(mutual), np.ones(1), np.array([0.0, 9.0, 9.0]), np.zeros(1, int))
+    loads = Loads(
+        known, TriangleEstimator(mutual), np.ones(1), np.array([0.0, 9.0, 9.0]), np.zeros(1, int)
+    )
     assert cheapest_owners(loads.costs_ms, loads).tolist() == [2]

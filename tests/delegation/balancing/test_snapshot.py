@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ipmicra.delegation.balancing import POLICIES
-from ipmicra.delegation.balancing.snapshot import Moved, Weighed, balanced
+from ipmicra.delegation.balancing.snapshot import CompletedMove, UnitLoad, balanced
 from ipmicra.delegation.crawlers import CrawlerProfile
-from ipmicra.delegation.delegations import Ground
+from ipmicra.delegation.delegations import DelegationUnit
 from ipmicra.delegation.strategy import Strategy
-from ipmicra.model.probes import Answer
+from ipmicra.model.probes import ProbeAnswer
 from tests.delegation.worlds import Teller, crawler, driven, strategy_with, target, told
 
 SITES = [target(f"192.0.2.{number}") for number in range(4)]
@@ -23,26 +23,26 @@ def full_strategy() -> Strategy:
     return strategy
 
 
-def weighed(strategy: Strategy) -> dict[Ground, Weighed]:
-    return {strategy.ground_of(site): Weighed(100.0, site) for site in SITES}
+def weighed(strategy: Strategy) -> dict[DelegationUnit, UnitLoad]:
+    return {strategy.ground_of(site): UnitLoad(100.0, site) for site in SITES}
 
 
-def moves(strategy: Strategy, policy: str, tell: Teller) -> tuple[Moved, ...]:
+def moves(strategy: Strategy, policy: str, tell: Teller) -> tuple[CompletedMove, ...]:
     talk = balanced(strategy, weighed(strategy), POLICIES[policy], 1.0)
-    answer: Answer | None = None
+    answer: ProbeAnswer | None = None
     try:
         while True:
             probe = next(talk) if answer is None else talk.send(answer)
             answer = tell(probe)
     except StopIteration as end:
-        done: tuple[Moved, ...] = end.value
+        done: tuple[CompletedMove, ...] = end.value
         return done
 
 
 def test_what_costs_least_to_move_is_moved_and_delegated() -> None:
     strategy = full_strategy()
     moved = moves(strategy, "assignment", told({}))
-    assert moved == tuple(Moved(site.address, crawler("a"), crawler("b")) for site in SITES[:2])
+    assert moved == tuple(CompletedMove(site.address, crawler("a"), crawler("b")) for site in SITES[:2])
     assert [strategy.delegated(site) for site in SITES] == ["b", "b", "a", "a"]
 
 

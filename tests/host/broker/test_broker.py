@@ -15,10 +15,10 @@ from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.crawler.fetching.web_fetcher import WebFetcher
 from ipmicra.host.broker.broker import Broker
 from ipmicra.host.broker.client import BrokerClient
-from ipmicra.host.limits.usage import Meter
-from ipmicra.host.sandbox.throttled_log import Remarks
+from ipmicra.host.limits.usage import UsageMeter
+from ipmicra.host.sandbox.throttled_log import ThrottledLog
 from ipmicra.host.settings import HostSettings
-from ipmicra.host.store import Ledger
+from ipmicra.host.store import HostStore
 from ipmicra.model.fetches import FailureKind, Fetched, FetchRequest
 from ipmicra.probing.passive import PassiveRoundTrips
 from ipmicra.probing.settings import ProbingSettings
@@ -35,14 +35,14 @@ class Desk:
     def __init__(self, folder: Path, names: MadeUpNames, fetching: FetchingSettings) -> None:
         self.log: list[str] = []
         self.rest: str | None = None
-        self.ledger = Ledger(folder)
+        self.ledger = HostStore(folder)
         host = HostSettings(connections_max=4)
-        self.meter = Meter(self.ledger, host, lambda: datetime.now(UTC))
+        self.meter = UsageMeter(self.ledger, host, lambda: datetime.now(UTC))
         self.passive = PassiveRoundTrips(ProbingSettings())
         ours, self.theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.setblocking(False)
         self.channel = ours
-        remarks = Remarks(self.log.append)
+        remarks = ThrottledLog(self.log.append)
         self.broker = Broker(
             ours, host, fetching, self.meter, names, lambda: self.rest, remarks, self.passive
         )

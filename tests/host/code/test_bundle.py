@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from ipmicra.protocol.bundle_format import (
     BadBundle,
-    Caps,
+    BundleCaps,
     Manifest,
     NeededRuntime,
     packed,
@@ -108,11 +108,11 @@ def test_a_bomb_is_given_up_while_it_inflates() -> None:
     bomb = packed("1", "a", {"a.py": b"#" * 5_000_000})
     assert len(bomb) < 50_000
     with pytest.raises(BadBundle, match="inflates to more"):
-        read(bomb, Caps(code_bytes_max=1_000_000))
+        read(bomb, BundleCaps(code_bytes_max=1_000_000))
 
 
-@pytest.mark.parametrize("caps", [Caps(bundle_bytes_max=100), Caps(files_max=2)])
-def test_a_bundle_larger_than_the_caps_is_refused(caps: Caps) -> None:
+@pytest.mark.parametrize("caps", [BundleCaps(bundle_bytes_max=100), BundleCaps(files_max=2)])
+def test_a_bundle_larger_than_the_caps_is_refused(caps: BundleCaps) -> None:
     with pytest.raises(BadBundle, match="more than"):
         read(GOOD, caps)
 

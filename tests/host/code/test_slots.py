@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ipmicra.errors import HostFault
-from ipmicra.host.code.health import Seen, Verdict, verdict
+from ipmicra.host.code.health import TrialObservation, TrialVerdict, verdict
 from ipmicra.host.code.slots import Slots
 from ipmicra.protocol.bundle_format import BadBundle, packed
 
@@ -169,17 +169,19 @@ def test_a_long_life_of_random_events_always_has_code_to_run(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("seen", "expected"),
     [
-        (Seen(age_s=1), Verdict.WAIT),
-        (Seen(age_s=5, answered_s=4, pages_waiting=9), Verdict.WAIT),
-        (Seen(age_s=5, answered_s=4, pages_done=1), Verdict.HEALTHY),
-        (Seen(age_s=5, answered_s=4, pages_done=1, has_ended=True), Verdict.FAILED),
-        (Seen(age_s=21), Verdict.FAILED),
-        (Seen(age_s=60, answered_s=30), Verdict.FAILED),
-        (Seen(age_s=121, answered_s=120, pages_waiting=3), Verdict.FAILED),
-        (Seen(age_s=121, answered_s=120), Verdict.HEALTHY),
+        (TrialObservation(age_s=1), TrialVerdict.WAIT),
+        (TrialObservation(age_s=5, answered_s=4, pages_waiting=9), TrialVerdict.WAIT),
+        (TrialObservation(age_s=5, answered_s=4, pages_done=1), TrialVerdict.HEALTHY),
+        (TrialObservation(age_s=5, answered_s=4, pages_done=1, has_ended=True), TrialVerdict.FAILED),
+        (TrialObservation(age_s=21), TrialVerdict.FAILED),
+        (TrialObservation(age_s=60, answered_s=30), TrialVerdict.FAILED),
+        (TrialObservation(age_s=121, answered_s=120, pages_waiting=3), TrialVerdict.FAILED),
+        (TrialObservation(age_s=121, answered_s=120), TrialVerdict.HEALTHY),
     ],
 )
-def test_who_crashes_hangs_or_does_nothing_is_not_healthy(seen: Seen, expected: Verdict) -> None:
+def test_who_crashes_hangs_or_does_nothing_is_not_healthy(
+    seen: TrialObservation, expected: TrialVerdict
+) -> None:
     judged, why = verdict(seen)
     assert judged is expected
-    assert bool(why) == (expected is Verdict.FAILED)
+    assert bool(why) == (expected is TrialVerdict.FAILED)

@@ -14,7 +14,7 @@ import pytest
 from ipmicra.coordinator.bundles.keys import make_keys
 from ipmicra.coordinator.bundles.repository import Repository
 from ipmicra.errors import HostFault, OperatorFault
-from ipmicra.protocol.bundle_format import BadBundle, Caps
+from ipmicra.protocol.bundle_format import BadBundle, BundleCaps
 from ipmicra.protocol.bundle_trust import Bundles, fingerprint
 from tests.host.code.published_bundles import NOW, Publisher, bundle, publishing
 
@@ -112,7 +112,7 @@ def test_keys_can_be_rotated_and_hosts_follow(publisher: Publisher, role: str) -
 def test_a_bundle_that_is_too_large_is_refused_before_it_is_fetched(publisher: Publisher) -> None:
     publisher.release("1.0")
     with pytest.raises(BadBundle, match="more than 64"):
-        publisher.host(caps=Caps(bundle_bytes_max=64)).fetch("1.0")
+        publisher.host(caps=BundleCaps(bundle_bytes_max=64)).fetch("1.0")
 
 
 def test_an_endless_answer_is_cut_off(publisher: Publisher) -> None:

@@ -11,9 +11,9 @@ import pytest
 
 from ipmicra.coordinator.bundles.contents import contents
 from ipmicra.host.code.health import TrialRules
-from ipmicra.host.code.updater import Dispatched
+from ipmicra.host.code.updater import CodeUpdater
 from ipmicra.host.sandbox.code import PROGRAM, own_code
-from ipmicra.host.store import Ledger
+from ipmicra.host.store import HostStore
 from ipmicra.protocol.bundle_format import packed
 from ipmicra.protocol.host_messages import CodeReport, Upgrade
 from tests.crawler.local_site import Answer, Asked, LocalSite, html
@@ -52,8 +52,8 @@ def release(publisher: Publisher, bundle: bytes) -> None:
 
 def dispatching(
     publisher: Publisher, folder: Path, rules: TrialRules = PATIENT
-) -> Callable[[Ledger], Dispatched]:
-    return lambda ledger: Dispatched(
+) -> Callable[[HostStore], CodeUpdater]:
+    return lambda ledger: CodeUpdater(
         folder / "host" / "code", publisher.host("host-trust"), own_code(), ledger.note, rules
     )
 

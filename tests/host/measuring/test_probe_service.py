@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ipmicra.probing.settings import ProbingSettings, Way
-from ipmicra.protocol.host_messages import ProbeResult, ProbeTarget, ProbeThese
+from ipmicra.probing.settings import ProbeMethod, ProbingSettings
+from ipmicra.protocol.host_messages import ProbeResult, ProbeTarget, ProbeTargets
 from ipmicra.settings import Settings
 from tests.crawler.local_site import Answer, LocalSite
 from tests.host.host_harness import host_settings, join, living
@@ -19,7 +19,7 @@ from tests.host.test_daemon import WEB, take
 THINKING_S = 0.2
 
 
-def settings_for_ways(folder: Path, *ways: Way) -> Settings:
+def settings_for_ways(folder: Path, *ways: ProbeMethod) -> Settings:
     probing = ProbingSettings(ways=ways, patience_ms=1_500)
     return msgspec.structs.replace(host_settings(folder), probing=probing)
 
@@ -28,7 +28,7 @@ async def probed(
     folder: Path, settings: Settings, home: ScriptedCoordinator, *targets: ProbeTarget
 ) -> tuple[ProbeResult, ...]:
     async with living(folder, settings):
-        order = home.give(ProbeThese(targets=targets))
+        order = home.give(ProbeTargets(targets=targets))
         await home.until(lambda: order in home.done)
     return home.done[order].probes
 
@@ -38,7 +38,7 @@ async def probed(
     [("connect", 0.0, []), ("head", 0.0, ["/"]), ("answer", THINKING_S * 1000 / 2, ["/"])],
 )
 def test_a_host_probes_by_the_way_its_owner_has_set(
-    tmp_path: Path, way: Way, least_ms: float, asked: list[str]
+    tmp_path: Path, way: ProbeMethod, least_ms: float, asked: list[str]
 ) -> None:
     async def story() -> None:
         slow = {"/": Answer(b"thought", seconds=THINKING_S)}
@@ -70,7 +70,7 @@ def test_icmp_is_a_way_where_the_machine_allows_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("way", ["head", "answer"])
-def test_what_a_fetch_has_shown_is_asked_of_nobody(tmp_path: Path, way: Way) -> None:
+def test_what_a_fetch_has_shown_is_asked_of_nobody(tmp_path: Path, way: ProbeMethod) -> None:
     async def story() -> None:
         async with ScriptedCoordinator().serving() as home, LocalSite(WEB).serving() as site:
             await join(home, tmp_path)
@@ -78,7 +78,7 @@ def test_what_a_fetch_has_shown_is_asked_of_nobody(tmp_path: Path, way: Way) -> 
             target = ProbeTarget(site=site.address, address="127.0.0.1", port=site.port)
             async with living(tmp_path, settings_for_ways(tmp_path, way)):
                 await home.until(lambda: "/c" in site.paths())
-                order = home.give(ProbeThese(targets=(target,)))
+                order = home.give(ProbeTargets(targets=(target,)))
                 await home.until(lambda: order in home.done)
             (result,) = home.done[order].probes
             assert result.way == "passive"
@@ -88,7 +88,9 @@ def test_what_a_fetch_has_shown_is_asked_of_nobody(tmp_path: Path, way: Way) -> 
 
 
 @pytest.mark.parametrize("way", ["connect", "head", "answer", "icmp"])
-def test_an_address_that_the_guard_refuses_gets_no_packet_by_any_way(tmp_path: Path, way: Way) -> None:
+def test_an_address_that_the_guard_refuses_gets_no_packet_by_any_way(
+    tmp_path: Path, way: ProbeMethod
+) -> None:
     async def story() -> None:
         async with ScriptedCoordinator().serving() as home:
             await join(home, tmp_path)

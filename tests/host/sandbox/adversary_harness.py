@@ -13,12 +13,12 @@ from pathlib import Path
 
 import msgspec
 
-from ipmicra.host.limits.usage import Meter
-from ipmicra.host.sandbox.session import Berth, Shore
-from ipmicra.host.sandbox.spec import Guards, Limits, Plan
-from ipmicra.host.sandbox.throttled_log import Remarks
-from ipmicra.host.store import Ledger
-from ipmicra.net.dns_resolver import NameAnswer, NoSuchName
+from ipmicra.host.limits.usage import UsageMeter
+from ipmicra.host.sandbox.session import SandboxSession, SessionDependencies
+from ipmicra.host.sandbox.spec import EnabledGuards, SandboxLimits, SandboxSpec
+from ipmicra.host.sandbox.throttled_log import ThrottledLog
+from ipmicra.host.store import HostStore
+from ipmicra.net.dns_resolver import DnsAnswer, NoSuchName
 from ipmicra.settings import Settings
 from tests.host.host_harness import host_settings
 
@@ -27,7 +27,7 @@ SECONDS_MAX = 30.0
 
 
 class NoNames:
-    async def resolve(self, name: str) -> NameAnswer:
+    async def resolve(self, name: str) -> DnsAnswer:
         raise NoSuchName(f"{name} has no address")
 
     async def close(self) -> None:
@@ -61,8 +61,8 @@ class Listener:
 class Attack:
     """One attack under way, and what it came to."""
 
-    berth: Berth
-    meter: Meter
+    berth: SandboxSession
+    meter: UsageMeter
     state: Path
     site: Listener
     printer: Listener
@@ -92,7 +92,7 @@ class Attack:
 async def attack(
     folder: Path,
     name: str,
-    guards: Guards = Guards(),  # noqa: B008 - frozen
+    guards: EnabledGuards = EnabledGuards(),  # noqa: B008 - frozen
     rest: str | None = None,
     more: dict[str, object] | None = None,
     **host: object,
@@ -104,14 +104,16 @@ async def attack(
     settings = msgspec.structs.replace(settings, fetching=fetching, crawler=crawler)
     state, brief = folder / "state", folder / "brief.json"
     state.mkdir()
-    ledger = Ledger(folder)
-    meter = Meter(ledger, settings.host, lambda: datetime.now(UTC))
+    ledger = HostStore(folder)
+    meter = UsageMeter(ledger, settings.host, lambda: datetime.now(UTC))
     log: list[str] = []
-    shore = Shore(settings, meter, NoNames(), None, lambda: rest, Remarks(log.append), lambda _: None)
+    shore = SessionDependencies(
+        settings, meter, NoNames(), None, lambda: rest, ThrottledLog(log.append), lambda _: None
+    )
     async with Listener().at("127.0.0.1") as site, Listener().at("127.0.0.2") as printer:
         brief.write_text(json.dumps(_brief(name, settings, site, printer, more or {})))
-        limits = Limits.of(settings.host)
-        berth = Berth(Plan(CODE, "adversary", state, brief, limits, guards), shore)
+        limits = SandboxLimits.of(settings.host)
+        berth = SandboxSession(SandboxSpec(CODE, "adversary", state, brief, limits, guards), shore)
         await berth.open()
         berth.work()
         try:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ipmicra.host.sandbox import usage
-from ipmicra.host.sandbox.spec import Guards
+from ipmicra.host.sandbox.spec import EnabledGuards
 from tests.host.sandbox.adversary_harness import attack
 
 # attack, what stops it, what the log says beside
@@ -101,7 +101,7 @@ def test_what_is_the_owners_is_not_there_to_be_taken(tmp_path: Path, name: str, 
 
 def test_landlock_alone_keeps_a_passed_socket_where_it_is(tmp_path: Path) -> None:
     async def story() -> None:
-        guards = Guards(filter=False, reporting=False)
+        guards = EnabledGuards(filter=False, reporting=False)
         async with attack(tmp_path, "reconnect", guards) as tried:
             assert "PermissionError" in await tried.over()
             assert tried.printer.taken == 0
@@ -113,7 +113,7 @@ def test_without_either_guard_a_passed_socket_could_be_taken_elsewhere(tmp_path:
     """What the two are for: the attack is a real one, since a socket stays in the network it was made in."""
 
     async def story() -> None:
-        guards = Guards(landlock=False, filter=False, reporting=False)
+        guards = EnabledGuards(landlock=False, filter=False, reporting=False)
         async with attack(tmp_path, "reconnect", guards) as tried:
             while tried.outcome is None:
                 await asyncio.sleep(0.02)

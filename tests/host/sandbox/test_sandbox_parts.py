@@ -13,14 +13,14 @@ import pytest
 
 from ipmicra.errors import HostFault, OperatorFault
 from ipmicra.host.broker.broker import site_in_words
-from ipmicra.host.broker.onlink import Route, _routes_v4, _routes_v6, is_neighbour
-from ipmicra.host.limits.cpu_idle import Idleness
+from ipmicra.host.broker.onlink import OnlinkRoute, _routes_v4, _routes_v6, is_neighbour
+from ipmicra.host.limits.cpu_idle import CpuIdleMonitor
 from ipmicra.host.sandbox import seccomp_filter
 from ipmicra.host.sandbox.files import read_inside, remove_inside
-from ipmicra.host.sandbox.mode import Choice, chosen
-from ipmicra.host.sandbox.selftest import Guard, missing, to_put_up
+from ipmicra.host.sandbox.mode import RunMode, choose_run_mode
+from ipmicra.host.sandbox.selftest import SandboxGuard, missing, to_put_up
 from ipmicra.host.sandbox.syscalls import PROCESSORS, names_by_number, number_of
-from ipmicra.host.sandbox.throttled_log import KINDS_MAX, Remarks
+from ipmicra.host.sandbox.throttled_log import KINDS_MAX, ThrottledLog
 from ipmicra.host.settings import HostSettings, checked
 from tests.host.host_harness import command
 
@@ -161,7 +161,7 @@ def test_who_is_reached_without_a_router_is_a_neighbour(address: str, near: bool
 
 def test_a_line_from_point_to_point_has_no_neighbours() -> None:
     (route,) = _routes_v4("head\nppp0\t00000000\t00000000\t0001\t0\t0\t0\t00000000\t0\t0\t0\n")
-    assert route == Route(route.range, 0, True)
+    assert route == OnlinkRoute(route.range, 0, True)
     assert not is_neighbour(ipaddress.ip_address("8.8.8.8"), [route])
 
 
@@ -183,7 +183,7 @@ def test_a_site_is_written_down_by_name_and_port(name: str, port: int, site: str
 
 def test_a_log_is_not_filled_however_often_something_is_tried() -> None:
     lines: list[str] = []
-    remarks = Remarks(lines.append)
+    remarks = ThrottledLog(lines.append)
     for _ in range(1_234):
         remarks.add("tried\nsocket")
     assert lines == ["tried?socket", *(f"tried?socket ({n} times)" for n in ("10", "100", "1,000"))]
@@ -206,9 +206,9 @@ def test_the_owner_is_told_which_guards_hold(tmp_path: Path) -> None:
 
 def test_only_needed_guards_count_and_an_owner_may_do_without_one() -> None:
     tried = [
-        Guard("filter", False, True, "system calls", "the kernel has no seccomp"),
-        Guard("landlock", False, False, "files"),
-        Guard("user", True, True, "nobody"),
+        SandboxGuard("filter", False, True, "system calls", "the kernel has no seccomp"),
+        SandboxGuard("landlock", False, False, "files"),
+        SandboxGuard("user", True, True, "nobody"),
     ]
     assert [guard.name for guard in missing(tried)] == ["filter"]
     assert missing(tried, ("filter",)) == []
@@ -220,10 +220,12 @@ def test_dispatched_code_is_refused_where_a_needed_guard_is_missing(
 ) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     notes: list[str] = []
-    assert asyncio.run(chosen(HostSettings(), notes.append)) == Choice(None, takes_bundles=False)
+    assert asyncio.run(choose_run_mode(HostSettings(), notes.append)) == RunMode(
+        None, takes_bundles=False
+    )
     assert "bubblewrap is missing" in notes[0]
     with pytest.raises(HostFault, match=r"host\.sandbox = always"):
-        asyncio.run(chosen(HostSettings(sandbox="always"), notes.append))
+        asyncio.run(choose_run_mode(HostSettings(sandbox="always"), notes.append))
 
 
 def test_an_idle_machine_cannot_lend_less_than_one_in_use() -> None:
@@ -234,7 +236,7 @@ def test_an_idle_machine_cannot_lend_less_than_one_in_use() -> None:
 
 def test_a_machine_is_idle_while_nobody_but_us_uses_it() -> None:
     now, busy, ours = 0.0, 100.0, 0.0
-    idleness = Idleness(lambda: ours, lambda: busy, lambda: now)
+    idleness = CpuIdleMonitor(lambda: ours, lambda: busy, lambda: now)
     story = [(5, 4, True), (5, 6, False), (1, 1, False), (9, 7.2, True)]  # seconds; busy; verdict
     for seconds, used, verdict in story:
         now, busy, ours = now + seconds, busy + used, ours + seconds * 0.8

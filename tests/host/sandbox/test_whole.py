@@ -10,8 +10,8 @@ import msgspec
 from ipmicra.coordinator.settings import CoordinatorSettings
 from ipmicra.host.hosted.sandboxed import BRIEF_FILE
 from ipmicra.host.sandbox.code import own_code
-from ipmicra.host.store import Ledger
-from ipmicra.protocol.host_messages import LookAt
+from ipmicra.host.store import HostStore
+from ipmicra.protocol.host_messages import ObservePages
 from tests.crawler.local_site import LocalSite
 from tests.host.host_harness import host_settings, join, living
 from tests.host.scripted_coordinator import ScriptedCoordinator
@@ -28,7 +28,7 @@ def test_a_host_sends_home_what_its_crawler_in_the_sandbox_has_fetched(tmp_path:
             async with living(tmp_path, settings, code=own_code()):
                 await home.until(lambda: len(home.pages()) == 4)
                 await home.until(lambda: any(beat.passive for beat in home.heartbeats))
-                look = home.give(LookAt(urls=(f"{site.address}/a", "http://127.0.0.2/")))
+                look = home.give(ObservePages(urls=(f"{site.address}/a", "http://127.0.0.2/")))
                 await home.until(lambda: look in home.done)
             assert home.done[order].done
             seen, unseen = home.done[look].looks
@@ -44,7 +44,7 @@ def test_a_host_sends_home_what_its_crawler_in_the_sandbox_has_fetched(tmp_path:
 
 
 def events(folder: Path) -> list[str]:
-    ledger = Ledger(folder / "host")
+    ledger = HostStore(folder / "host")
     try:
         return [event.what for event in ledger.events(1_000)]
     finally:

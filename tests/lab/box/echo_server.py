@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ipmicra.lab.box.box import Box
+from ipmicra.lab.box.box import NetworkBox
 from ipmicra.lab.box.kernel.namespace import Namespace
 from ipmicra.lab.box.kernel.priority import in_real_time
 from ipmicra.lab.box.processes.control_channel import SERVER_PRIORITY
@@ -104,7 +104,7 @@ def connected(where: Namespace, address: str, port: int = 80, patience_s: float 
     return plug
 
 
-def measured(box: Box, crawler: str, address: str) -> Measured:
+def measured(box: NetworkBox, crawler: str, address: str) -> Measured:
     began = time.monotonic()
     with connected(box.crawler(crawler), address) as plug:
         stood = time.monotonic()

@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from ipmicra.errors import HostFault
-from ipmicra.lab.box.box import Box
+from ipmicra.lab.box.box import NetworkBox
 from ipmicra.lab.box.kernel.prerequisites import lacking
 from ipmicra.lab.box.kernel.priority import measuring
 from ipmicra.lab.box.processes.control_channel import MEASURER_PRIORITY
-from ipmicra.lab.box.trial.timing_check import Late, Patience
+from ipmicra.lab.box.trial.timing_check import Late, TimingTolerance
 from ipmicra.lab.box.world.box_world import BoxFault
 from tests.lab.box.echo_server import BODY_BYTES, connected, measured, serving, world_of
 
@@ -29,15 +29,15 @@ pytestmark = pytest.mark.usefixtures("box_allowed")
 
 
 @pytest.fixture(scope="module")
-def box(box_allowed: None) -> Iterator[Box]:
-    with Box(world_of(ROUND_TRIPS_MS)) as box, serving(box.sites):
+def box(box_allowed: None) -> Iterator[NetworkBox]:
+    with NetworkBox(world_of(ROUND_TRIPS_MS)) as box, serving(box.sites):
         yield box
 
 
 @pytest.mark.parametrize("address", ["40.0.0.7", "2600:0:2800::7"])
 @pytest.mark.parametrize("number", range(1, len(ROUND_TRIPS_MS)))
 def test_what_is_measured_is_what_was_asked_within_a_millisecond(
-    box: Box, number: int, address: str
+    box: NetworkBox, number: int, address: str
 ) -> None:
     asked_ms = ROUND_TRIPS_MS[number]
     for left in reversed(range(TRIES)):  # neighbours on the machine may disturb some
@@ -53,27 +53,27 @@ def test_what_is_measured_is_what_was_asked_within_a_millisecond(
     raise AssertionError(f"in {TRIES} tries never within a millisecond: {errors_ms}")
 
 
-def medians_ms(box: Box, crawler: str, address: str) -> list[float]:
+def medians_ms(box: NetworkBox, crawler: str, address: str) -> list[float]:
     """Of each way to measure, in a while in which the router was on time."""
     before = box.report()
     with measuring(MEASURER_PRIORITY):
         found = [measured(box, crawler, address) for _ in range(TIMES)]
-    box.check_on_time(before, Patience(share_max=0.1))
+    box.check_on_time(before, TimingTolerance(share_max=0.1))
     return [statistics.median(column) for column in zip(*found, strict=True)]
 
 
-def test_the_sites_answer_as_the_address_that_was_called(box: Box) -> None:
+def test_the_sites_answer_as_the_address_that_was_called(box: NetworkBox) -> None:
     with connected(box.crawler("crawler-1"), "40.0.0.99") as plug:
         assert plug.getpeername()[0] == "40.0.0.99"
         assert plug.getsockname()[0] == "20.0.1.1"
 
 
-def test_nobody_is_there_where_the_world_has_nobody(box: Box) -> None:
+def test_nobody_is_there_where_the_world_has_nobody(box: NetworkBox) -> None:
     with pytest.raises(TimeoutError):
         connected(box.crawler("crawler-1"), "41.0.0.1", patience_s=0.3)
 
 
-def test_nat_admits_no_call_and_its_absence_does(box: Box) -> None:
+def test_nat_admits_no_call_and_its_absence_does(box: NetworkBox) -> None:
     shut, open_ = f"crawler-{len(ROUND_TRIPS_MS) - 2}", f"crawler-{len(ROUND_TRIPS_MS) - 1}"
     with serving(box.crawler(shut), 7_000), serving(box.crawler(open_), 7_000):
         with pytest.raises(TimeoutError):
@@ -81,7 +81,7 @@ def test_nat_admits_no_call_and_its_absence_does(box: Box) -> None:
         connected(box.coordinator, f"20.0.{open_[-1]}.1", 7_000).close()
 
 
-def test_a_link_carries_what_its_rate_allows(box: Box) -> None:
+def test_a_link_carries_what_its_rate_allows(box: NetworkBox) -> None:
     began = time.monotonic()
     with connected(box.crawler("crawler-0"), "40.0.0.1") as plug:
         plug.sendall(b"big")
@@ -93,7 +93,7 @@ def test_a_link_carries_what_its_rate_allows(box: Box) -> None:
     assert 2.0 < mbit < 4.0
 
 
-def test_faults_cut_slow_down_and_heal(box: Box) -> None:
+def test_faults_cut_slow_down_and_heal(box: NetworkBox) -> None:
     assert measured(box, "crawler-2", "40.0.0.1").kernel_ms == pytest.approx(40, abs=5)
     box.inflict(BoxFault(at_s=0.0, kind="slower", one=("crawler-2",), round_trip_ms=100.0))
     assert measured(box, "crawler-2", "40.0.0.1").kernel_ms == pytest.approx(140, abs=5)
@@ -104,14 +104,14 @@ def test_faults_cut_slow_down_and_heal(box: Box) -> None:
     assert measured(box, "crawler-2", "40.0.0.1").kernel_ms == pytest.approx(40, abs=5)
 
 
-def test_the_router_tells_who_sent_whom_how_much(box: Box) -> None:
+def test_the_router_tells_who_sent_whom_how_much(box: NetworkBox) -> None:
     measured(box, "crawler-1", "40.0.0.1")
     sent = {(each.source, each.destination): each for each in box.report().sent}
     assert sent["crawler-1", "site.example"].packets >= 3
     assert sent["site.example", "crawler-1"].packet_bytes > 100
 
 
-def test_there_is_no_way_out_and_nothing_in_the_machines_own_network(box: Box) -> None:
+def test_there_is_no_way_out_and_nothing_in_the_machines_own_network(box: NetworkBox) -> None:
     for namespace in (box.sites, box.coordinator, box.crawler("crawler-0")):
         shown = namespace.start(["ip", "-o", "link"], stdout=subprocess.PIPE).communicate()[0]
         names = {line.split(":")[1].strip() for line in shown.decode().splitlines()}
@@ -120,7 +120,7 @@ def test_there_is_no_way_out_and_nothing_in_the_machines_own_network(box: Box) -
 
 
 def test_a_router_that_is_stopped_is_late_and_the_measurement_fails(box_allowed: None) -> None:
-    with Box(world_of([20.0, 30.0])) as box, serving(box.sites):
+    with NetworkBox(world_of([20.0, 30.0])) as box, serving(box.sites):
         measured(box, "crawler-1", "40.0.0.1")
         router = box.router_pid
         plug = connected(box.crawler("crawler-1"), "40.0.0.1")

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ipmicra.addresses import AddressRange
-from ipmicra.lab.box.network.address_owners import Owners
+from ipmicra.lab.box.network.address_owners import AddressOwners
 from ipmicra.lab.box.network.forwarding import Forwarding
 from ipmicra.lab.box.network.lateness import BINS, FIRST_BIN_MS, Lateness
 from ipmicra.lab.box.network.packets import is_call, pair_of
-from ipmicra.lab.box.network.plan import Effect, Endpoint, Fault, Link, NetworkPlan
+from ipmicra.lab.box.network.plan import Effect, Endpoint, NetworkFault, NetworkLink, NetworkPlan
 from ipmicra.lab.box.network.queues import DropTail
 from tests.lab.box.packets_made import ACK, SYN, SYN_ACK, datagram, ping, segment
 
@@ -123,8 +123,8 @@ def test_nat_lets_datagrams_in_after_one_went_out_and_forgets_them() -> None:
 
 
 def test_faults_begin_and_end_at_their_times_and_hit_both_directions() -> None:
-    cut = Fault(1.0, 2.0, frozenset({0}), frozenset({1}), Effect.CUT)
-    slow = Fault(3.0, 4.0, frozenset({1}), frozenset({0}), Effect.ADDED, 0.5)
+    cut = NetworkFault(1.0, 2.0, frozenset({0}), frozenset({1}), Effect.CUT)
+    slow = NetworkFault(3.0, 4.0, frozenset({1}), frozenset({0}), Effect.ADDED, 0.5)
     net = network(faults=(cut, slow))
     net.arrived(1, segment(CRAWLER, SITE), 1.5)
     assert left(net) == [(1.6, 0)], "faults count from the beginning, which was not yet"
@@ -140,7 +140,7 @@ def test_faults_begin_and_end_at_their_times_and_hit_both_directions() -> None:
 
 def test_faults_can_be_inflicted_and_healed_at_once() -> None:
     net = network()
-    net.inflict(Fault(0.0, 9.0, frozenset({0}), frozenset({1, 2}), Effect.CUT), 5.0)
+    net.inflict(NetworkFault(0.0, 9.0, frozenset({0}), frozenset({1, 2}), Effect.CUT), 5.0)
     net.arrived(1, segment(CRAWLER, SITE), 6.0)
     net.heal(7.0)
     net.arrived(1, segment(CRAWLER, SITE), 7.0)
@@ -163,7 +163,7 @@ times = st.lists(st.floats(0.0, 0.05), min_size=1, max_size=60)
 def test_nothing_is_early_nothing_vanishes_and_a_pair_stays_in_order(
     gaps: list[float], jitter_s: float, loss: float, seed: int
 ) -> None:
-    limited = Endpoint("site", 0, ("20.0.0.0/24",), (0,), Link(20_000.0, 10_000.0, 0.1))
+    limited = Endpoint("site", 0, ("20.0.0.0/24",), (0,), NetworkLink(20_000.0, 10_000.0, 0.1))
     ends = (limited, *plan().endpoints[1:])
     net = Forwarding(plan(endpoints=ends, jitter_s=jitter_s, loss=loss), Random(seed))
     now_s, came = 0.0, 0
@@ -204,7 +204,7 @@ def test_a_link_never_carries_more_than_its_rate_nor_keeps_more_than_its_queue(
 
 
 def test_packets_from_far_and_near_share_a_downlink_in_order_of_their_arrival_there() -> None:
-    slow = Link(0.0, 1_000.0, 10.0)
+    slow = NetworkLink(0.0, 1_000.0, 10.0)
     ends = (*plan().endpoints[:2], Endpoint("other", 2, (OTHER,), (2,), slow))
     net = network(endpoints=ends)
     net.arrived(1, segment(CRAWLER, OTHER), 0.0)  # 0.2 s away
@@ -226,7 +226,7 @@ def test_no_bytes_are_too_strange(data: bytes) -> None:
 @given(st.integers(0, 255), st.integers(0, 255))
 def test_an_address_belongs_to_the_prefix_that_holds_it(third: int, last: int) -> None:
     blocks = {"20.0.0.0/24": 0, "20.0.2.0/23": 1, "20.0.9.9": 2}
-    owners = Owners([Endpoint(str(n), 0, (block,), (0,)) for block, n in blocks.items()])
+    owners = AddressOwners([Endpoint(str(n), 0, (block,), (0,)) for block, n in blocks.items()])
     address = AddressRange.parse(f"20.0.{third}.{last}")
     holders = [n for block, n in blocks.items() if AddressRange.parse(block).encloses(address)]
     assert owners.owner(4, address.start) == (holders[0] if holders else None)

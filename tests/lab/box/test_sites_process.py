@@ -13,12 +13,12 @@ from click.testing import CliRunner
 
 from ipmicra.cli.main import program
 from ipmicra.lab.box.agents.handle import Agents
-from ipmicra.lab.box.agents.messages import Crawled, Downloaded, Probed
-from ipmicra.lab.box.box import Box
+from ipmicra.lab.box.agents.messages import Crawled, Downloaded, ProbedRoundTrips
+from ipmicra.lab.box.box import NetworkBox
 from ipmicra.lab.box.session import access_log, staged
 from ipmicra.lab.box.world.box_world import BoxSite, BoxWorld, Stand
-from ipmicra.lab.box.world.generator import Wanted, altered, made_world
-from ipmicra.lab.box.world.web import Names, made_web, urls_of
+from ipmicra.lab.box.world.generator import WorldRequest, altered, made_world
+from ipmicra.lab.box.world.web import BoxNameServer, made_web, urls_of
 from ipmicra.lab.box.world.world_file import read_world
 from ipmicra.lab.generated import generate
 
@@ -27,7 +27,7 @@ PAGES = 3
 
 def world_with_a_cdn() -> BoxWorld:
     """Three sites, one of them a CDN that stands where each of the first two crawlers does."""
-    world = made_world(generate(1).world, 1, Wanted(crawlers=2, sites=2, pages=PAGES, ipv6=True))
+    world = made_world(generate(1).world, 1, WorldRequest(crawlers=2, sites=2, pages=PAGES, ipv6=True))
     stands = tuple(
         Stand(places=(crawler.place,), addresses=(f"60.0.{number}.1",))
         for number, crawler in enumerate(world.file.crawlers)
@@ -39,7 +39,7 @@ def world_with_a_cdn() -> BoxWorld:
 
 def test_the_name_server_gives_each_asker_its_nearest_stand() -> None:
     world = world_with_a_cdn()
-    names = Names(world)
+    names = BoxNameServer(world)
     seen = [names.seen_from(crawler.addresses[0])("cdn.example") for crawler in world.file.crawlers]
     assert [[str(address) for address in each or ()] for each in seen] == [["60.0.0.1"], ["60.0.1.1"]]
     assert names.seen_from("20.0.0.1")("nobody.example") is None
@@ -48,7 +48,9 @@ def test_the_name_server_gives_each_asker_its_nearest_stand() -> None:
 
 
 def test_pages_have_the_size_and_number_that_the_world_asks_for() -> None:
-    world = made_world(generate(1).world, 1, Wanted(crawlers=1, sites=2, pages=4, page_bytes=20_000))
+    world = made_world(
+        generate(1).world, 1, WorldRequest(crawlers=1, sites=2, pages=4, page_bytes=20_000)
+    )
     web = made_web(world)
     assert len(urls_of(web)) == 8
     for site in web.values():
@@ -59,7 +61,7 @@ class Played(msgspec.Struct):
     """What the agents found, all in one box."""
 
     world: BoxWorld
-    probes: dict[str, Probed]
+    probes: dict[str, ProbedRoundTrips]
     download: Downloaded
     cdn: list[Downloaded]
     crawl: Crawled
@@ -73,7 +75,7 @@ def played(box_allowed: None, tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield asyncio.run(play(world, box, folder))
 
 
-async def play(world: BoxWorld, box: Box, folder: Path) -> Played:
+async def play(world: BoxWorld, box: NetworkBox, folder: Path) -> Played:
     crawler, site = world.file.crawlers[0].name, world.file.sites[0]
     address, name = site.stands[0].addresses[0], site.name
     async with Agents(box, folder) as agents:

@@ -11,7 +11,7 @@ from ipmicra.hierarchy.build import build_tree
 from ipmicra.lab.box.processes.system import System
 from ipmicra.lab.box.session import access_log, staged
 from ipmicra.lab.box.world.box_world import BoxCrawler, BoxWorld
-from ipmicra.lab.box.world.generator import Wanted, made_world
+from ipmicra.lab.box.world.generator import WorldRequest, made_world
 from ipmicra.lab.box.world.web import made_web, urls_of
 from ipmicra.lab.generated import generate
 from ipmicra.registry.treefile import write_tree
@@ -23,7 +23,7 @@ def test_sites_go_to_the_nearest_host_and_every_page_comes_home_once(
     box_allowed: None, tmp_path: Path
 ) -> None:
     made = generate(1)
-    world = made_world(made.world, 1, Wanted(crawlers=2, sites=4, pages=5))
+    world = made_world(made.world, 1, WorldRequest(crawlers=2, sites=4, pages=5))
     write_tree(tmp_path / "subnets.tree", build_tree(made.allocations).tree, about={})
     urls = urls_of(made_web(world))
     with staged(world, tmp_path) as box, System(box, tmp_path, {}, tmp_path / "subnets.tree") as system:

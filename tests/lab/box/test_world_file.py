@@ -12,7 +12,7 @@ import pytest
 from ipmicra.errors import OperatorFault
 from ipmicra.lab.box.network.plan import Effect
 from ipmicra.lab.box.world.box_world import BoxFault, BoxSite, BoxWorld, Stand
-from ipmicra.lab.box.world.generator import Wanted, altered, made_world, six_of
+from ipmicra.lab.box.world.generator import WorldRequest, altered, made_world, six_of
 from ipmicra.lab.box.world.network_plan import plan_of
 from ipmicra.lab.box.world.validation import check
 from ipmicra.lab.box.world.world_file import read_world, write_world
@@ -128,7 +128,7 @@ def test_what_cannot_be_is_the_operators_fault_and_said(
 
 
 def test_a_world_of_a_seed_is_the_same_every_time_and_survives_its_file(tmp_path: Path) -> None:
-    wanted = Wanted(crawlers=3, sites=20, ipv6=True)
+    wanted = WorldRequest(crawlers=3, sites=20, ipv6=True)
     world = made_world(generate(1).world, 1, wanted)
     again = made_world(generate(1).world, 1, wanted)
     assert world.file == again.file
@@ -146,12 +146,12 @@ def test_faults_survive_the_file_too(tmp_path: Path) -> None:
 
 
 def test_fewer_crawlers_of_a_seed_are_the_first_of_more() -> None:
-    few, many = (made_world(generate(1).world, 1, Wanted(crawlers=n, sites=5)) for n in (4, 8))
+    few, many = (made_world(generate(1).world, 1, WorldRequest(crawlers=n, sites=5)) for n in (4, 8))
     assert few.file.crawlers == many.file.crawlers[:4]
 
 
 def test_an_altered_world_is_checked_too() -> None:
-    world = made_world(generate(1).world, 1, Wanted(crawlers=2, sites=3))
+    world = made_world(generate(1).world, 1, WorldRequest(crawlers=2, sites=3))
     with pytest.raises(OperatorFault, match="nobody"):
         altered(world, faults=(BoxFault(at_s=0.0, kind="cut", one=("mars",)),))
     site = BoxSite(name="x.example", stands=(Stand(places=("mars",), addresses=("50.0.0.1",)),))
@@ -160,7 +160,7 @@ def test_an_altered_world_is_checked_too() -> None:
 
 
 def test_an_ipv6_address_goes_with_each_ipv4_one() -> None:
-    world = made_world(generate(1).world, 1, Wanted(crawlers=1, sites=2, ipv6=True))
+    world = made_world(generate(1).world, 1, WorldRequest(crawlers=1, sites=2, ipv6=True))
     four, six = world.file.sites[0].stands[0].addresses
     assert six == str(six_of(IPv4Address(four)))
     assert six_of(IPv4Address("192.0.2.1")) == IPv6Address("2600:0:c000:201::1")

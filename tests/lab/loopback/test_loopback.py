@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ipmicra.lab.loopback.layout import (
-    Layout,
+    WebLayout,
     city_of,
     crawler_address,
     round_trip_ms,
@@ -22,7 +22,7 @@ from ipmicra.lab.loopback.layout import (
 from ipmicra.lab.loopback.names import answer_to
 from ipmicra.lab.loopback.pages import CITIES, made_sites
 from ipmicra.lab.loopback.server import LoopbackWeb
-from ipmicra.net.dns_resolver import DnsResolver, NameAnswer
+from ipmicra.net.dns_resolver import DnsAnswer, DnsResolver
 
 
 def free_port() -> int:
@@ -58,7 +58,7 @@ def test_addresses_lie_in_their_citys_block() -> None:
 
 
 def test_a_page_is_served_after_the_delay_of_who_asks() -> None:
-    layout = Layout.of(made_sites(1, 2, 5))
+    layout = WebLayout.of(made_sites(1, 2, 5))
     [(address, site), *_] = layout.sites.items()
     port = free_port()
     delay_ms = {"127.0.0.2": 60.0}
@@ -86,11 +86,11 @@ def test_a_page_is_served_after_the_delay_of_who_asks() -> None:
 
 
 def test_a_name_is_looked_up_over_a_real_socket() -> None:
-    layout = Layout.of(made_sites(1, 2, 2))
+    layout = WebLayout.of(made_sites(1, 2, 2))
     [(address, site), *_] = layout.sites.items()
     names_port = free_port()
 
-    async def play() -> NameAnswer:
+    async def play() -> DnsAnswer:
         async with LoopbackWeb(layout.sites, free_port(), names_port=names_port):
             resolver = DnsResolver([f"127.0.0.1:{names_port}"])
             try:

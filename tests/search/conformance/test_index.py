@@ -12,32 +12,32 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ipmicra.model.records import Record
-from ipmicra.search.contract import Index, Request
+from ipmicra.search.contract import SearchIndex, SearchRequest
 from ipmicra.search.tantivy.index import TantivyIndex
 from tests.search.second_engine.fts5_index import Fts5Index
 from tests.search.worlds import changed, gone, package, seen
 
-ENGINES: dict[str, Callable[[Path], Index]] = {
+ENGINES: dict[str, Callable[[Path], SearchIndex]] = {
     "tantivy": lambda folder: TantivyIndex(folder, writable=True),
     "fts5": Fts5Index,
 }
 
 
 @pytest.fixture(params=list(ENGINES.values()), ids=list(ENGINES))
-def index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Index]:
-    opened: Index = request.param(tmp_path)
+def index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SearchIndex]:
+    opened: SearchIndex = request.param(tmp_path)
     yield opened
     opened.close()
 
 
-def fill(index: Index, *records: Record, crawler: str = "athens", sequence: int = 1) -> int:
+def fill(index: SearchIndex, *records: Record, crawler: str = "athens", sequence: int = 1) -> int:
     changed = index.integrate(*package(records, crawler, sequence))
     index.commit()
     return changed
 
 
-def found(index: Index, text: str, per_site: int = 0) -> list[str]:
-    return [hit.url for hit in index.search(Request(text=text, per_site=per_site)).hits]
+def found(index: SearchIndex, text: str, per_site: int = 0) -> list[str]:
+    return [hit.url for hit in index.search(SearchRequest(text=text, per_site=per_site)).hits]
 
 
 A, B, C = "http://a.example/", "http://b.example/", "http://c.example/docs/install.html"
@@ -80,7 +80,7 @@ A, B, C = "http://a.example/", "http://b.example/", "http://c.example/docs/insta
         ('""', []),
     ],
 )
-def test_a_question_finds_what_it_asks_for(index: Index, text: str, urls: list[str]) -> None:
+def test_a_question_finds_what_it_asks_for(index: SearchIndex, text: str, urls: list[str]) -> None:
     dated = '<meta property="article:modified_time" content="2020-01-02">'
     fill(
         index,
@@ -92,7 +92,7 @@ def test_a_question_finds_what_it_asks_for(index: Index, text: str, urls: list[s
 
 
 @pytest.mark.parametrize("text", ["日本", "東京都", "天気", "서울"])
-def test_text_without_spaces_is_found(index: Index, text: str) -> None:
+def test_text_without_spaces_is_found(index: SearchIndex, text: str) -> None:
     fill(
         index,
         seen(A, "日本語", "今日は東京都の天気がいいです。", language="ja"),
@@ -101,7 +101,7 @@ def test_text_without_spaces_is_found(index: Index, text: str) -> None:
     assert found(index, text) == ([B] if text == "서울" else [A])
 
 
-def test_a_word_counts_most_in_the_title(index: Index) -> None:
+def test_a_word_counts_most_in_the_title(index: SearchIndex) -> None:
     filler = "other words that make a text " * 5
     fill(
         index,
@@ -112,7 +112,7 @@ def test_a_word_counts_most_in_the_title(index: Index) -> None:
     assert found(index, "zebra") == [B, C, A]
 
 
-def test_a_page_is_found_by_what_links_to_it_say(index: Index) -> None:
+def test_a_page_is_found_by_what_links_to_it_say(index: SearchIndex) -> None:
     fill(index, seen(B, "target", "some text"))
     assert found(index, "pelican") == []
     fill(index, seen(A, "source", f'<a href="{B}">pelican</a>'), sequence=2)
@@ -121,13 +121,13 @@ def test_a_page_is_found_by_what_links_to_it_say(index: Index) -> None:
     assert found(index, "pelican") == []
 
 
-def test_of_two_equal_pages_the_one_that_others_link_to_is_first(index: Index) -> None:
+def test_of_two_equal_pages_the_one_that_others_link_to_is_first(index: SearchIndex) -> None:
     links = [seen(f"http://{name}.example/", name, f'<a href="{B}">x</a>') for name in ("d", "e", "f")]
     fill(index, seen(A, "walrus", "one text"), seen(B, "walrus", "two text"), *links)
     assert found(index, "walrus") == [B, A]
 
 
-def test_a_site_that_sites_of_weight_link_to_counts_more(index: Index) -> None:
+def test_a_site_that_sites_of_weight_link_to_counts_more(index: SearchIndex) -> None:
     """A and B have one link each; the one to B comes from a site that many link to."""
     hub, lonely = "http://hub.example/", "http://lonely.example/"
     voters = [
@@ -144,7 +144,7 @@ def test_a_site_that_sites_of_weight_link_to_counts_more(index: Index) -> None:
     assert found(index, "walrus") == [B, A]
 
 
-def test_a_changed_page_is_found_changed_and_a_deleted_one_is_gone(index: Index) -> None:
+def test_a_changed_page_is_found_changed_and_a_deleted_one_is_gone(index: SearchIndex) -> None:
     fill(index, seen(A, "before", "apples"))
     fill(index, seen(A, "after", "oranges", visit=2), sequence=2)
     assert (found(index, "apples"), found(index, "oranges")) == ([], [A])
@@ -152,7 +152,7 @@ def test_a_changed_page_is_found_changed_and_a_deleted_one_is_gone(index: Index)
     assert (found(index, "oranges"), index.page_count()) == ([], 0)
 
 
-def test_what_was_asked_before_is_answered_from_what_is_there_now(index: Index) -> None:
+def test_what_was_asked_before_is_answered_from_what_is_there_now(index: SearchIndex) -> None:
     fill(index, seen(A, "before", "apples"))
     assert found(index, "apples") == found(index, "apples") == [A]
     fill(index, seen(B, "another", "apples too"), sequence=2)
@@ -164,7 +164,7 @@ def test_what_was_asked_before_is_answered_from_what_is_there_now(index: Index) 
 LONG = "<p>a line that stays as it is</p>" * 20
 
 
-def test_of_a_changed_page_what_changed_is_enough(index: Index) -> None:
+def test_of_a_changed_page_what_changed_is_enough(index: SearchIndex) -> None:
     before = seen(A, "news", f"{LONG}<p>apples <a href={B}>pears</a>")
     after = seen(A, "news", f"{LONG}<p>oranges <a href={B}>pears</a>", visit=2)
     fill(index, before)
@@ -177,7 +177,7 @@ def test_of_a_changed_page_what_changed_is_enough(index: Index) -> None:
     assert index.wanted("athens") == []
 
 
-def test_a_change_to_a_page_that_is_not_here_is_asked_for_whole(index: Index) -> None:
+def test_a_change_to_a_page_that_is_not_here_is_asked_for_whole(index: SearchIndex) -> None:
     before, after = seen(A, "news", f"{LONG}apples"), seen(A, "news", f"{LONG}oranges", visit=2)
     assert fill(index, changed(before, after), sequence=2) == 0
     assert (found(index, "oranges"), index.wanted("athens"), index.wanted("lima")) == ([], [A], [])
@@ -188,7 +188,7 @@ def test_a_change_to_a_page_that_is_not_here_is_asked_for_whole(index: Index) ->
     assert index.wanted("athens") == []  # late: nobody needs it any more
 
 
-def test_what_arrives_twice_or_late_changes_nothing(index: Index) -> None:
+def test_what_arrives_twice_or_late_changes_nothing(index: SearchIndex) -> None:
     newer, older = seen(A, "newer", "oranges", visit=2), seen(A, "older", "apples", visit=1)
     assert fill(index, newer, sequence=2) == 1
     assert fill(index, newer, sequence=2) == 0
@@ -198,17 +198,17 @@ def test_what_arrives_twice_or_late_changes_nothing(index: Index) -> None:
     assert (found(index, "oranges"), found(index, "apples"), index.page_count()) == ([A], [], 1)
 
 
-def test_a_page_that_asks_to_stay_out_is_not_found(index: Index) -> None:
+def test_a_page_that_asks_to_stay_out_is_not_found(index: SearchIndex) -> None:
     fill(index, seen(A, "x", "secret", head='<meta name=robots content="noindex">'))
     assert found(index, "secret") == []
 
 
-def test_a_page_that_asks_for_no_snippet_shows_none(index: Index) -> None:
+def test_a_page_that_asks_for_no_snippet_shows_none(index: SearchIndex) -> None:
     fill(index, seen(A, "x", "secret words", head='<meta name=robots content="nosnippet">'))
-    assert index.search(Request(text="secret")).hits[0].snippet == ""
+    assert index.search(SearchRequest(text="secret")).hits[0].snippet == ""
 
 
-def test_a_crawler_that_took_a_page_over_without_its_history_is_heard(index: Index) -> None:
+def test_a_crawler_that_took_a_page_over_without_its_history_is_heard(index: SearchIndex) -> None:
     url = "https://a.example/page"
     before = msgspec.structs.replace(seen(url, "before", "<p>walnut</p>", visit=9), fetched_at_ms=1_000)
     after = msgspec.structs.replace(seen(url, "after", "<p>hazelnut</p>", visit=1), fetched_at_ms=2_000)
@@ -216,11 +216,13 @@ def test_a_crawler_that_took_a_page_over_without_its_history_is_heard(index: Ind
     for number, (record, crawler) in enumerate([(before, "athens"), (after, "lima"), (late, "athens")]):
         index.integrate(*package([record], crawler, number))
     index.commit()
-    titles = [hit.title for hit in index.search(Request(text="walnut OR hazelnut OR chestnut")).hits]
+    titles = [
+        hit.title for hit in index.search(SearchRequest(text="walnut OR hazelnut OR chestnut")).hits
+    ]
     assert titles == ["after"]
 
 
-def test_a_crawler_that_lost_its_frontier_and_begins_anew_is_heard(index: Index) -> None:
+def test_a_crawler_that_lost_its_frontier_and_begins_anew_is_heard(index: SearchIndex) -> None:
     url = "https://a.example/page"
     before = msgspec.structs.replace(seen(url, "before", "<p>walnut</p>", visit=9), fetched_at_ms=1_000)
     after = msgspec.structs.replace(seen(url, "after", "<p>hazelnut</p>", visit=1), fetched_at_ms=2_000)
@@ -228,11 +230,13 @@ def test_a_crawler_that_lost_its_frontier_and_begins_anew_is_heard(index: Index)
     for number, record in enumerate([before, after, last]):
         index.integrate(*package([record], "athens", number))
     index.commit()
-    titles = [hit.title for hit in index.search(Request(text="walnut OR hazelnut OR chestnut")).hits]
+    titles = [
+        hit.title for hit in index.search(SearchRequest(text="walnut OR hazelnut OR chestnut")).hits
+    ]
     assert titles == ["last"]
 
 
-def test_near_duplicates_are_folded_into_the_best(index: Index) -> None:
+def test_near_duplicates_are_folded_into_the_best(index: SearchIndex) -> None:
     text = " ".join(f"word{number * number % 97}" for number in range(400))
     fill(
         index,
@@ -240,33 +244,33 @@ def test_near_duplicates_are_folded_into_the_best(index: Index) -> None:
         seen(B, "original", f"{text} copied"),
         seen(C, "other", "word1"),
     )
-    answer = index.search(Request(text="word1", per_site=0))
+    answer = index.search(SearchRequest(text="word1", per_site=0))
     assert len(answer.hits) == 2
     assert {hit.url: hit.alike for hit in answer.hits}[C] == 0
     assert sum(hit.alike for hit in answer.hits) == 1
 
 
-def test_a_site_shows_its_best_page_and_how_many_more_it_has(index: Index) -> None:
+def test_a_site_shows_its_best_page_and_how_many_more_it_has(index: SearchIndex) -> None:
     pages = [seen(f"{A}{number}", "otter", f"otter {'text ' * number}") for number in range(5)]
     fill(index, *pages, seen(B, "otter", "otter too"))
-    answer = index.search(Request(text="otter"))
+    answer = index.search(SearchRequest(text="otter"))
     assert sorted(hit.site for hit in answer.hits) == ["a.example", "b.example"]
     assert {hit.site: hit.more_from_site for hit in answer.hits} == {"a.example": 4, "b.example": 0}
     assert len(found(index, "otter", per_site=0)) == 6
     assert answer.total == 6
 
 
-def test_a_misspelt_question_is_answered_with_a_better_one(index: Index) -> None:
+def test_a_misspelt_question_is_answered_with_a_better_one(index: SearchIndex) -> None:
     fill(index, seen(A, "x", "the elephant walks"))
-    assert index.search(Request(text="elefant walks")).did_you_mean == "elephant walks"
-    assert index.search(Request(text="elephnat")).did_you_mean == "elephant"
-    assert index.search(Request(text="elephant")).did_you_mean == ""
-    assert index.search(Request(text="xyzzy")).did_you_mean == ""
+    assert index.search(SearchRequest(text="elefant walks")).did_you_mean == "elephant walks"
+    assert index.search(SearchRequest(text="elephnat")).did_you_mean == "elephant"
+    assert index.search(SearchRequest(text="elephant")).did_you_mean == ""
+    assert index.search(SearchRequest(text="xyzzy")).did_you_mean == ""
 
 
-def test_a_hit_tells_when_and_by_whom_the_page_was_seen(index: Index) -> None:
+def test_a_hit_tells_when_and_by_whom_the_page_was_seen(index: SearchIndex) -> None:
     fill(index, seen(A, "Title", "hello", visit=7), crawler="nicosia")
-    hit = index.search(Request(text="hello")).hits[0]
+    hit = index.search(SearchRequest(text="hello")).hits[0]
     assert (hit.crawler, hit.fetched_at_ms, hit.title, hit.language) == (
         "nicosia",
         7 * 86_400_000,
@@ -275,29 +279,29 @@ def test_a_hit_tells_when_and_by_whom_the_page_was_seen(index: Index) -> None:
     )
 
 
-def test_nothing_of_a_page_reaches_an_answer_unescaped(index: Index) -> None:
+def test_nothing_of_a_page_reaches_an_answer_unescaped(index: SearchIndex) -> None:
     fill(index, seen(A, "x", "&lt;script&gt;alert(1)&lt;/script&gt; needle &amp; &quot;hay&quot;"))
-    snippet = index.search(Request(text="needle")).hits[0].snippet
+    snippet = index.search(SearchRequest(text="needle")).hits[0].snippet
     assert "<mark>needle</mark>" in snippet
     assert "<script" not in snippet.replace("<mark>", "")
     assert "&lt;script&gt;" in snippet
 
 
-def test_results_can_be_paged_through(index: Index) -> None:
+def test_results_can_be_paged_through(index: SearchIndex) -> None:
     fill(
         index, *[seen(f"http://s{number}.example/", "otter", f"otter n{number}") for number in range(30)]
     )
     pages = [
         hit.url
         for offset in range(0, 40, 10)
-        for hit in index.search(Request(text="otter", offset=offset)).hits
+        for hit in index.search(SearchRequest(text="otter", offset=offset)).hits
     ]
     assert len(pages) == len(set(pages)) == 30
 
 
-def test_a_question_beyond_the_caps_is_cut_and_says_so(index: Index) -> None:
+def test_a_question_beyond_the_caps_is_cut_and_says_so(index: SearchIndex) -> None:
     fill(index, seen(A, "x", "word"))
-    answer = index.search(Request(text="word " * 500))
+    answer = index.search(SearchRequest(text="word " * 500))
     assert answer.partial
     assert answer.remarks
     assert [hit.url for hit in answer.hits] == [A]
@@ -307,11 +311,11 @@ def test_a_question_beyond_the_caps_is_cut_and_says_so(index: Index) -> None:
 @given(
     text=st.text(alphabet='ab"()-:ORsitelangnear*~^[]{}\\/ \0日é', max_size=200) | st.text(max_size=60)
 )
-def test_any_text_is_a_question(index: Index, text: str) -> None:
+def test_any_text_is_a_question(index: SearchIndex, text: str) -> None:
     if index.page_count() == 0:
         fill(index, seen(A, "ab", "a b site lang"))
     started_s = time.process_time()
-    answer = index.search(Request(text=text))
+    answer = index.search(SearchRequest(text=text))
     assert len(answer.hits) <= 1
     assert time.process_time() - started_s < 0.5
 
@@ -330,7 +334,7 @@ def test_any_text_is_a_question(index: Index, text: str) -> None:
     ],
 )
 def test_words_of_several_languages_are_combined_as_the_question_says(
-    index: Index, text: str, urls: list[str]
+    index: SearchIndex, text: str, urls: list[str]
 ) -> None:
     fill(
         index,
@@ -341,23 +345,23 @@ def test_words_of_several_languages_are_combined_as_the_question_says(
     assert sorted(found(index, text)) == sorted(urls)
 
 
-def test_results_beyond_what_is_looked_at_are_said_to_be_partial(index: Index) -> None:
+def test_results_beyond_what_is_looked_at_are_said_to_be_partial(index: SearchIndex) -> None:
     """A site with more pages than are looked at hides the others; the answer admits it."""
     pages = [seen(f"{A}{number}", "otter otter", f"otter {number}") for number in range(1_200)]
     fill(index, *pages, seen(B, "fish", "an otter far below " * 9))
-    answer = index.search(Request(text="otter", limit=10))
+    answer = index.search(SearchRequest(text="otter", limit=10))
     assert answer.total == 1_201
     assert answer.partial
     assert answer.remarks
 
 
-def test_a_snippet_finds_the_words_far_down_in_a_long_text(index: Index) -> None:
+def test_a_snippet_finds_the_words_far_down_in_a_long_text(index: SearchIndex) -> None:
     filler = "".join(f"<p>paragraph {number} of something else" for number in range(400))
     fill(index, seen(A, "long", f"{filler}<p>the needle is here"))
-    assert "<mark>needle</mark>" in index.search(Request(text="needle")).hits[0].snippet
+    assert "<mark>needle</mark>" in index.search(SearchRequest(text="needle")).hits[0].snippet
 
 
-def test_hostile_questions_cost_little(index: Index) -> None:
+def test_hostile_questions_cost_little(index: SearchIndex) -> None:
     fill(index, *[seen(f"{A}{number}", f"t{number}", "a b c d e f g " * 50) for number in range(50)])
     for text in (
         "(" * 900,
@@ -369,5 +373,5 @@ def test_hostile_questions_cost_little(index: Index) -> None:
         "-(a -(b -(c -(d" * 50,
     ):
         started_s = time.process_time()  # of this process: neighbours do not count
-        index.search(Request(text=text))
+        index.search(SearchRequest(text=text))
         assert time.process_time() - started_s < 0.2

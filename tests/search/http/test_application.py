@@ -10,9 +10,9 @@ import pytest
 from litestar import Litestar
 from litestar.testing import TestClient
 
-from ipmicra.search.contract import Answer
+from ipmicra.search.contract import SearchAnswer
 from ipmicra.search.http.application import application
-from ipmicra.search.http.fast_path import Straight
+from ipmicra.search.http.fast_path import SearchFastPath
 from ipmicra.search.tantivy.index import TantivyIndex
 from ipmicra.theme.layout import NOWHERE_ELSE
 from ipmicra.theme.policy import HEADERS
@@ -44,8 +44,8 @@ def client(index: TantivyIndex) -> Iterator[TestClient[Litestar]]:
 
 
 @pytest.fixture(scope="module")
-def straight(index: TantivyIndex) -> Iterator[TestClient[Straight]]:
-    with TestClient(Straight(index, NOWHERE_ELSE, application(index))) as opened:
+def straight(index: TantivyIndex) -> Iterator[TestClient[SearchFastPath]]:
+    with TestClient(SearchFastPath(index, NOWHERE_ELSE, application(index))) as opened:
         yield opened
 
 
@@ -75,7 +75,7 @@ def test_results_are_listed_with_their_vantage_and_can_be_turned_over(
 
 
 def test_the_api_answers_with_what_the_command_prints(client: TestClient[Litestar]) -> None:
-    answer = msgspec.json.decode(client.get("/api/search?q=otter&limit=3").content, type=Answer)
+    answer = msgspec.json.decode(client.get("/api/search?q=otter&limit=3").content, type=SearchAnswer)
     assert (len(answer.hits), answer.total) == (3, 25)
 
 
@@ -113,7 +113,7 @@ OTHERS = (
 @pytest.mark.parametrize("path", [*PLAIN, *OTHERS])
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
 def test_the_straight_way_answers_as_the_application_does(
-    client: TestClient[Litestar], straight: TestClient[Straight], method: str, path: str
+    client: TestClient[Litestar], straight: TestClient[SearchFastPath], method: str, path: str
 ) -> None:
     one, other = straight.request(method, path), client.request(method, path)
     assert one.status_code == other.status_code

@@ -16,11 +16,11 @@ import numpy as np
 from ipmicra.carrier.package import Package
 from ipmicra.search import catalogue_ingest
 from ipmicra.search.authority import SiteAuthority
-from ipmicra.search.catalogue import Entry, Ledger, Shown
-from ipmicra.search.contract import Answer, Hit, Request
+from ipmicra.search.catalogue import CatalogueEntry, PageCatalogue, StoredHit
+from ipmicra.search.contract import Hit, SearchAnswer, SearchRequest
 from ipmicra.search.keys import key_of, site_of
-from ipmicra.search.query_parser import Question, parse_question
-from ipmicra.search.ranking import Candidates, Ranked, ranked
+from ipmicra.search.query_parser import ParsedQuery, parse_query
+from ipmicra.search.ranking import Ranked, ScoredDocuments, ranked
 from ipmicra.search.snippets import Marker
 from ipmicra.search.tantivy import schema
 from ipmicra.search.tantivy.spelling import edits
@@ -37,7 +37,7 @@ class Fts5Index:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self._ledger = Ledger(folder / "ledger.sqlite")
+        self._ledger = PageCatalogue(folder / "ledger.sqlite")
         self._engine = sqlite3.connect(folder / "words.sqlite", isolation_level=None)
         self._engine.executescript(f"PRAGMA journal_mode = WAL; {columns.SCHEMA}")
         self._analyzers = schema.analyzers()
@@ -75,7 +75,7 @@ class Fts5Index:
         for table, column in (("pages", "id"), ("names", "page"), ("words", "rowid")):
             self._engine.execute(f"DELETE FROM {table} WHERE {column} = ?", (identity,))
 
-    def _put(self, entry: Entry) -> None:
+    def _put(self, entry: CatalogueEntry) -> None:
         page, links = entry.page, self._ledger.links
         assert page is not None
         key, site_key = key_of(entry.url), key_of(site_of(entry.url))
@@ -92,9 +92,9 @@ class Fts5Index:
         names = [(name, entry.identity) for name in columns.site_names(page)]
         self._engine.executemany("INSERT OR IGNORE INTO names VALUES (?, ?)", names)
 
-    def search(self, request: Request) -> Answer:
+    def search(self, request: SearchRequest) -> SearchAnswer:
         start = time.perf_counter()
-        question = parse_question(request.text)
+        question = parse_query(request.text)
         asked, until = self._asking.asked(question), request.offset + request.limit
         depth = min(max(3 * until, DEPTH_MIN), DEPTH_MAX)
         total = self._total(asked)
@@ -102,7 +102,7 @@ class Fts5Index:
         remarks = list(question.remarks)
         if until > len(order) and total > depth:
             remarks.append(f"only the best {depth} of {total} pages were looked at")
-        return Answer(
+        return SearchAnswer(
             hits=self._hits(order[request.offset :], question),
             total=total,
             took_ms=(time.perf_counter() - start) * 1000,
@@ -115,7 +115,7 @@ class Fts5Index:
         counting = f"SELECT count(*) FROM pages p WHERE {asked.condition}"
         return int(self._engine.execute(counting, asked.values).fetchone()[0])
 
-    def _candidates(self, asked: Asked, depth: int) -> Candidates:
+    def _candidates(self, asked: Asked, depth: int) -> ScoredDocuments:
         scored = f"SELECT rowid, -{columns.RANKED} AS score FROM words WHERE words MATCH ?"
         rows = self._engine.execute(
             "SELECT p.id, coalesce(s.score, 0.0), p.similarity, p.site, p.links"
@@ -127,7 +127,7 @@ class Fts5Index:
             [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(5)]
         )
         sites = np.array(site, dtype=np.int64)
-        return Candidates(
+        return ScoredDocuments(
             identity=np.array(identity, dtype=np.int64),
             score=np.array(score, dtype=np.float64),
             similarity=np.array([columns.unsigned(one) for one in similarity], dtype=np.uint64),
@@ -136,12 +136,12 @@ class Fts5Index:
             authority=self._authority.of(sites),
         )
 
-    def _hits(self, order: list[Ranked], question: Question) -> list[Hit]:
+    def _hits(self, order: list[Ranked], question: ParsedQuery) -> list[Hit]:
         shown = self._ledger.shown([result.identity for result in order])
         marker = Marker(question.words())
         return [self._hit(shown[result.identity], result, marker) for result in order]
 
-    def _hit(self, shown: Shown, result: Ranked, marker: Marker) -> Hit:
+    def _hit(self, shown: StoredHit, result: Ranked, marker: Marker) -> Hit:
         page = shown.facts
         text = "" if page.robots.nosnippet else shown.head + self._ledger.rest(shown.identity)
         return Hit(
@@ -158,7 +158,7 @@ class Fts5Index:
             more_from_site=result.more_from_site,
         )
 
-    def _better(self, text: str, question: Question) -> str:
+    def _better(self, text: str, question: ParsedQuery) -> str:
         """The question with words that no page has replaced by the nearest that pages have."""
         better = text
         for word in question.words()[:_WORDS_DOUBTED]:

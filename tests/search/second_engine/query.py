@@ -13,10 +13,10 @@ from ipmicra.search.query_parser import (
     All,
     Either,
     Not,
+    ParsedQuery,
     Part,
-    Question,
+    QueryWords,
     Restriction,
-    Words,
     seconds_at,
 )
 from ipmicra.search.tantivy.schema import BODY_FIELDS, cjk_runs
@@ -48,7 +48,7 @@ class Asking:
     def __init__(self, analyzers: Analyzers) -> None:
         self._analyzers = analyzers
 
-    def asked(self, question: Question) -> Asked:
+    def asked(self, question: ParsedQuery) -> Asked:
         values: list[str | int] = []
         condition = self._all(question.asked, values)
         ranked_by = " OR ".join(dict.fromkeys(self._wanted(question.asked))) or _NO_WORD
@@ -62,7 +62,7 @@ class Asking:
                 return f"({' OR '.join(self._of(inner, values) for inner in part.parts)})"
             case Not():
                 return f"NOT {self._of(part.part, values)}"
-            case Words():
+            case QueryWords():
                 return _matching(self._words(part.text), values)
             case Restriction():
                 return self._restricted(part, values)
@@ -81,7 +81,7 @@ class Asking:
 
     def _wanted(self, part: Part) -> list[str]:
         """What lifts a page: the words that it must or may have."""
-        if isinstance(part, Words):
+        if isinstance(part, QueryWords):
             found = self._words(part.text)
             return [found] if found else []
         if isinstance(part, All | Either):

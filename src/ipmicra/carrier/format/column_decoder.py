@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, islice
 from typing import NamedTuple, TypeVar
 
-from ipmicra.carrier.format.column_encoder import TOLD_APART, Columns
+from ipmicra.carrier.format.column_encoder import TOLD_APART, PackageColumns
 from ipmicra.model.fingerprints import content_hash
 from ipmicra.model.page import Link, Page, RobotsDirectives
 from ipmicra.model.records import PageSeen, Record
@@ -24,7 +24,7 @@ _TEXT_FROM = 2  # lines: title and description stand before the text
 _Value = TypeVar("_Value")
 
 
-def records_of(columns: Columns, words: memoryview) -> list[Record]:
+def records_of(columns: PackageColumns, words: memoryview) -> list[Record]:
     """The pages by language, site and address, then all other records."""
     addresses = addresses_of(columns.address_shared, columns.address_rest)
     urls = [addresses[at] for at in positions_within(columns.page_addresses, len(addresses))]
@@ -54,7 +54,7 @@ class _Told(NamedTuple):
     links: list[Link]
 
 
-def _told(columns: Columns, addresses: Sequence[str], strings: Iterable[str]) -> Iterator[_Told]:
+def _told(columns: PackageColumns, addresses: Sequence[str], strings: Iterable[str]) -> Iterator[_Told]:
     """Page by page. A link's text is told where the link first occurs."""
     targets = [addresses[at] for at in positions_within(columns.link_targets, len(addresses))]
     without_text = list(zip(targets, named(columns.rels, columns.link_rels), strict=True))

@@ -23,7 +23,7 @@ TOLD_APART = 16  # among the flags of a page
 _SHARED_MAX = 255  # characters that an address shares with the one before it: a byte
 
 
-class Columns(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+class PackageColumns(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """What a package has besides words. Integers that tend to grow are kept as differences."""
 
     others: Sequence[Record]  # everything that is no page
@@ -72,7 +72,7 @@ class _Row(NamedTuple):
     flags: int
 
 
-class Layout:
+class ColumnEncoder:
     """Pages, added one after the other -> their words at once, and all their columns at the end."""
 
     def __init__(self) -> None:
@@ -125,9 +125,9 @@ class Layout:
         )
         return words
 
-    def columns(self, others: Sequence[Record]) -> Columns:
+    def columns(self, others: Sequence[Record]) -> PackageColumns:
         rows = self._rows
-        return Columns(
+        return PackageColumns(
             others=others,
             apart=self._apart,
             heading_counts=[row.headings for row in rows],

@@ -27,7 +27,7 @@ _LEVEL_OF_TABLES = 8  # below it, larger tables cost more time and memory than t
 _MATCH_MIN = 6  # below it too: pages alike share phrases, and looking for less costs time and bytes
 
 
-class Damaged(ValueError):
+class FrameDamaged(ValueError):
     """A frame that is none, or does not inflate to what was promised."""
 
 
@@ -85,11 +85,11 @@ def inflated(frame: bytes, promised_bytes: int) -> bytes:
     """What is in the frame, which is all of the bytes given, or Damaged."""
     try:
         if zstandard.frame_content_size(frame) not in (promised_bytes, -1):
-            raise Damaged(f"does not inflate to its {promised_bytes} bytes")
+            raise FrameDamaged(f"does not inflate to its {promised_bytes} bytes")
         inflater = zstandard.ZstdDecompressor(max_window_size=1 << _WINDOW_LOG_MAX)
         body = inflater.decompress(frame, max_output_size=promised_bytes, allow_extra_data=False)
     except zstandard.ZstdError as error:
-        raise Damaged(f"is damaged: {error}") from error
+        raise FrameDamaged(f"is damaged: {error}") from error
     if len(body) != promised_bytes:
-        raise Damaged(f"does not inflate to its {promised_bytes} bytes")
+        raise FrameDamaged(f"does not inflate to its {promised_bytes} bytes")
     return body

@@ -10,7 +10,7 @@ from ipmicra.carrier.format.compression import are_alike, site_part
 _Page = TypeVar("_Page")
 
 
-class Place(NamedTuple):
+class OrderKey(NamedTuple):
     """What decides where in a package a page stands."""
 
     language: str
@@ -18,7 +18,7 @@ class Place(NamedTuple):
     visit: int
 
 
-def arranged(pages: Iterable[_Page], place_of: Callable[[_Page], Place]) -> list[_Page]:
+def arranged(pages: Iterable[_Page], place_of: Callable[[_Page], OrderKey]) -> list[_Page]:
     """In an order in which those stand together that say things in the same words.
 
     By site, names from their right end: a country's and a domain's sites are neighbours. Pages of many sites
@@ -28,7 +28,7 @@ def arranged(pages: Iterable[_Page], place_of: Callable[[_Page], Place]) -> list
     sites = {site_part(place.url) for place, _ in placed}
     alike = are_alike(len(placed), len(sites))
 
-    def key(pair: tuple[Place, _Page]) -> tuple[str, list[str], str, int]:
+    def key(pair: tuple[OrderKey, _Page]) -> tuple[str, list[str], str, int]:
         language, url, visit = pair[0]
         name, _, path = url.partition("//")[2].partition("/")
         return "" if alike else language, name.split(".")[::-1], path, visit

@@ -16,10 +16,10 @@ import uvloop
 
 from ipmicra.cli import terminal
 from ipmicra.cli.main import INTERRUPTED
-from ipmicra.crawler.crawl import Crawl, CrawlWish, tune_process
+from ipmicra.crawler.crawl import Crawl, CrawlRequest, tune_process
 from ipmicra.crawler.engine import Engine
 from ipmicra.crawler.frontier import Counts
-from ipmicra.crawler.multiprocess.supervisor import Team, check_same_processes
+from ipmicra.crawler.multiprocess.supervisor import CrawlSupervisor, check_same_processes
 from ipmicra.crawler.preview import Preview, preview
 from ipmicra.crawler.progress import Progress
 from ipmicra.errors import SiteFault
@@ -102,11 +102,11 @@ def command(
         return 0
     for grant in crawl.plan.grants:
         rate = f"{grant.requests_per_second:g} requests/s on {grant.connections} connections"
-        terminal.remark(f"granted: {grant.site}, {rate}")
+        terminal.print_note(f"granted: {grant.site}, {rate}")
     check_same_processes(crawl, processes)
     watched = _Watched(crawl.name)
     if processes > 1:
-        progress, counts = watched.run_team(Team(crawl, processes))
+        progress, counts = watched.run_team(CrawlSupervisor(crawl, processes))
     else:
         progress, counts = uvloop.run(watched.run(crawl))
     spools = f"{crawl.spool_folder}.*of{processes}" if processes > 1 else str(crawl.spool_folder)
@@ -125,8 +125,8 @@ def _with_ranges(settings: Settings, ranges: tuple[str, ...]) -> Settings:
     return msgspec.structs.replace(settings, fetching=fetching)
 
 
-def _wish(urls: tuple[str, ...], wishes: dict[str, Any]) -> CrawlWish:
-    return CrawlWish(
+def _wish(urls: tuple[str, ...], wishes: dict[str, Any]) -> CrawlRequest:
+    return CrawlRequest(
         seeds=urls,
         scope=wishes["scope"],
         pattern=wishes["pattern"],
@@ -152,7 +152,7 @@ class _Watched:
         with self._live:
             return await crawl.run(self._live.update, self._catch_interrupts)
 
-    def run_team(self, team: Team) -> tuple[Progress, Counts]:
+    def run_team(self, team: CrawlSupervisor) -> tuple[Progress, Counts]:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: self._interrupt(team.stop, team.kill))
         if self._live is None:
@@ -172,7 +172,7 @@ class _Watched:
                 self._live.stop()
             os._exit(INTERRUPTED)
         self.interrupted = True
-        terminal.remark("stopping; Ctrl-C again stops at once")
+        terminal.print_note("stopping; Ctrl-C again stops at once")
         stop()
 
     def _tell_wait(self, progress: Progress, _: Counts) -> None:
@@ -180,10 +180,10 @@ class _Watched:
         wait = progress.wait()
         if wait and progress.waits_until > self._told_until:
             self._told_until = progress.waits_until
-            terminal.remark(f"waits {wait}")
+            terminal.print_note(f"waits {wait}")
 
 
-class Summary(msgspec.Struct, frozen=True):
+class CrawlSummary(msgspec.Struct, frozen=True):
     """What `--json` prints at the end."""
 
     crawl: str
@@ -197,8 +197,10 @@ class Summary(msgspec.Struct, frozen=True):
     spool: str
 
 
-def _summary(name: str, progress: Progress, counts: Counts, interrupted: bool, spools: str) -> Summary:
-    return Summary(
+def _summary(
+    name: str, progress: Progress, counts: Counts, interrupted: bool, spools: str
+) -> CrawlSummary:
+    return CrawlSummary(
         name,
         interrupted,
         round(progress.seconds(), 3),

@@ -18,9 +18,9 @@ from rich.text import Text
 
 from ipmicra.cli import terminal
 from ipmicra.errors import HostFault
-from ipmicra.lab.demo.config import Town
-from ipmicra.lab.demo.processes import Stage
-from ipmicra.lab.demo.scenario import Story, Told
+from ipmicra.lab.demo.config import DemoConfig
+from ipmicra.lab.demo.processes import DemoProcesses
+from ipmicra.lab.demo.scenario import DemoScenario, DemoSummary
 
 PORTS_FROM = 8780
 
@@ -47,19 +47,19 @@ def command(seed: int, seconds: float | None, no_wait: bool, as_json: bool) -> N
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # taken down in order, as by Ctrl-C
     with tempfile.TemporaryDirectory(prefix="ipmicra-demo-") as folder:
         town = _town(seed, Path(folder))
-        with Stage(town) as stage:
+        with DemoProcesses(town) as stage:
             with terminal.progress() as progress:
-                told = asyncio.run(Story(town, stage, _Bars(progress)).play())
+                told = asyncio.run(DemoScenario(town, stage, _Bars(progress)).play())
             terminal.show(told, as_json, lambda: _shown(told))
             if not no_wait:
                 _stay_up(town, stage, seconds)
 
 
-def _town(seed: int, folder: Path) -> Town:
+def _town(seed: int, folder: Path) -> DemoConfig:
     coordinator_port, web_port, names_port = (
         _free_port(PORTS_FROM + 100 * number) for number in range(3)
     )
-    return Town(seed, folder, web_port, names_port, coordinator_port)
+    return DemoConfig(seed, folder, web_port, names_port, coordinator_port)
 
 
 class _Bars:
@@ -71,7 +71,7 @@ class _Bars:
     def begin(self, words: str, steps: int) -> Callable[[int, str], object]:
         task = self._progress.add_task(words, total=steps)
         if self._progress.disable:
-            terminal.remark(words)
+            terminal.print_note(words)
 
         def moved(done: int, doing: str) -> None:
             self._progress.update(task, completed=done, description=doing or words)
@@ -79,7 +79,7 @@ class _Bars:
         return moved
 
 
-def _shown(told: Told) -> Group:
+def _shown(told: DemoSummary) -> Group:
     hosts = ", ".join(f"{name} {sites}" for name, sites in sorted(told.sites_by_host.items()))
     share = told.html_bytes / max(told.bytes_home, 1)
     words = (
@@ -103,10 +103,10 @@ def _shown(told: Told) -> Group:
     return Group(Text(words), table)
 
 
-def _stay_up(town: Town, stage: Stage, seconds: float | None) -> None:
+def _stay_up(town: DemoConfig, stage: DemoProcesses, seconds: float | None) -> None:
     address = town.coordinator
     link = stage.command("home", "coordinator", "admin-link", "--address", address).strip()
-    aside = terminal.aside()
+    aside = terminal.stderr_console()
     try:
         aside.print(
             f"\nstill running: the dashboard at {address}/ and the search page at {address}/search"
@@ -118,7 +118,7 @@ def _stay_up(town: Town, stage: Stage, seconds: float | None) -> None:
         aside.print("Ctrl-C ends it all" if seconds is None else f"for {seconds:g} s, or until Ctrl-C")
         time.sleep(10**9 if seconds is None else seconds)
     except KeyboardInterrupt:
-        terminal.remark("the demo is taken down")
+        terminal.print_note("the demo is taken down")
 
 
 def _free_port(first: int) -> int:

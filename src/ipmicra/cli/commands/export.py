@@ -42,7 +42,7 @@ def command(context: click.Context, form: str, output: Path | None) -> None:
         urls = urls_changed(_unpacked(packages, lambda: None))
         opened = made_whole(_unpacked(packages, lambda: progress.advance(task)), urls)
         count = _written(opened, form, output)
-    terminal.remark(f"{count} records of {len(packages)} packages")
+    terminal.print_note(f"{count} records of {len(packages)} packages")
 
 
 def _written(packages: Iterator[Package], form: str, output: Path | None) -> int:
@@ -61,5 +61,5 @@ def _unpacked(packages: list[PackageFile], advance: Callable[[], None]) -> Itera
         try:
             yield unpack(package.path.read_bytes())
         except PackageRefused as reason:
-            terminal.complain(f"left out {package.path.name}: {reason}")
+            terminal.print_error(f"left out {package.path.name}: {reason}")
         advance()

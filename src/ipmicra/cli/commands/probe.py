@@ -11,17 +11,17 @@ from ipmicra import __version__
 from ipmicra.cli import terminal
 from ipmicra.crawler.fetching.web_fetcher import WebFetcher
 from ipmicra.model.fetches import FetchFailed
-from ipmicra.net.address_guard import Guard
+from ipmicra.net.address_guard import AddressGuard
 from ipmicra.net.target import target_of
 from ipmicra.probing.prober import Prober
-from ipmicra.probing.result import Sounding
-from ipmicra.probing.settings import Way
+from ipmicra.probing.result import ProbeOutcome
+from ipmicra.probing.settings import ProbeMethod
 from ipmicra.settings import Settings
 
-WAYS: tuple[Way, ...] = ("connect", "head", "icmp")
+WAYS: tuple[ProbeMethod, ...] = ("connect", "head", "icmp")
 
 
-class Probed(msgspec.Struct, frozen=True):
+class ProbedSite(msgspec.Struct, frozen=True):
     """One line of the table."""
 
     url: str
@@ -47,7 +47,7 @@ class Probed(msgspec.Struct, frozen=True):
 def command(
     context: click.Context,
     urls: tuple[str, ...],
-    ways: tuple[Way, ...],
+    ways: tuple[ProbeMethod, ...],
     tries: int,
     ranges: tuple[str, ...],
     as_json: bool,
@@ -76,32 +76,36 @@ def command(
     terminal.show(probed, as_json, lambda: _table(probed))
 
 
-async def _probe_all(settings: Settings, urls: tuple[str, ...], ways: tuple[Way, ...]) -> list[Probed]:
+async def _probe_all(
+    settings: Settings, urls: tuple[str, ...], ways: tuple[ProbeMethod, ...]
+) -> list[ProbedSite]:
     async with WebFetcher(settings.fetching, f"ipmicra/{__version__}") as fetcher:
-        guard = Guard(
+        guard = AddressGuard(
             settings.fetching.open_ranges, settings.fetching.closed_ranges, settings.fetching.open_ports
         )
         prober = Prober(settings.probing, guard, fetcher=fetcher)
         return [line for url in urls for line in await _probe(prober, fetcher, url, ways)]
 
 
-async def _probe(prober: Prober, fetcher: WebFetcher, url: str, ways: tuple[Way, ...]) -> list[Probed]:
+async def _probe(
+    prober: Prober, fetcher: WebFetcher, url: str, ways: tuple[ProbeMethod, ...]
+) -> list[ProbedSite]:
     url = url if "://" in url else f"https://{url}"
     target, address = target_of(url), await fetcher.locate(url)
     if isinstance(target, FetchFailed) or isinstance(address, FetchFailed):
         failed = target if isinstance(target, FetchFailed) else address
-        return [Probed(url, "", "", None, failed.detail if isinstance(failed, FetchFailed) else "")]
+        return [ProbedSite(url, "", "", None, failed.detail if isinstance(failed, FetchFailed) else "")]
     site = f"{'https' if target.secure else 'http'}://{target.host_header}"
     soundings = [await prober.probe_by(way, address, target.port, site) for way in ways]
     return [_line(url, str(address), sounding) for sounding in soundings]
 
 
-def _line(url: str, address: str, sounding: Sounding) -> Probed:
+def _line(url: str, address: str, sounding: ProbeOutcome) -> ProbedSite:
     why = "" if sounding.silence is None else f"{sounding.silence}: {sounding.detail}"
-    return Probed(url, address, sounding.way, sounding.round_trip_ms, why)
+    return ProbedSite(url, address, sounding.way, sounding.round_trip_ms, why)
 
 
-def _table(probed: list[Probed]) -> Table:
+def _table(probed: list[ProbedSite]) -> Table:
     table = Table("URL", "address", "way", "round trip", "or why none")
     for line in probed:
         shown = "" if line.round_trip_ms is None else f"{line.round_trip_ms:.3f} ms"

@@ -11,7 +11,7 @@ import click
 from ipmicra.cli import terminal
 from ipmicra.cli.search_answers import shown
 from ipmicra.errors import OperatorFault
-from ipmicra.search.contract import Request
+from ipmicra.search.contract import SearchRequest
 from ipmicra.search.http.application import serve
 from ipmicra.search.spool_ingest import FOLDER, integrate_all, waiting_packages
 from ipmicra.search.tantivy.index import TantivyIndex
@@ -54,17 +54,17 @@ def command(
     """
     data_folder = terminal.settings_of(context).data_folder
     if serving:
-        terminal.remark(f"searching {data_folder} at http://{address}:{port}/ until Ctrl-C")
-        serve(data_folder, address, port, terminal.complain, INTAKE_PAUSE_S)
+        terminal.print_note(f"searching {data_folder} at http://{address}:{port}/ until Ctrl-C")
+        serve(data_folder, address, port, terminal.print_error, INTAKE_PAUSE_S)
         return
     if not words:
         raise click.UsageError("what should be searched for? Give words, or --serve")
     with opened_index(data_folder) as index:
         if index.page_count() == 0:
-            terminal.remark(
+            terminal.print_note(
                 "nothing has been crawled into this data folder yet: try `ipmicra crawl URL`"
             )
-        request = Request(
+        request = SearchRequest(
             text=" ".join(words), limit=limit, offset=offset, per_site=0 if all_of_site else 1
         )
         answer = index.search(request)
@@ -80,7 +80,7 @@ def opened_index(data_folder: Path) -> Iterator[TantivyIndex]:
     try:
         index = TantivyIndex(data_folder / FOLDER, writable=True)
     except OperatorFault as busy:
-        terminal.remark(f"{busy}; searching what it has finished")
+        terminal.print_note(f"{busy}; searching what it has finished")
         index = TantivyIndex(data_folder / FOLDER)
     else:
         _take_in(index, data_folder)
@@ -96,4 +96,4 @@ def _take_in(index: TantivyIndex, data_folder: Path) -> None:
         task = progress.add_task("taking in packages", total=len(packages))
         intake = integrate_all(index, packages, data_folder, lambda: progress.advance(task))
     for reason in intake.refused:
-        terminal.complain(f"a package was refused and kept aside: {reason}")
+        terminal.print_error(f"a package was refused and kept aside: {reason}")

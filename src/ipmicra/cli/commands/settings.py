@@ -6,7 +6,7 @@ import click
 from rich.table import Table
 
 from ipmicra.cli import terminal
-from ipmicra.settings import Knob
+from ipmicra.settings import SettingInfo
 
 
 @click.command()
@@ -30,7 +30,7 @@ def command(context: click.Context, as_json: bool) -> None:
     terminal.show([knob._asdict() for knob in knobs], as_json, lambda: _table(knobs))
 
 
-def _table(knobs: list[Knob]) -> Table:
+def _table(knobs: list[SettingInfo]) -> Table:
     table = Table("setting", "value", "from", "what it is")
     for knob in knobs:
         table.add_row(knob.name, str(knob.value), knob.source, knob.description)

@@ -13,10 +13,15 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection
 
-from ipmicra.coordinator.admin.crawler_states import CrawlerState, Wish, is_fulfilled, may_be_told
+from ipmicra.coordinator.admin.crawler_states import (
+    CrawlerState,
+    OperatorCommand,
+    is_fulfilled,
+    may_be_told,
+)
 from ipmicra.coordinator.store import events, hosts, moves, orders
 from ipmicra.coordinator.store.hosts import HostState
-from ipmicra.coordinator.views.crawlers import CrawlerStanding, crawler_named
+from ipmicra.coordinator.views.crawlers import CrawlerStatus, crawler_named
 from ipmicra.errors import OperatorFault
 from ipmicra.protocol.host_messages import OrderBody, Pause, Resume, Retire, Upgrade, kind_of
 
@@ -50,14 +55,14 @@ def _new_token() -> str:
 
 def pause(connection: Connection, name: str, reason: str, now_s: float) -> int:
     """The host keeps its sites and does nothing until it is resumed. Returns the order's number."""
-    _check(connection, name, Wish.PAUSE, now_s)
+    _check(connection, name, OperatorCommand.PAUSE, now_s)
     orders.cancel_kind(connection, name, Resume, _BY_OPERATOR, now_s)
     return _order(connection, name, Pause(reason=reason), reason, now_s)
 
 
 def resume(connection: Connection, name: str, now_s: float) -> int:
     """End the coordinator's pause, or a move: its host works again. The owner's own pause stands."""
-    _check(connection, name, Wish.RESUME, now_s)
+    _check(connection, name, OperatorCommand.RESUME, now_s)
     moves.end(connection, name)
     orders.cancel_kind(connection, name, Pause, _BY_OPERATOR, now_s)
     return _order(connection, name, Resume(), "", now_s)
@@ -67,7 +72,7 @@ def upgrade(
     connection: Connection, name: str, version: str, published: Sequence[str], now_s: float
 ) -> int:
     """The crawler gets this version of its code now, whatever is being rolled out."""
-    crawler = _check(connection, name, Wish.UPGRADE, now_s)
+    crawler = _check(connection, name, OperatorCommand.UPGRADE, now_s)
     if version not in published:
         known = ", ".join(published) or "none"
         raise OperatorFault(f"version {version} is not published; published are: {known}")
@@ -79,7 +84,7 @@ def upgrade(
 
 def move(connection: Connection, name: str, target: str, now_s: float) -> None:
     """The crawler's sites go to another host with what is known of them; its own host is left empty."""
-    _check(connection, name, Wish.MOVE, now_s)
+    _check(connection, name, OperatorCommand.MOVE, now_s)
     there = crawler_named(connection, target, now_s)
     if target == name or there.state not in CAN_TAKE:
         raise OperatorFault(
@@ -91,7 +96,7 @@ def move(connection: Connection, name: str, target: str, now_s: float) -> None:
 
 def retire(connection: Connection, name: str, reason: str, now_s: float) -> int:
     """The host hands its sites over, sends what it has, and ends."""
-    _check(connection, name, Wish.RETIRE, now_s)
+    _check(connection, name, OperatorCommand.RETIRE, now_s)
     return _order(connection, name, Retire(reason=reason), reason, now_s)
 
 
@@ -101,7 +106,7 @@ def revoke(connection: Connection, name: str, now_s: float) -> None:
     events.note(connection, "host-revoked", name, "by the operator", now_s)
 
 
-def _check(connection: Connection, name: str, wish: Wish, now_s: float) -> CrawlerStanding:
+def _check(connection: Connection, name: str, wish: OperatorCommand, now_s: float) -> CrawlerStatus:
     crawler = crawler_named(connection, name, now_s)
     if not may_be_told(crawler.state, wish) and not is_fulfilled(crawler.state, wish):
         raise OperatorFault(f"the host {name!r} is {crawler.state}: it cannot be told to {wish}")

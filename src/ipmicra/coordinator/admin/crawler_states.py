@@ -49,7 +49,7 @@ MEANINGS: dict[CrawlerState, str] = {
 ENDED = (CrawlerState.RETIRED, CrawlerState.LEFT, CrawlerState.KILLED)
 
 
-class Wish(StrEnum):
+class OperatorCommand(StrEnum):
     """What the operator may want; the names of commands and buttons."""
 
     PAUSE = "pause"
@@ -60,7 +60,7 @@ class Wish(StrEnum):
     REVOKE = "revoke"
 
 
-class By(StrEnum):
+class Actor(StrEnum):
     """Who causes a transition."""
 
     OPERATOR = "the operator"
@@ -72,9 +72,9 @@ class By(StrEnum):
 class Transition(NamedTuple):
     sources: tuple[CrawlerState, ...]
     to: CrawlerState
-    by: By
+    by: Actor
     cause: str  # for people; a wish's name where it is one
-    wish: Wish | None = None
+    wish: OperatorCommand | None = None
 
 
 _S = CrawlerState
@@ -83,33 +83,33 @@ _PRESENT = (_S.STARTING, *_HERE, _S.MOVING, _S.MOVED, _S.RETIRING)
 _ALIVE = (_S.EXPECTED, *_PRESENT, _S.LOST)
 
 TRANSITIONS: tuple[Transition, ...] = (
-    Transition((_S.EXPECTED,), _S.STARTING, By.OWNER, "joins with the token"),
-    Transition((_S.STARTING, _S.LOST), _S.WORKING, By.HOST, "reports"),
-    Transition((_S.STARTING, _S.LOST), _S.RESTING, By.HOST, "reports, outside of its hours or limits"),
-    Transition((_S.WORKING, _S.UPGRADING), _S.RESTING, By.OWNER, "hours end, limits are reached, or a pause"),
-    Transition((_S.RESTING,), _S.WORKING, By.OWNER, "hours begin, limits are renewed, or a resume"),
+    Transition((_S.EXPECTED,), _S.STARTING, Actor.OWNER, "joins with the token"),
+    Transition((_S.STARTING, _S.LOST), _S.WORKING, Actor.HOST, "reports"),
+    Transition((_S.STARTING, _S.LOST), _S.RESTING, Actor.HOST, "reports, outside of its hours or limits"),
+    Transition((_S.WORKING, _S.UPGRADING), _S.RESTING, Actor.OWNER, "hours end, limits are reached, or a pause"),
+    Transition((_S.RESTING,), _S.WORKING, Actor.OWNER, "hours begin, limits are renewed, or a resume"),
     Transition(
-        (_S.STARTING, _S.WORKING, _S.RESTING, _S.UPGRADING), _S.PAUSED, By.OPERATOR, "pause", Wish.PAUSE
+        (_S.STARTING, _S.WORKING, _S.RESTING, _S.UPGRADING), _S.PAUSED, Actor.OPERATOR, "pause", OperatorCommand.PAUSE
     ),
-    Transition((_S.PAUSED, _S.MOVED), _S.WORKING, By.OPERATOR, "resume", Wish.RESUME),
-    Transition((_S.MOVING,), _S.WORKING, By.OPERATOR, "resume: it keeps what it still has", Wish.RESUME),
-    Transition((_S.WORKING, _S.RESTING), _S.UPGRADING, By.OPERATOR, "upgrade", Wish.UPGRADE),
-    Transition((_S.WORKING, _S.RESTING), _S.UPGRADING, By.COORDINATOR, "a roll-out comes to it"),
-    Transition((_S.UPGRADING,), _S.WORKING, By.HOST, "the code proved healthy, or was rolled back"),
-    Transition(_HERE, _S.MOVING, By.OPERATOR, "move", Wish.MOVE),
-    Transition((_S.MOVING,), _S.MOVED, By.HOST, "let go of its last site"),
-    Transition((_S.MOVING,), _S.WORKING, By.COORDINATOR, "the host that was named is gone"),
-    Transition((*_HERE, _S.STARTING, _S.MOVING, _S.MOVED), _S.RETIRING, By.OPERATOR, "retire", Wish.RETIRE),
-    Transition((_S.RETIRING,), _S.RETIRED, By.HOST, "handed everything over"),
-    Transition(_PRESENT, _S.LOST, By.COORDINATOR, "silent past its lease"),
-    Transition((_S.LOST,), _S.MOVED, By.HOST, "reports, after its move"),
-    Transition((*_PRESENT, _S.LOST), _S.LEFT, By.OWNER, "leaves"),
-    Transition(_ALIVE, _S.KILLED, By.OPERATOR, "revoke or purge", Wish.REVOKE),
-    Transition(_ALIVE, _S.KILLED, By.COORDINATOR, "it lied"),
+    Transition((_S.PAUSED, _S.MOVED), _S.WORKING, Actor.OPERATOR, "resume", OperatorCommand.RESUME),
+    Transition((_S.MOVING,), _S.WORKING, Actor.OPERATOR, "resume: it keeps what it still has", OperatorCommand.RESUME),
+    Transition((_S.WORKING, _S.RESTING), _S.UPGRADING, Actor.OPERATOR, "upgrade", OperatorCommand.UPGRADE),
+    Transition((_S.WORKING, _S.RESTING), _S.UPGRADING, Actor.COORDINATOR, "a roll-out comes to it"),
+    Transition((_S.UPGRADING,), _S.WORKING, Actor.HOST, "the code proved healthy, or was rolled back"),
+    Transition(_HERE, _S.MOVING, Actor.OPERATOR, "move", OperatorCommand.MOVE),
+    Transition((_S.MOVING,), _S.MOVED, Actor.HOST, "let go of its last site"),
+    Transition((_S.MOVING,), _S.WORKING, Actor.COORDINATOR, "the host that was named is gone"),
+    Transition((*_HERE, _S.STARTING, _S.MOVING, _S.MOVED), _S.RETIRING, Actor.OPERATOR, "retire", OperatorCommand.RETIRE),
+    Transition((_S.RETIRING,), _S.RETIRED, Actor.HOST, "handed everything over"),
+    Transition(_PRESENT, _S.LOST, Actor.COORDINATOR, "silent past its lease"),
+    Transition((_S.LOST,), _S.MOVED, Actor.HOST, "reports, after its move"),
+    Transition((*_PRESENT, _S.LOST), _S.LEFT, Actor.OWNER, "leaves"),
+    Transition(_ALIVE, _S.KILLED, Actor.OPERATOR, "revoke or purge", OperatorCommand.REVOKE),
+    Transition(_ALIVE, _S.KILLED, Actor.COORDINATOR, "it lied"),
 )  # fmt: skip
 
 
-class Facts(NamedTuple):
+class CrawlerStateInputs(NamedTuple):
     """What the state is read from."""
 
     host: HostState
@@ -131,7 +131,7 @@ _BY_HOST = {
 }
 
 
-def state_of(facts: Facts) -> CrawlerState:
+def state_of(facts: CrawlerStateInputs) -> CrawlerState:
     """Where several would fit, the one that the operator has most to do with."""
     if facts.host is not HostState.ENROLLED:
         return _BY_HOST[facts.host]
@@ -150,19 +150,19 @@ def state_of(facts: Facts) -> CrawlerState:
     return next((state for is_so, state in told if is_so), CrawlerState.RESTING)
 
 
-def may_be_told(state: CrawlerState, wish: Wish) -> bool:
+def may_be_told(state: CrawlerState, wish: OperatorCommand) -> bool:
     """Whether the operator may want this of a crawler in that state."""
     return any(wish is one.wish and state in one.sources for one in TRANSITIONS)
 
 
-def is_fulfilled(state: CrawlerState, wish: Wish) -> bool:
+def is_fulfilled(state: CrawlerState, wish: OperatorCommand) -> bool:
     """Whether that is what it is already: to wish it again changes nothing."""
     return any(wish is one.wish and state is one.to for one in TRANSITIONS)
 
 
-def wishes_in(state: CrawlerState) -> tuple[Wish, ...]:
+def wishes_in(state: CrawlerState) -> tuple[OperatorCommand, ...]:
     """All that the operator may want then, in the order of the list."""
-    return tuple(wish for wish in Wish if may_be_told(state, wish))
+    return tuple(wish for wish in OperatorCommand if may_be_told(state, wish))
 
 
 def follows(before: CrawlerState) -> frozenset[CrawlerState]:

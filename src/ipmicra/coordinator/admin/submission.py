@@ -15,7 +15,7 @@ def submit(connection: Connection, urls: Iterable[str], now_s: float) -> tuple[i
     """Returns how many were given, and how many of them are new. One that is no address refuses all."""
     normaliser = Normaliser()
     wanted = [_normal(normaliser, url) for url in urls]
-    return len(wanted), sites.found(connection, wanted, now_s)
+    return len(wanted), sites.add_links(connection, wanted, now_s)
 
 
 def _normal(normaliser: Normaliser, text: str) -> Url:

@@ -16,20 +16,20 @@ from sqlalchemy.exc import OperationalError
 from ipmicra import __version__
 from ipmicra.coordinator.api.authentication import refusal
 from ipmicra.coordinator.api.bundle_api import bundle_file
-from ipmicra.coordinator.api.context import Rooms
+from ipmicra.coordinator.api.context import CoordinatorContext
 from ipmicra.coordinator.api.host_api import host_router
 from ipmicra.coordinator.api.public_api import public_handlers
-from ipmicra.coordinator.store.hosts import Refused
+from ipmicra.coordinator.store.hosts import HostRefused
 from ipmicra.errors import Fault, OperatorFault
 
 _log = logging.getLogger(__name__)
 _Anything = Request[Any, Any, Any]
 
 
-def application(rooms: Rooms, beside: Sequence[ControllerRouterHandler] = ()) -> Litestar:
+def application(rooms: CoordinatorContext, beside: Sequence[ControllerRouterHandler] = ()) -> Litestar:
     """The application over parts that somebody else closes; `beside` is served with it."""
 
-    def refused(request: _Anything, error: Refused) -> Response[bytes]:
+    def refused(request: _Anything, error: HostRefused) -> Response[bytes]:
         kind = error.refusal.kind
         _log.info("refused", extra={"kind": kind, "path": request.scope["path"]})
         return refusal(error, rooms.clock())
@@ -42,7 +42,7 @@ def application(rooms: Rooms, beside: Sequence[ControllerRouterHandler] = ()) ->
             render_plugins=[JsonRenderPlugin()],
         ),
         exception_handlers={
-            Refused: refused,
+            HostRefused: refused,
             OperatorFault: _wrongly_asked,
             Fault: _unavailable,
             OperationalError: _unavailable,

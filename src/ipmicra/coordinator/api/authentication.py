@@ -10,8 +10,8 @@ from litestar.datastructures import State
 from sqlalchemy import Connection
 
 from ipmicra.coordinator.store import hosts
-from ipmicra.coordinator.store.hosts import Host, Refused
-from ipmicra.protocol.host_messages import Refusal
+from ipmicra.coordinator.store.hosts import Host, HostRefused
+from ipmicra.protocol.host_messages import RefusalMessage
 from ipmicra.protocol.signing import claim_in
 
 MSGPACK = "application/msgpack"
@@ -20,7 +20,7 @@ CONFLICTS = frozenset(
 )  # kinds that mean: this has been overtaken
 
 HttpRequest = Request[Any, Any, State]
-Wanted = TypeVar("Wanted")
+RequestBody = TypeVar("RequestBody")
 
 
 def admitted(
@@ -29,9 +29,9 @@ def admitted(
     """Check the signature and use up the sequence number, in the caller's transaction."""
     claim = claim_in({name.lower(): value for name, value in request.headers.items()})
     if claim is None:
-        raise Refused("unsigned", "the request is not signed")
+        raise HostRefused("unsigned", "the request is not signed")
     if claim.channel != channel:
-        raise Refused("channel", f"this is asked on the channel {channel!r}")
+        raise HostRefused("channel", f"this is asked on the channel {channel!r}")
     return hosts.admit(connection, claim, request.method, signed_path(request), body, now_s)
 
 
@@ -48,19 +48,19 @@ def signed_path(request: HttpRequest) -> str:
     return (path + b"?" + query if query else path).decode("latin-1")
 
 
-def read(body: bytes, kind: type[Wanted]) -> Wanted:
+def read(body: bytes, kind: type[RequestBody]) -> RequestBody:
     try:
         return msgspec.msgpack.decode(body, type=kind)
     except msgspec.MsgspecError as error:
-        raise Refused("malformed", f"the body is no {kind.__name__}: {error}") from error
+        raise HostRefused("malformed", f"the body is no {kind.__name__}: {error}") from error
 
 
 def answer(record: msgspec.Struct, status: int = 200) -> Response[bytes]:
     return Response(msgspec.msgpack.encode(record), media_type=MSGPACK, status_code=status)
 
 
-def refusal(refused: Refused, now_s: float) -> Response[bytes]:
-    told = Refusal(
+def refusal(refused: HostRefused, now_s: float) -> Response[bytes]:
+    told = RefusalMessage(
         kind=refused.refusal.kind, reason=refused.refusal.reason, server_time_ms=int(now_s * 1000)
     )
     return answer(told, 409 if told.kind in CONFLICTS else 403)

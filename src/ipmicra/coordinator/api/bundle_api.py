@@ -12,7 +12,7 @@ from litestar.exceptions import NotFoundException
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import Parameter
 
-from ipmicra.coordinator.api.context import Rooms
+from ipmicra.coordinator.api.context import CoordinatorContext
 
 _NAME = re.compile(r"[0-9a-z][0-9a-z.-]{0,200}\.(json|zip)")
 
@@ -22,7 +22,7 @@ _Kind = Annotated[
 _Name = Annotated[str, Parameter(description="Of the file, as The Update Framework names it.")]
 
 
-def bundle_file(rooms: Rooms) -> HTTPRouteHandler:
+def bundle_file(rooms: CoordinatorContext) -> HTTPRouteHandler:
     @get(
         "/v1/bundles/{kind:str}/{name:str}",
         tags=["bundles"],

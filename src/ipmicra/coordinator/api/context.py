@@ -10,32 +10,32 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
-from ipmicra.coordinator.api.poll_notifier import Bell
+from ipmicra.coordinator.api.poll_notifier import PollNotifier
 from ipmicra.coordinator.api.steady_clock import SteadyClock
 from ipmicra.coordinator.settings import CoordinatorSettings
 from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.package_files import PackageStore
-from ipmicra.delegation.subnets import Subnets
+from ipmicra.delegation.subnets import SubnetLookup
 
 THREADS = 8  # as many as the PostgreSQL pool has connections; SQLite has one writer anyway
 
-Taken = ParamSpec("Taken")
-Given = TypeVar("Given")
+ThreadArguments = ParamSpec("ThreadArguments")
+ThreadResult = TypeVar("ThreadResult")
 
 
 @dataclass
-class Rooms:
+class CoordinatorContext:
     """The parts of one running coordinator."""
 
     database: Database
     store: PackageStore
-    tree: Subnets
+    tree: SubnetLookup
     settings: CoordinatorSettings
     name: str
     bundles: Path | None = None  # the folder of signed bundles; None: none are given out
     contact: str = ""  # whom owners of sites can turn to; hosts put it into their User-Agent
     clock: Callable[[], float] = field(default_factory=SteadyClock)
-    bell: Bell = field(default_factory=Bell)
+    bell: PollNotifier = field(default_factory=PollNotifier)
     news: threading.Event = field(default_factory=threading.Event)  # something for the leader to read
     leads: Callable[[], bool] = lambda: False
     _threads: ThreadPoolExecutor = field(
@@ -43,8 +43,11 @@ class Rooms:
     )
 
     async def aside(
-        self, work: Callable[Taken, Given], *taken: Taken.args, **named: Taken.kwargs
-    ) -> Given:
+        self,
+        work: Callable[ThreadArguments, ThreadResult],
+        *taken: ThreadArguments.args,
+        **named: ThreadArguments.kwargs,
+    ) -> ThreadResult:
         """Do what waits for the database or the disk in a thread."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, lambda: work(*taken, **named))

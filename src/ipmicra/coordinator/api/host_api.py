@@ -15,11 +15,11 @@ from litestar.params import FromPath, QueryParameter
 from ipmicra.carrier.package import UnpackCaps
 from ipmicra.coordinator.admin import join_quota
 from ipmicra.coordinator.api.authentication import HttpRequest, admitted, answer, caller, read
-from ipmicra.coordinator.api.context import Rooms
+from ipmicra.coordinator.api.context import CoordinatorContext
 from ipmicra.coordinator.assignment import heartbeats
 from ipmicra.coordinator.store import events, handovers, hosts, orders, packages
-from ipmicra.coordinator.store.hosts import HostState, Refused
-from ipmicra.coordinator.store.packages import Arrival
+from ipmicra.coordinator.store.hosts import HostRefused, HostState
+from ipmicra.coordinator.store.packages import PackageArrival
 from ipmicra.protocol.host_messages import (
     PROTOCOL,
     Ack,
@@ -40,7 +40,7 @@ _Digest = Annotated[str, QueryParameter(name="digest", pattern="^[0-9a-f]{64}$")
 _SiteName = Annotated[str, QueryParameter(name="site", max_length=300)]
 
 
-def host_router(rooms: Rooms) -> Router:
+def host_router(rooms: CoordinatorContext) -> Router:
     """The routes under /v1/host."""
     state_bytes_max = rooms.settings.state_bytes_max
 
@@ -103,21 +103,23 @@ def host_router(rooms: Rooms) -> Router:
     return Router("/v1/host", route_handlers=handlers, tags=["hosts"])
 
 
-def _enrol(rooms: Rooms, enrolment: Enrolment, address: str) -> Enrolled:
+def _enrol(rooms: CoordinatorContext, enrolment: Enrolment, address: str) -> Enrolled:
     if len(enrolment.public_key) != PUBLIC_KEY_BYTES:
-        raise Refused("malformed", f"an Ed25519 key has {PUBLIC_KEY_BYTES} bytes")
+        raise HostRefused("malformed", f"an Ed25519 key has {PUBLIC_KEY_BYTES} bytes")
     now_s = rooms.clock()
     with rooms.database.begin() as connection:
         refusal = join_quota.refusal(connection, address, rooms.settings)
         if refusal is not None:
-            raise Refused("crowded", f"{refusal}; ask the operator to let more of them in")
+            raise HostRefused("crowded", f"{refusal}; ask the operator to let more of them in")
         name = hosts.enrol(connection, enrolment.token, enrolment.public_key, address, now_s)
         events.note(connection, "host-enrolled", name, f"from {address}", now_s)
     _log.info("a host enrolled", extra={"host": name, "address": address})
     return Enrolled(host=name, server_time_ms=int(now_s * 1000), contact=rooms.contact)
 
 
-def _asked(rooms: Rooms, request: HttpRequest, body: bytes, at_once: bool) -> tuple[str, Orders | None]:
+def _asked(
+    rooms: CoordinatorContext, request: HttpRequest, body: bytes, at_once: bool
+) -> tuple[str, Orders | None]:
     """The host, and its orders where it need not wait for them."""
     now_s = rooms.clock()
     with rooms.database.begin() as connection:
@@ -129,47 +131,54 @@ def _asked(rooms: Rooms, request: HttpRequest, body: bytes, at_once: bool) -> tu
     return host, _told(rooms, found, epoch, now_s)
 
 
-def _has_news(rooms: Rooms, host: str) -> bool:
+def _has_news(rooms: CoordinatorContext, host: str) -> bool:
     with rooms.database.read() as connection:
         return orders.has_news(connection, host)
 
 
-def _orders(rooms: Rooms, name: str) -> Orders:
+def _orders(rooms: CoordinatorContext, name: str) -> Orders:
     """After the wait: the host may have been revoked meanwhile. That it waited is no sign of life."""
     now_s = rooms.clock()
     with rooms.database.begin() as connection:
         host = hosts.host_named(connection, name)
         if host is None or host.state is not HostState.ENROLLED:
-            raise Refused("not-enrolled", f"the host {name!r} is not enrolled any more")
+            raise HostRefused("not-enrolled", f"the host {name!r} is not enrolled any more")
         found = orders.open_orders(connection, name, now_s)
     return _told(rooms, found, host.epoch, now_s)
 
 
-def _report(rooms: Rooms, request: HttpRequest, body: bytes) -> Ack:
+def _report(rooms: CoordinatorContext, request: HttpRequest, body: bytes) -> Ack:
     heartbeat = read(body, Heartbeat)
     now_s = rooms.clock()
     with rooms.database.begin() as connection:
         host = admitted(connection, request, "reports", body, now_s).name
         epoch = hosts.renew_lease(connection, host, now_s, rooms.settings.lease_seconds)
         hosts.seen_at(connection, host, caller(request))
-        unneeded = heartbeats.take(connection, host, heartbeat, now_s)
+        unneeded = heartbeats.apply_heartbeat(connection, host, heartbeat, now_s)
     for digest in unneeded:
         rooms.store.discard(digest)
     return _acknowledged(rooms, epoch, now_s)
 
 
 def _keep_package(
-    rooms: Rooms, request: HttpRequest, sequence: FromPath[int], digest: str, epoch: int, body: bytes
+    rooms: CoordinatorContext,
+    request: HttpRequest,
+    sequence: FromPath[int],
+    digest: str,
+    epoch: int,
+    body: bytes,
 ) -> Ack:
     now_s = rooms.clock()
     with rooms.database.begin() as connection:
         host = admitted(connection, request, "packages", body, now_s)
-    arrival = Arrival(host.name, sequence, digest, epoch, body)
+    arrival = PackageArrival(host.name, sequence, digest, epoch, body)
     packages.receive(rooms.database, rooms.store, arrival, now_s)
     return _acknowledged(rooms, host.epoch, now_s)
 
 
-def _leave_state(rooms: Rooms, request: HttpRequest, site: str, epoch: int, body: bytes) -> Ack:
+def _leave_state(
+    rooms: CoordinatorContext, request: HttpRequest, site: str, epoch: int, body: bytes
+) -> Ack:
     now_s = rooms.clock()
     with rooms.database.begin() as connection:
         host = admitted(connection, request, "packages", body, now_s)
@@ -177,14 +186,14 @@ def _leave_state(rooms: Rooms, request: HttpRequest, site: str, epoch: int, body
     return _acknowledged(rooms, host.epoch, now_s)
 
 
-def _fetch_state(rooms: Rooms, request: HttpRequest, site: str) -> bytes | None:
+def _fetch_state(rooms: CoordinatorContext, request: HttpRequest, site: str) -> bytes | None:
     now_s = rooms.clock()
     with rooms.database.begin() as connection:
         host = admitted(connection, request, "packages", b"", now_s)
     return handovers.fetch(rooms.database, rooms.store, host.name, site)
 
 
-def _leave(rooms: Rooms, request: HttpRequest, body: bytes) -> Ack:
+def _leave(rooms: CoordinatorContext, request: HttpRequest, body: bytes) -> Ack:
     now_s = rooms.clock()
     with rooms.database.begin() as connection:
         host = admitted(connection, request, "reports", body, now_s)
@@ -193,7 +202,7 @@ def _leave(rooms: Rooms, request: HttpRequest, body: bytes) -> Ack:
     return _acknowledged(rooms, host.epoch, now_s)
 
 
-def _acknowledged(rooms: Rooms, epoch: int, now_s: float) -> Ack:
+def _acknowledged(rooms: CoordinatorContext, epoch: int, now_s: float) -> Ack:
     return Ack(
         server_time_ms=int(now_s * 1000),
         epoch=epoch,
@@ -202,7 +211,7 @@ def _acknowledged(rooms: Rooms, epoch: int, now_s: float) -> Ack:
     )
 
 
-def _told(rooms: Rooms, found: list[Order], epoch: int, now_s: float) -> Orders:
+def _told(rooms: CoordinatorContext, found: list[Order], epoch: int, now_s: float) -> Orders:
     return Orders(
         orders=tuple(found),
         server_time_ms=int(now_s * 1000),

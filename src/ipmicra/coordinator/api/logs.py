@@ -16,7 +16,7 @@ _ORDINARY = frozenset(vars(logging.makeLogRecord({}))) | {
 }
 
 
-class JsonLines(logging.Formatter):
+class JsonLineFormatter(logging.Formatter):
     """Time, level, who, what, and whatever the caller gave as `extra`."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -34,7 +34,7 @@ class JsonLines(logging.Formatter):
 
 def log_to_stderr() -> None:
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines())
+    handler.setFormatter(JsonLineFormatter())
     root = logging.getLogger("ipmicra")
     root.handlers = [handler]
     root.setLevel(logging.INFO)

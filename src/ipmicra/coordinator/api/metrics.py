@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ipmicra.coordinator.views.status import Standing
+from ipmicra.coordinator.views.status import CoordinatorStatus
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
-def metrics_text(standing: Standing, leads: bool, polls: int) -> str:
+def metrics_text(standing: CoordinatorStatus, leads: bool, polls: int) -> str:
     hosts = {
         "present": sum(host.present for host in standing.hosts),
         "awake": sum(host.awake for host in standing.hosts),

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 
-class Bell:
+class PollNotifier:
     """For use in one event loop."""
 
     def __init__(self) -> None:

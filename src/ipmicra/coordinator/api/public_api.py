@@ -11,14 +11,14 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.params import QueryParameter
 
 from ipmicra.coordinator.admin import sessions
-from ipmicra.coordinator.api.context import Rooms
+from ipmicra.coordinator.api.context import CoordinatorContext
 from ipmicra.coordinator.api.metrics import MEDIA_TYPE, metrics_text
 from ipmicra.coordinator.store import sites
-from ipmicra.coordinator.store.sites import SiteState
+from ipmicra.coordinator.store.sites import SiteStatus
 from ipmicra.coordinator.views import explanation
-from ipmicra.coordinator.views.alerts import Errors, errors_of
+from ipmicra.coordinator.views.alerts import AlertList, errors_of
 from ipmicra.coordinator.views.explanation import Explanation, Nearest
-from ipmicra.coordinator.views.status import Standing, standing, without_addresses
+from ipmicra.coordinator.views.status import CoordinatorStatus, standing, without_addresses
 
 ASKED_MAX = 1_000  # sites that strangers have asked about and that are still being looked into
 LOOK_SECONDS = 0.2  # between two looks whether an answer has come
@@ -35,13 +35,13 @@ _Wait = Annotated[
 ]
 
 
-def public_handlers(rooms: Rooms) -> list[HTTPRouteHandler]:
+def public_handlers(rooms: CoordinatorContext) -> list[HTTPRouteHandler]:
     @get("/v1/nearest", tags=["nearest"], summary="Which crawler is nearest to a site")
     async def nearest(url: _PageUrl, wait: _Wait = 5.0) -> Nearest:
         site = explanation.site_in(url)
         found = await rooms.aside(_ask, rooms, site)
         patience = wait
-        while found.state in (SiteState.ASKED, SiteState.WAITING) and patience > 0:
+        while found.state in (SiteStatus.ASKED, SiteStatus.WAITING) and patience > 0:
             await asyncio.sleep(min(LOOK_SECONDS, patience))
             patience -= LOOK_SECONDS
             found = await rooms.aside(_nearest, rooms, site)
@@ -52,13 +52,13 @@ def public_handlers(rooms: Rooms) -> list[HTTPRouteHandler]:
         return await rooms.aside(_explain, rooms, explanation.site_in(url))
 
     @get("/v1/status", tags=["operation"], summary="Hosts, sites, orders and packages, counted")
-    async def status(request: Request[Any, Any, State]) -> Standing:
+    async def status(request: Request[Any, Any, State]) -> CoordinatorStatus:
         """The addresses of hosts are told to an operator who has signed in."""
         session = request.cookies.get(sessions.SESSION_COOKIE, "")
         return await rooms.aside(_told, rooms, session)
 
     @get("/v1/errors", tags=["operation"], summary="What goes wrong, by kind, and what to do about it")
-    async def errors() -> Errors:
+    async def errors() -> AlertList:
         return await rooms.aside(_errors, rooms)
 
     @get("/metrics", tags=["operation"], media_type=MediaType.TEXT, summary="For Prometheus")
@@ -81,41 +81,41 @@ def public_handlers(rooms: Rooms) -> list[HTTPRouteHandler]:
     return [nearest, explain, status, errors, metrics, health, ready]
 
 
-def _ask(rooms: Rooms, site: str) -> Nearest:
+def _ask(rooms: CoordinatorContext, site: str) -> Nearest:
     known = _nearest(rooms, site)
     if known.state != "unknown" or not rooms.settings.nearest_asks:
         return known
     with rooms.database.begin() as connection:
-        if sites.counts(connection).get(SiteState.ASKED, 0) >= ASKED_MAX:
+        if sites.counts(connection).get(SiteStatus.ASKED, 0) >= ASKED_MAX:
             return Nearest(
                 site=site, state="unknown", note="too many sites are being looked into; later"
             )
-        sites.ask_about(connection, site, rooms.clock())
+        sites.ensure_known(connection, site, rooms.clock())
     rooms.news.set()
     return _nearest(rooms, site)
 
 
-def _nearest(rooms: Rooms, site: str) -> Nearest:
+def _nearest(rooms: CoordinatorContext, site: str) -> Nearest:
     with rooms.database.read() as connection:
         return explanation.nearest(connection, site)
 
 
-def _explain(rooms: Rooms, site: str) -> Explanation:
+def _explain(rooms: CoordinatorContext, site: str) -> Explanation:
     with rooms.database.read() as connection:
         return explanation.explain(connection, rooms.tree, site, rooms.clock())
 
 
-def _standing(rooms: Rooms) -> Standing:
+def _standing(rooms: CoordinatorContext) -> CoordinatorStatus:
     with rooms.database.read() as connection:
         return standing(connection, rooms.clock())
 
 
-def _errors(rooms: Rooms) -> Errors:
+def _errors(rooms: CoordinatorContext) -> AlertList:
     with rooms.database.read() as connection:
         return errors_of(connection, rooms.clock())
 
 
-def _told(rooms: Rooms, session: str) -> Standing:
+def _told(rooms: CoordinatorContext, session: str) -> CoordinatorStatus:
     now = _standing(rooms)
     if session:
         with rooms.database.begin() as connection:
@@ -124,6 +124,6 @@ def _told(rooms: Rooms, session: str) -> Standing:
     return without_addresses(now)
 
 
-def _look(rooms: Rooms) -> None:
+def _look(rooms: CoordinatorContext) -> None:
     with rooms.database.read() as connection:
         sites.site_named(connection, "")

@@ -25,15 +25,15 @@ import uvicorn
 from litestar.types import ControllerRouterHandler
 
 from ipmicra.coordinator.api.application import application
-from ipmicra.coordinator.api.context import Rooms
+from ipmicra.coordinator.api.context import CoordinatorContext
 from ipmicra.coordinator.bundles import rollout_orders
 from ipmicra.coordinator.folder import bundles_folder, database_address, package_store
-from ipmicra.coordinator.ingest.worker import Worker
-from ipmicra.coordinator.leader.loop import Delegator
-from ipmicra.coordinator.leader.site_resolver import NameDesk
+from ipmicra.coordinator.ingest.worker import IntegrationWorker
+from ipmicra.coordinator.leader.loop import LeaderLoop
+from ipmicra.coordinator.leader.site_resolver import SiteResolver
 from ipmicra.coordinator.store import orders
 from ipmicra.coordinator.store.database import Database
-from ipmicra.delegation.subnets import NoSubnets, Subnets
+from ipmicra.delegation.subnets import NoSubnets, SubnetLookup
 from ipmicra.registry.folder import tree_file
 from ipmicra.registry.treefile import open_tree
 from ipmicra.search.spool_ingest import FOLDER as INDEX_FOLDER
@@ -48,7 +48,7 @@ SHUTDOWN_SECONDS = 20
 _log = logging.getLogger(__name__)
 
 
-def subnets(data_folder: Path) -> Subnets:
+def subnets(data_folder: Path) -> SubnetLookup:
     """The tree of the data folder, or none."""
     path = tree_file(data_folder)
     if path.is_file():
@@ -57,7 +57,7 @@ def subnets(data_folder: Path) -> Subnets:
     return NoSubnets()
 
 
-class Beside(Protocol):
+class ServedPages(Protocol):
     """What is served with the API and works beside it: the pages for people."""
 
     @property
@@ -76,12 +76,12 @@ def run(
     settings: Settings,
     address: str,
     port: int,
-    started: Callable[[Rooms], None],
-    beside: Callable[[Rooms], Beside],
+    started: Callable[[CoordinatorContext], None],
+    beside: Callable[[CoordinatorContext], ServedPages],
 ) -> None:
     """Serve until SIGTERM or Ctrl-C. `started` is called when requests are heard."""
     name = f"{socket.gethostname()}-{os.getpid()}"
-    rooms = Rooms(
+    rooms = CoordinatorContext(
         database=Database(database_address(settings.coordinator.database, settings.data_folder)),
         store=package_store(settings.coordinator.packages, settings.data_folder),
         tree=subnets(settings.data_folder),
@@ -98,9 +98,9 @@ def run(
 
 
 @contextmanager
-def _workers(rooms: Rooms, settings: Settings) -> Iterator[None]:
-    names = NameDesk(settings.fetching)
-    delegator = Delegator(
+def _workers(rooms: CoordinatorContext, settings: Settings) -> Iterator[None]:
+    names = SiteResolver(settings.fetching)
+    delegator = LeaderLoop(
         rooms.database, rooms.tree, rooms.settings, names.look_up, rooms.name, seed=time.time_ns()
     )
     rooms.leads = lambda: delegator.leads
@@ -124,8 +124,8 @@ def _workers(rooms: Rooms, settings: Settings) -> Iterator[None]:
         names.close()
 
 
-def _worker(rooms: Rooms, index_folder: Path) -> Worker:
-    return Worker(
+def _worker(rooms: CoordinatorContext, index_folder: Path) -> IntegrationWorker:
+    return IntegrationWorker(
         rooms.database,
         rooms.store,
         index_folder,
@@ -137,7 +137,7 @@ def _worker(rooms: Rooms, index_folder: Path) -> Worker:
     )
 
 
-def _delegate(delegator: Delegator, rooms: Rooms, stop: threading.Event) -> None:
+def _delegate(delegator: LeaderLoop, rooms: CoordinatorContext, stop: threading.Event) -> None:
     while not stop.is_set():
         rooms.news.clear()
         try:
@@ -150,7 +150,7 @@ def _delegate(delegator: Delegator, rooms: Rooms, stop: threading.Event) -> None
         delegator.lay_down(rooms.clock())
 
 
-def _roll_out(rooms: Rooms, stop: threading.Event) -> None:
+def _roll_out(rooms: CoordinatorContext, stop: threading.Event) -> None:
     while not stop.wait(ROLLOUT_SECONDS):
         try:
             if rooms.leads():
@@ -168,7 +168,11 @@ class _Server(uvicorn.Server):
 
 
 async def _serve(
-    rooms: Rooms, pages: Beside, address: str, port: int, started: Callable[[Rooms], None]
+    rooms: CoordinatorContext,
+    pages: ServedPages,
+    address: str,
+    port: int,
+    started: Callable[[CoordinatorContext], None],
 ) -> None:
     proxies = rooms.settings.trusted_proxies
     server = _Server(
@@ -210,7 +214,7 @@ async def _announce(server: _Server, started: Callable[[], None]) -> None:
     started()
 
 
-async def _ring(rooms: Rooms) -> None:
+async def _ring(rooms: CoordinatorContext) -> None:
     while True:
         await asyncio.sleep(RING_SECONDS)
         if len(rooms.bell):
@@ -220,6 +224,6 @@ async def _ring(rooms: Rooms) -> None:
                 _log.error("cannot look for orders", extra={"why": str(error)})
 
 
-def _hosts_with_news(rooms: Rooms) -> set[str]:
+def _hosts_with_news(rooms: CoordinatorContext) -> set[str]:
     with rooms.database.read() as connection:
         return orders.hosts_with_news(connection)

@@ -20,14 +20,14 @@ from ipmicra.coordinator.store.sites import (
     OWN_GROUND,
     SITE_CHARACTERS_MAX,
     SiteRow,
-    SiteState,
-    found,
+    SiteStatus,
+    add_links,
 )
 from ipmicra.model.urls import Site, url_at
-from ipmicra.protocol.host_messages import CrawlOwnSites, Grant, TakeThese
+from ipmicra.protocol.host_messages import AssignOwnSites, AssignSites, SiteGrant
 
 
-class Located(NamedTuple):
+class SiteAssignment(NamedTuple):
     """A site as it was looked at, and the crawler that was found for it."""
 
     site: SiteRow
@@ -36,7 +36,7 @@ class Located(NamedTuple):
     ground: str
 
 
-def locate(connection: Connection, decided: Sequence[Located], now_s: float) -> None:
+def assign(connection: Connection, decided: Sequence[SiteAssignment], now_s: float) -> None:
     """The sites' nearest crawlers are known; a site that has pages waiting is its crawler's from now on.
 
     A site that has changed hands since it was looked at stays as it is.
@@ -45,7 +45,7 @@ def locate(connection: Connection, decided: Sequence[Located], now_s: float) -> 
         _locate(connection, batch, now_s)
 
 
-def _locate(connection: Connection, batch: Sequence[Located], now_s: float) -> None:
+def _locate(connection: Connection, batch: Sequence[SiteAssignment], now_s: float) -> None:
     links_of = _unchanged(connection, batch)
     valid = [one for one in batch if one.site.name in links_of]
     if not valid:
@@ -64,7 +64,7 @@ def _locate(connection: Connection, batch: Sequence[Located], now_s: float) -> N
             _give_with_state(connection, one, links_of[one.site.name], now_s)
 
 
-def _unchanged(connection: Connection, batch: Sequence[Located]) -> dict[str, str | None]:
+def _unchanged(connection: Connection, batch: Sequence[SiteAssignment]) -> dict[str, str | None]:
     """One link, or none, of each site whose epoch is still the one that it was looked at in."""
     epochs = {one.site.name: one.site.epoch for one in batch}
     link = select(links.c.url).where(links.c.site == sites.c.name).limit(1).scalar_subquery()
@@ -73,21 +73,23 @@ def _unchanged(connection: Connection, batch: Sequence[Located]) -> dict[str, st
     return {row.name: row.link for row in rows if row.epoch == epochs[row.name]}
 
 
-def _values(one: Located, link: str | None) -> dict[str, object]:
+def _values(one: SiteAssignment, link: str | None) -> dict[str, object]:
     return {
         "of_site": one.site.name,
         "crawler": one.crawler,
         "address": one.address,
         "ground": one.ground,
-        "state": SiteState.LOCATED if link is None else SiteState.DELEGATED,
+        "state": SiteStatus.LOCATED if link is None else SiteStatus.DELEGATED,
     }
 
 
-def _give_with_state(connection: Connection, one: Located, link: str | None, now_s: float) -> None:
+def _give_with_state(
+    connection: Connection, one: SiteAssignment, link: str | None, now_s: float
+) -> None:
     name, epoch = one.site.name, one.site.epoch + 1
     links_known = () if link is None else (link,)
-    grant = Grant(site=name, epoch=epoch, address=one.address, links=links_known, has_state=True)
-    orders.give(connection, one.crawler, TakeThese(grants=(grant,)), f"{name} {epoch}", now_s)
+    grant = SiteGrant(site=name, epoch=epoch, address=one.address, links=links_known, has_state=True)
+    orders.give(connection, one.crawler, AssignSites(grants=(grant,)), f"{name} {epoch}", now_s)
 
 
 def _with_state(connection: Connection, names: Sequence[str]) -> set[str]:
@@ -101,7 +103,7 @@ def _with_state(connection: Connection, names: Sequence[str]) -> set[str]:
 def claim_own(connection: Connection, host: str, site: Site, now_s: float) -> bool:
     """A host's owner wants an own site crawled from there: granted unless another crawler has it."""
     root = url_at(site, "/")
-    found(connection, [root], now_s)
+    add_links(connection, [root], now_s)
     epoch = connection.execute(
         update(sites)
         .where(sites.c.name == site, sites.c.crawler.is_(None))
@@ -109,7 +111,7 @@ def claim_own(connection: Connection, host: str, site: Site, now_s: float) -> bo
             crawler=host,
             ground=OWN_GROUND,
             delegated_s=now_s,
-            state=SiteState.DELEGATED,
+            state=SiteStatus.DELEGATED,
             epoch=sites.c.epoch + 1,
             note="its owner's own",
         )
@@ -119,8 +121,8 @@ def claim_own(connection: Connection, host: str, site: Site, now_s: float) -> bo
         return False
     assignments.note(connection, [(site, host)], now_s)
     has_state = site in _with_state(connection, [site])
-    grant = Grant(site=site, epoch=int(epoch), links=(root,), has_state=has_state)
-    orders.give(connection, host, CrawlOwnSites(sites=(grant,)), f"{site} {epoch}", now_s)
+    grant = SiteGrant(site=site, epoch=int(epoch), links=(root,), has_state=has_state)
+    orders.give(connection, host, AssignOwnSites(sites=(grant,)), f"{site} {epoch}", now_s)
     return True
 
 
@@ -145,7 +147,7 @@ def send_links(connection: Connection, now_s: float, most: int, per_order: int) 
         .join(sites, sites.c.name == links.c.site)
         .where(
             links.c.given_s.is_(None),
-            sites.c.state == SiteState.DELEGATED,
+            sites.c.state == SiteStatus.DELEGATED,
             sites.c.name.not_in(select(handovers.c.site)),
         )
         .order_by(sites.c.crawler, links.c.site, links.c.url)
@@ -164,13 +166,13 @@ def send_links(connection: Connection, now_s: float, most: int, per_order: int) 
     return len(waiting)
 
 
-def _taking(rows: Sequence[_NewLink]) -> TakeThese:
+def _taking(rows: Sequence[_NewLink]) -> AssignSites:
     by_site: dict[tuple[str, int, str], list[str]] = {}
     for row in rows:
         by_site.setdefault((row.site, row.epoch, row.address), []).append(row.url)
-    return TakeThese(
+    return AssignSites(
         grants=tuple(
-            Grant(site=site, epoch=epoch, address=address, links=tuple(urls))
+            SiteGrant(site=site, epoch=epoch, address=address, links=tuple(urls))
             for (site, epoch, address), urls in by_site.items()
         )
     )

@@ -18,15 +18,15 @@ from ipmicra.coordinator.store.hosts import HostState
 from ipmicra.coordinator.store.schema import passive as passives
 from ipmicra.model.urls import Normaliser, site_of
 from ipmicra.protocol.host_messages import (
-    CrawlOwnSites,
+    AssignOwnSites,
+    AssignSites,
     Heartbeat,
-    LookAt,
+    ObservePages,
     OrderBody,
     OrderDone,
     Passive,
-    ReleaseThese,
+    ReleaseSites,
     Retire,
-    TakeThese,
 )
 
 PASSIVES_AT_ONCE = 1_000
@@ -35,7 +35,7 @@ _normaliser = Normaliser()
 _decode_passive = msgspec.msgpack.Decoder(Passive).decode
 
 
-class Heard(NamedTuple):
+class PassiveRoundTrip(NamedTuple):
     """What a crawler's ordinary fetches showed, and when the report came."""
 
     crawler: str
@@ -43,7 +43,7 @@ class Heard(NamedTuple):
     passive: Passive
 
 
-def take(connection: Connection, host: str, report: Heartbeat, now_s: float) -> list[str]:
+def apply_heartbeat(connection: Connection, host: str, report: Heartbeat, now_s: float) -> list[str]:
     """Act on a report. Returns the digests of hand-overs that nobody needs any more."""
     unneeded: list[str] = []
     for done in report.done:
@@ -72,27 +72,27 @@ def _follow_up(
     if done.unknown_kind:
         kind = done.unknown_kind
         events.note(connection, "order-refused", host, f"{kind}: {done.detail}", now_s)
-        if not isinstance(body, LookAt):  # another host is asked to look in time
+        if not isinstance(body, ObservePages):  # another host is asked to look in time
             return []
-    if isinstance(body, ReleaseThese):
+    if isinstance(body, ReleaseSites):
         for site, epoch in body.sites:
             release.released(connection, host, site, epoch)
-    if isinstance(body, LookAt):
+    if isinstance(body, ObservePages):
         cross_check.heard(connection, host, body, done, now_s)
     if isinstance(body, Retire) and done.done:
         hosts.end(connection, host, HostState.RETIRED)
         events.note(connection, "host-retired", host, body.reason, now_s)
-    if isinstance(body, TakeThese | CrawlOwnSites) and done.done:
-        grants = body.grants if isinstance(body, TakeThese) else body.sites
+    if isinstance(body, AssignSites | AssignOwnSites) and done.done:
+        grants = body.grants if isinstance(body, AssignSites) else body.sites
         with_state = [grant for grant in grants if grant.has_state]
         gone = [handovers.taken(connection, grant.site, grant.epoch) for grant in with_state]
         return [digest for digest in gone if digest is not None]
     return []
 
 
-def read_passives(connection: Connection) -> list[Heard]:
+def read_passives(connection: Connection) -> list[PassiveRoundTrip]:
     """What has come in since the last reading, oldest first; read once."""
     rows = connection.execute(select(passives).order_by(passives.c.number).limit(PASSIVES_AT_ONCE)).all()
     if rows:
         connection.execute(delete(passives).where(passives.c.number <= rows[-1].number))
-    return [Heard(row.crawler, row.at_s, _decode_passive(row.body)) for row in rows]
+    return [PassiveRoundTrip(row.crawler, row.at_s, _decode_passive(row.body)) for row in rows]

@@ -14,25 +14,25 @@ from ipmicra.coordinator.store import assignments, orders
 from ipmicra.coordinator.store.batches import in_batches
 from ipmicra.coordinator.store.schema import link as links
 from ipmicra.coordinator.store.schema import site as sites
-from ipmicra.coordinator.store.sites import SiteRow, SiteState
-from ipmicra.protocol.host_messages import ReleaseThese
+from ipmicra.coordinator.store.sites import SiteRow, SiteStatus
+from ipmicra.protocol.host_messages import ReleaseSites
 
 
 def begin_release(connection: Connection, moving: Sequence[SiteRow], now_s: float) -> None:
     """Tell the owners to let go; their sites move when the state has come, or the patience has ended."""
     by_owner: dict[str, list[SiteRow]] = {}
     for site in moving:
-        if site.state is SiteState.DELEGATED and site.crawler is not None:
+        if site.state is SiteStatus.DELEGATED and site.crawler is not None:
             by_owner.setdefault(site.crawler, []).append(site)
     by_order = [(owner, batch) for owner, owned in by_owner.items() for batch in in_batches(owned)]
     for owner, released in by_order:
         names = [site.name for site in released]
         connection.execute(
             update(sites)
-            .where(sites.c.name.in_(names), sites.c.state == SiteState.DELEGATED)
-            .values(state=SiteState.RELEASING, delegated_s=now_s)
+            .where(sites.c.name.in_(names), sites.c.state == SiteStatus.DELEGATED)
+            .values(state=SiteStatus.RELEASING, delegated_s=now_s)
         )
-        body = ReleaseThese(sites=tuple((site.name, site.epoch) for site in released))
+        body = ReleaseSites(sites=tuple((site.name, site.epoch) for site in released))
         orders.give(connection, owner, body, f"{names[0]} {released[0].epoch}", now_s)
 
 
@@ -49,7 +49,7 @@ def end_releases(connection: Connection, now_s: float, patience_s: float) -> lis
     late = list(
         connection.execute(
             select(sites.c.name).where(
-                sites.c.state == SiteState.RELEASING,
+                sites.c.state == SiteStatus.RELEASING,
                 or_(sites.c.delegated_s <= now_s - patience_s, sites.c.delegated_s > now_s + patience_s),
             )
         ).scalars()
@@ -75,8 +75,8 @@ def locate_again(connection: Connection, crawler: str) -> int:
     """Sites that nobody crawls, and that the crawler was nearest to: another is. Returns how many."""
     asked = connection.execute(
         update(sites)
-        .where(sites.c.crawler == crawler, sites.c.state == SiteState.LOCATED)
-        .values(crawler=None, state=SiteState.ASKED, epoch=sites.c.epoch + 1)
+        .where(sites.c.crawler == crawler, sites.c.state == SiteStatus.LOCATED)
+        .values(crawler=None, state=SiteStatus.ASKED, epoch=sites.c.epoch + 1)
     )
     return asked.rowcount
 
@@ -88,6 +88,6 @@ def _begin_again(connection: Connection, names: Sequence[str]) -> None:
 def _free(connection: Connection, *which: ColumnElement[bool]) -> None:
     connection.execute(
         update(sites)
-        .where(*which, sites.c.state.in_((SiteState.DELEGATED, SiteState.RELEASING)))
-        .values(crawler=None, state=SiteState.WAITING, epoch=sites.c.epoch + 1)
+        .where(*which, sites.c.state.in_((SiteStatus.DELEGATED, SiteStatus.RELEASING)))
+        .values(crawler=None, state=SiteStatus.WAITING, epoch=sites.c.epoch + 1)
     )

@@ -19,12 +19,12 @@ from ipmicra.errors import OurFault
 PACKAGE = "ipmicra"
 
 
-class Contents(NamedTuple):
+class BundleContents(NamedTuple):
     files: dict[str, bytes]  # path -> source
     packages: set[str]  # of others, needed by an import that is always made
 
 
-def contents(program: str) -> Contents:
+def contents(program: str) -> BundleContents:
     """Everything that running `program` may import from this package."""
     files: dict[str, bytes] = {}
     packages: set[str] = set()
@@ -46,7 +46,7 @@ def contents(program: str) -> Contents:
         packages |= {name.partition(".")[0] for name in _named(tree.body)}
     if not files:
         raise OurFault(f"there is no module {program}")
-    return Contents(files, packages - sys.stdlib_module_names - {PACKAGE})
+    return BundleContents(files, packages - sys.stdlib_module_names - {PACKAGE})
 
 
 def _source(module: str) -> Path | None:

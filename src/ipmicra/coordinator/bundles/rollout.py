@@ -46,31 +46,33 @@ class HostCode(msgspec.Struct, frozen=True, kw_only=True):
     takes_bundles: bool = True  # False: its owner runs what he installed
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
+class RolloutStep(msgspec.Struct, frozen=True, kw_only=True):
     """What follows."""
 
     rollout: Rollout
     upgrade: tuple[str, ...] = ()  # hosts that are to have it now
 
 
-def step(rollout: Rollout, hosts: Sequence[HostCode], now_s: float, soak_s: float) -> Step:
+def step(rollout: Rollout, hosts: Sequence[HostCode], now_s: float, soak_s: float) -> RolloutStep:
     """Look at everybody once."""
     if rollout.state is not RolloutState.ROLLING:
-        return Step(rollout=rollout)
+        return RolloutStep(rollout=rollout)
     chosen = chosen_hosts(rollout, hosts)
     trouble = _trouble(rollout, chosen, hosts)
     if trouble:
         halted = msgspec.structs.replace(rollout, state=RolloutState.HALTED, reason=trouble)
-        return Step(rollout=halted)
+        return RolloutStep(rollout=halted)
     missing = [code.host for code in chosen if code.running != rollout.version]
     missing = [host for host in missing if host not in _refusing(rollout, chosen)]
     if missing or not chosen:
-        return Step(rollout=rollout, upgrade=tuple(missing))
+        return RolloutStep(rollout=rollout, upgrade=tuple(missing))
     if now_s - rollout.stage_since_s < soak_s:
-        return Step(rollout=rollout)
+        return RolloutStep(rollout=rollout)
     if rollout.stage + 1 == len(STAGES):
-        return Step(rollout=msgspec.structs.replace(rollout, state=RolloutState.DONE))
-    return Step(rollout=msgspec.structs.replace(rollout, stage=rollout.stage + 1, stage_since_s=now_s))
+        return RolloutStep(rollout=msgspec.structs.replace(rollout, state=RolloutState.DONE))
+    return RolloutStep(
+        rollout=msgspec.structs.replace(rollout, stage=rollout.stage + 1, stage_since_s=now_s)
+    )
 
 
 def chosen_hosts(rollout: Rollout, hosts: Sequence[HostCode]) -> list[HostCode]:

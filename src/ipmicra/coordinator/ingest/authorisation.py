@@ -15,42 +15,42 @@ from sqlalchemy import Connection
 from ipmicra.carrier.package import Package
 from ipmicra.carrier.record_queries import links_elsewhere, site_about
 from ipmicra.coordinator.store import assignments
-from ipmicra.coordinator.store.packages import Claimed
+from ipmicra.coordinator.store.packages import ClaimedPackage
 from ipmicra.model.urls import Normaliser, Site, Url
 
 SITES_NAMED = 5  # in a reason
 
 
-class Judged(NamedTuple):
+class FilteredPackage(NamedTuple):
     """A package with the records that count; `reason` says what was left out."""
 
     package: Package
     reason: str = ""
 
 
-class Contents:
+class PackageJudge:
     """Reads records by their sites."""
 
     def __init__(self) -> None:
         self._normaliser = Normaliser()
 
-    def judged(self, connection: Connection, package: Package, claim: Claimed) -> Judged:
+    def judged(self, connection: Connection, package: Package, claim: ClaimedPackage) -> FilteredPackage:
         """Leave out the records of sites that the crawler was never given under the package's lease."""
         spoken_of = [site_about(record, self._normaliser) for record in package.records]
         foreign = assignments.foreign(connection, claim.crawler, claim.epoch, set(spoken_of))
         if not foreign:
-            return Judged(package)
+            return FilteredPackage(package)
         pairs = zip(package.records, spoken_of, strict=True)
         kept = [record for record, site in pairs if site not in foreign]
         left_out = Counter(site for site in spoken_of if site in foreign)
-        return Judged(package._replace(records=kept), _reason(left_out, claim))
+        return FilteredPackage(package._replace(records=kept), _reason(left_out, claim))
 
     def links_elsewhere(self, package: Package) -> Iterator[Url]:
         """Links to other sites; those within a site are its own crawler's to follow."""
         return links_elsewhere(package, self._normaliser)
 
 
-def _reason(left_out: Counter[Site], claim: Claimed) -> str:
+def _reason(left_out: Counter[Site], claim: ClaimedPackage) -> str:
     named = ", ".join(site or "a page of no site" for site in sorted(left_out)[:SITES_NAMED])
     more = f" and {len(left_out) - SITES_NAMED} more" if len(left_out) > SITES_NAMED else ""
     return (

@@ -22,11 +22,11 @@ from ipmicra.carrier.package import Package
 from ipmicra.coordinator.admin.join_quota import NETWORK_BITS
 from ipmicra.coordinator.store import delegations, events, hosts, orders
 from ipmicra.coordinator.store.hosts import Host, HostState
-from ipmicra.coordinator.store.liveness import is_awake, is_present, said_by
+from ipmicra.coordinator.store.liveness import is_awake, is_present, parse_report
 from ipmicra.coordinator.store.schema import memory as memories
 from ipmicra.model.records import PageSeen
 from ipmicra.net.address_guard import special_kind
-from ipmicra.protocol.host_messages import Look, LookAt, OrderDone
+from ipmicra.protocol.host_messages import ObservePages, OrderDone, PageObservation
 
 PENDING_MAX = 200
 PENDING_SECONDS_MAX = 3_600.0
@@ -36,7 +36,7 @@ BITS_APART_MAX = 16  # of 64: beyond, two texts have little in common
 _COMPARE, _CONTRADICTED = "compare ", "contradicted "
 
 
-class Brought(msgspec.Struct, frozen=True):
+class PendingCheck(msgspec.Struct, frozen=True):
     """A page as its crawler brought it, waiting to be seen by somebody else."""
 
     url: str
@@ -57,7 +57,7 @@ def pick(connection: Connection, package: Package, share: float, now_s: float) -
     ).scalar_one()
     for record in chosen[: max(0, PENDING_MAX - waiting)]:
         page = record.page
-        brought = Brought(
+        brought = PendingCheck(
             record.url, package.header.crawler, page.content_hash.hex(), page.similarity_hash
         )
         _keep(connection, brought, now_s)
@@ -74,16 +74,20 @@ def ask(connection: Connection, now_s: float) -> None:
     if not unasked:
         return
     everybody = {host.name: host for host in hosts.all_hosts(connection)}
-    able = [h for h in everybody.values() if is_present(h, now_s) and is_awake(said_by(h), now_s)]
+    able = [h for h in everybody.values() if is_present(h, now_s) and is_awake(parse_report(h), now_s)]
     for brought in unasked:
         others = [host for host in able if is_elsewhere(host, everybody.get(brought.crawler))]
         if others:
             witness = secrets.choice(others).name
-            orders.give(connection, witness, LookAt(urls=(brought.url,)), _name(brought.url), now_s)
+            orders.give(
+                connection, witness, ObservePages(urls=(brought.url,)), _name(brought.url), now_s
+            )
             _keep(connection, msgspec.structs.replace(brought, witness=witness), now_s)
 
 
-def heard(connection: Connection, witness: str, body: LookAt, done: OrderDone, now_s: float) -> None:
+def heard(
+    connection: Connection, witness: str, body: ObservePages, done: OrderDone, now_s: float
+) -> None:
     """What another host saw."""
     looks = {look.url: look for look in done.looks}
     for url in body.urls:
@@ -91,12 +95,12 @@ def heard(connection: Connection, witness: str, body: LookAt, done: OrderDone, n
         connection.execute(delete(memories).where(memories.c.name == _name(url)))
         if kept is None or look is None or not look.content_hash:
             continue
-        brought = msgspec.json.decode(kept, type=Brought)
+        brought = msgspec.json.decode(kept, type=PendingCheck)
         if brought.witness == witness and contradicts(brought, look):
             _contradicted(connection, brought, witness, now_s)
 
 
-def contradicts(brought: Brought, look: Look) -> bool:
+def contradicts(brought: PendingCheck, look: PageObservation) -> bool:
     """Whether the two have little in common. Texts too short to tell contradict nobody."""
     if brought.content_hash == look.content_hash:
         return False
@@ -120,7 +124,7 @@ def is_elsewhere(host: Host, brought_by: Host | None) -> bool:
     return here not in ipaddress.ip_network(f"{there}/{NETWORK_BITS[there.version]}", strict=False)
 
 
-def distrust(connection: Connection, crawler: str, why: str, now_s: float) -> None:
+def revoke(connection: Connection, crawler: str, why: str, now_s: float) -> None:
     """The crawler loses its standing: nothing more of it is believed."""
     host = hosts.host_named(connection, crawler)
     if host is not None and host.state is HostState.ENROLLED:
@@ -128,7 +132,7 @@ def distrust(connection: Connection, crawler: str, why: str, now_s: float) -> No
         events.note(connection, "distrusted", crawler, why, now_s)
 
 
-def _contradicted(connection: Connection, brought: Brought, witness: str, now_s: float) -> None:
+def _contradicted(connection: Connection, brought: PendingCheck, witness: str, now_s: float) -> None:
     name = _CONTRADICTED + brought.crawler
     kept = delegations.saved(connection, name)
     witnesses = [*(msgspec.json.decode(kept, type=list[str]) if kept else []), witness]
@@ -138,17 +142,17 @@ def _contradicted(connection: Connection, brought: Brought, witness: str, now_s:
     )
     if len(witnesses) >= CONTRADICTIONS_MAX and len(set(witnesses)) >= WITNESSES_MIN:
         why = f"{len(witnesses)} of its pages are others when {len(set(witnesses))} hosts look"
-        distrust(connection, brought.crawler, why, now_s)
+        revoke(connection, brought.crawler, why, now_s)
 
 
-def _waiting(connection: Connection) -> list[Brought]:
+def _waiting(connection: Connection) -> list[PendingCheck]:
     bodies = connection.execute(
         select(memories.c.body).where(memories.c.name.startswith(_COMPARE)).order_by(memories.c.name)
     ).scalars()
-    return [msgspec.json.decode(body, type=Brought) for body in bodies]
+    return [msgspec.json.decode(body, type=PendingCheck) for body in bodies]
 
 
-def _keep(connection: Connection, brought: Brought, now_s: float) -> None:
+def _keep(connection: Connection, brought: PendingCheck, now_s: float) -> None:
     delegations.save(connection, _name(brought.url), msgspec.json.encode(brought), now_s)
 
 

@@ -12,15 +12,15 @@ import logging
 
 from ipmicra.carrier.package import Package, PackageRefused, unpack
 from ipmicra.coordinator.ingest import cross_check, purge
-from ipmicra.coordinator.ingest.authorisation import Contents, Judged
+from ipmicra.coordinator.ingest.authorisation import FilteredPackage, PackageJudge
 from ipmicra.coordinator.ingest.canaries import lie_in
 from ipmicra.coordinator.settings import KnownPage
 from ipmicra.coordinator.store import events, failures, packages, sites
 from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.package_files import PackageStore
-from ipmicra.coordinator.store.packages import Claimed
+from ipmicra.coordinator.store.packages import ClaimedPackage
 from ipmicra.errors import HostFault
-from ipmicra.search.contract import Index
+from ipmicra.search.contract import SearchIndex
 
 AT_ONCE = 16  # packages between two commits of the index
 
@@ -34,7 +34,7 @@ class Integrator:
         self,
         database: Database,
         store: PackageStore,
-        index: Index,
+        index: SearchIndex,
         name: str,
         claim_s: float,
         compared_share: float = 0.0,
@@ -45,14 +45,14 @@ class Integrator:
         self._index = index
         self._name = name
         self._claim_s = claim_s
-        self._contents = Contents()
+        self._contents = PackageJudge()
         self._compared_share, self._known_pages = compared_share, known_pages
 
     def work(self, now_s: float) -> int:
         """Integrate what waits, a handful. Returns how many packages were dealt with."""
         with self._database.begin() as connection:
-            for crawler in purge.wished(connection):
-                purge.carry_out(connection, self._index, crawler, now_s)
+            for crawler in purge.pending_purges(connection):
+                purge.execute_purge(connection, self._index, crawler, now_s)
             claimed = packages.claim(connection, self._name, now_s, self._claim_s, AT_ONCE)
         judged = [(claim, found) for claim in claimed if (found := self._judged(claim, now_s))]
         for claim, found in judged:
@@ -63,9 +63,9 @@ class Integrator:
             self._note(claim, found, now_s)
         return len(claimed)
 
-    def _note(self, claim: Claimed, found: Judged, now_s: float) -> None:
+    def _note(self, claim: ClaimedPackage, found: FilteredPackage, now_s: float) -> None:
         with self._database.begin() as connection:
-            sites.found(connection, self._contents.links_elsewhere(found.package), now_s)
+            sites.add_links(connection, self._contents.links_elsewhere(found.package), now_s)
             if not packages.integrated(connection, claim, now_s, found.reason):
                 return
             failures.count(connection, found.package, now_s)
@@ -73,7 +73,7 @@ class Integrator:
             if found.reason:
                 events.note(connection, "records-refused", claim.crawler, found.reason, now_s)
 
-    def _judged(self, claim: Claimed, now_s: float) -> Judged | None:
+    def _judged(self, claim: ClaimedPackage, now_s: float) -> FilteredPackage | None:
         try:
             package = unpack(self._store.fetch(claim.digest))
             _check_sender(package, claim)
@@ -85,7 +85,7 @@ class Integrator:
             _log.error("a package cannot be fetched", extra={"digest": claim.digest, "why": str(fault)})
         return None
 
-    def _own(self, package: Package, claim: Claimed) -> Judged:
+    def _own(self, package: Package, claim: ClaimedPackage) -> FilteredPackage:
         with self._database.read() as connection:
             found = self._contents.judged(connection, package, claim)
         if found.reason:
@@ -98,17 +98,17 @@ class Integrator:
         lie = lie_in(package, self._known_pages)
         if lie is not None:
             with self._database.begin() as connection:
-                cross_check.distrust(connection, package.header.crawler, lie, now_s)
+                cross_check.revoke(connection, package.header.crawler, lie, now_s)
             raise PackageRefused(lie)
 
-    def _refuse(self, claim: Claimed, reason: str, now_s: float) -> None:
+    def _refuse(self, claim: ClaimedPackage, reason: str, now_s: float) -> None:
         _log.warning("a package was refused", extra={"crawler": claim.crawler, "why": reason})
         with self._database.begin() as connection:
             if packages.refused(connection, claim, reason, now_s):
                 events.note(connection, "package-refused", claim.crawler, reason, now_s)
 
 
-def _check_sender(package: Package, claim: Claimed) -> None:
+def _check_sender(package: Package, claim: ClaimedPackage) -> None:
     header = package.header
     if (header.crawler, header.sequence) != (claim.crawler, claim.sequence):
         raise PackageRefused(

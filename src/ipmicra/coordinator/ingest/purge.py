@@ -15,13 +15,13 @@ from ipmicra.coordinator.store.packages import PackageState
 from ipmicra.coordinator.store.schema import memory as memories
 from ipmicra.coordinator.store.schema import package as packages
 from ipmicra.errors import OperatorFault
-from ipmicra.search.contract import Index
+from ipmicra.search.contract import SearchIndex
 
 _WISH = "purge "  # and the crawler's name
 _ENDED = (HostState.REVOKED, HostState.LEFT)
 
 
-def wish(connection: Connection, crawler: str, why: str, now_s: float) -> int:
+def request_purge(connection: Connection, crawler: str, why: str, now_s: float) -> int:
     """End the host and have its pages taken out. Returns how many packages will not be integrated."""
     host = hosts.host_named(connection, crawler)
     brought = connection.execute(
@@ -42,7 +42,7 @@ def wish(connection: Connection, crawler: str, why: str, now_s: float) -> int:
     ).rowcount
 
 
-def wished(connection: Connection) -> list[str]:
+def pending_purges(connection: Connection) -> list[str]:
     """Crawlers whose pages are still to be taken out."""
     names = connection.execute(
         select(memories.c.name).where(memories.c.name.startswith(_WISH)).order_by(memories.c.name)
@@ -50,7 +50,7 @@ def wished(connection: Connection) -> list[str]:
     return [name.removeprefix(_WISH) for name in names]
 
 
-def carry_out(connection: Connection, index: Index, crawler: str, now_s: float) -> int:
+def execute_purge(connection: Connection, index: SearchIndex, crawler: str, now_s: float) -> int:
     """Index first, row second. Returns how many pages were taken out."""
     pages = index.purge(crawler)
     failures.forget(connection, crawler)

@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass
-class Worker:
+class IntegrationWorker:
     """Integrates packages and purges pages.
 
     `may_work` is asked before each look; `integrated` is called after each handful.
@@ -56,7 +56,9 @@ class Worker:
 
     def _something_waits(self) -> bool:
         with self.database.read() as connection:
-            return packages.somebody_waits(connection, self.clock()) or bool(purge.wished(connection))
+            return packages.has_pending(connection, self.clock()) or bool(
+                purge.pending_purges(connection)
+            )
 
     def _integrate_all(self, stop: threading.Event) -> None:
         index = TantivyIndex(self.index_folder, writable=True)

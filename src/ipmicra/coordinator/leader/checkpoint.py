@@ -20,10 +20,10 @@ import msgspec
 import zstandard
 from sqlalchemy import Connection
 
-from ipmicra.coordinator.leader.host_mesh import Acquaintance, Between
-from ipmicra.coordinator.leader.recalibration import DayLoads, Watching
+from ipmicra.coordinator.leader.host_mesh import HostMesh, HostRoundTrip
+from ipmicra.coordinator.leader.recalibration import DayLoads, Recalibrator
 from ipmicra.coordinator.store import delegations
-from ipmicra.delegation.calibration import History
+from ipmicra.delegation.calibration import FetchTimeHistory
 from ipmicra.delegation.strategies.adaptive.state import AdaptiveState
 from ipmicra.delegation.strategies.adaptive.strategy import Adaptive
 from ipmicra.delegation.strategy import Strategy
@@ -37,27 +37,27 @@ INFLATED_BYTES_MAX = 256 << 20
 _LEVEL = 3
 
 _log = logging.getLogger(__name__)
-Kept = TypeVar("Kept")
+CheckpointParts = TypeVar("CheckpointParts")
 
 
-class LearntState(msgspec.Struct, frozen=True):
+class LearnedState(msgspec.Struct, frozen=True):
     """A strategy's state, and whose it is."""
 
     strategy: str
     state: AdaptiveState
 
 
-class Keepsakes:
+class LeaderCheckpoint:
     """Saves and recalls for one desk."""
 
     def __init__(
-        self, name: str, strategy: Strategy, watching: Watching, acquaintance: Acquaintance
+        self, name: str, strategy: Strategy, watching: Recalibrator, acquaintance: HostMesh
     ) -> None:
         self._name, self._strategy = name, strategy
         self._watching, self._acquaintance = watching, acquaintance
         self._saved_s: float | None = None
         self._hosts_saved_s: float | None = None
-        self._hosts_saved: list[Between] = []
+        self._hosts_saved: list[HostRoundTrip] = []
 
     def save_if_due(self, connection: Connection, now_s: float) -> None:
         if self._saved_s is None:
@@ -67,7 +67,7 @@ class Keepsakes:
         elif self._hosts_saved != (known := self._acquaintance.known()):
             self._save_hosts(connection, known, now_s)
 
-    def _save_hosts(self, connection: Connection, known: list[Between], now_s: float) -> None:
+    def _save_hosts(self, connection: Connection, known: list[HostRoundTrip], now_s: float) -> None:
         if self._hosts_saved_s is None or now_s - self._hosts_saved_s >= HOSTS_SECONDS:
             self._hosts_saved, self._hosts_saved_s = known, now_s
             delegations.save(connection, HOSTS, _packed(known), now_s)
@@ -83,7 +83,7 @@ class Keepsakes:
             "histories": self._watching.histories(),
         }
         if isinstance(self._strategy, Adaptive):
-            bodies["strategy"] = LearntState(self._name, _bounded(self._strategy.to_state()))
+            bodies["strategy"] = LearnedState(self._name, _bounded(self._strategy.to_state()))
         for name, body in bodies.items():
             delegations.save(connection, name, _packed(body), now_s)
 
@@ -91,17 +91,17 @@ class Keepsakes:
         """Into a strategy that knows its crawlers, its delegations and its round trips."""
         self._acquaintance.recall(distances(connection))
         loads = _read(connection, "loads", DayLoads) or DayLoads()
-        histories = _read(connection, "histories", list[tuple[str, History]]) or []
+        histories = _read(connection, "histories", list[tuple[str, FetchTimeHistory]]) or []
         self._watching.recall(loads, histories)
-        learnt = _read(connection, "strategy", LearntState)
+        learnt = _read(connection, "strategy", LearnedState)
         if learnt is not None and learnt.strategy == self._name and isinstance(self._strategy, Adaptive):
             self._strategy.from_state(learnt.state)
             _log.info("went on with what was learnt", extra={"examples": len(learnt.state.sites)})
 
 
-def distances(connection: Connection) -> list[Between]:
+def distances(connection: Connection) -> list[HostRoundTrip]:
     """How far hosts are from each other, as they last measured it."""
-    return _read(connection, HOSTS, list[Between]) or []
+    return _read(connection, HOSTS, list[HostRoundTrip]) or []
 
 
 def _bounded(state: AdaptiveState) -> AdaptiveState:
@@ -116,7 +116,7 @@ def _packed(body: object) -> bytes:
     return zstandard.ZstdCompressor(_LEVEL).compress(msgspec.msgpack.encode(body))
 
 
-def _read(connection: Connection, name: str, kind: type[Kept]) -> Kept | None:
+def _read(connection: Connection, name: str, kind: type[CheckpointParts]) -> CheckpointParts | None:
     body = delegations.saved(connection, name)
     if body is None:
         return None

@@ -13,32 +13,32 @@ from collections.abc import Iterable
 from sqlalchemy import Connection
 
 from ipmicra.coordinator.assignment import assigner, release
-from ipmicra.coordinator.assignment.assigner import Located
+from ipmicra.coordinator.assignment.assigner import SiteAssignment
 from ipmicra.coordinator.store import delegations, sites
-from ipmicra.coordinator.store.delegations import Reasons
+from ipmicra.coordinator.store.delegations import DecisionReasons
 from ipmicra.coordinator.store.sites import SiteRow
 from ipmicra.coordinator.store.unit_codec import ground_text
-from ipmicra.delegation.delegations import Ground
+from ipmicra.delegation.delegations import DelegationUnit
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.model.probes import CrawlerId, Target
 
 
-class Book:
+class DecisionBatch:
     """The decisions of one strategy that are still to be written."""
 
     def __init__(self, strategy: Strategy) -> None:
         self._strategy = strategy
-        self._reasons: dict[Ground, Reasons] = {}
-        self._located: list[Located] = []
+        self._reasons: dict[DelegationUnit, DecisionReasons] = {}
+        self._located: list[SiteAssignment] = []
         self._unreachable: list[tuple[SiteRow, str]] = []
         self._waiting: list[tuple[SiteRow, str]] = []
 
     def located(self, site: SiteRow, target: Target, crawler: CrawlerId) -> None:
         """The site's crawler is known."""
         text = ground_text(self._strategy.tree, self._strategy.ground_of(target))
-        self._located.append(Located(site, crawler, str(target.address), text))
+        self._located.append(SiteAssignment(site, crawler, str(target.address), text))
 
-    def delegated(self, grounds: Iterable[Ground], reasons: Reasons) -> None:
+    def delegated(self, grounds: Iterable[DelegationUnit], reasons: DecisionReasons) -> None:
         """The grounds are whose the strategy says, and why."""
         self._reasons |= dict.fromkeys(grounds, reasons)
 
@@ -51,14 +51,18 @@ class Book:
     def write(self, connection: Connection, now_s: float) -> None:
         """All that was decided since it was last written."""
         delegations.keep(connection, self._strategy, self._reasons, now_s)
-        assigner.locate(connection, self._located, now_s)
+        assigner.assign(connection, self._located, now_s)
         sites.unreachable(connection, self._unreachable, now_s)
-        sites.annotate(connection, self._waiting)
+        sites.set_notes(connection, self._waiting)
         for written in (self._reasons, self._located, self._unreachable, self._waiting):
             written.clear()
 
     def settle(
-        self, connection: Connection, grounds: Iterable[Ground], reasons: Reasons, now_s: float
+        self,
+        connection: Connection,
+        grounds: Iterable[DelegationUnit],
+        reasons: DecisionReasons,
+        now_s: float,
     ) -> int:
         """Write the grounds down and release what moves. Returns how many sites move."""
         changed = list(dict.fromkeys(grounds))

@@ -17,11 +17,11 @@ import msgspec
 from sqlalchemy import Connection
 
 from ipmicra.coordinator.leader.decision_batch import target_of
-from ipmicra.coordinator.leader.probe_dispatcher import Conversations, host_target
+from ipmicra.coordinator.leader.probe_dispatcher import ProbeDispatcher, host_target
 from ipmicra.coordinator.settings import CoordinatorSettings
 from ipmicra.coordinator.store import sites
 from ipmicra.delegation.strategy import Strategy
-from ipmicra.model.probes import Answer, CrawlerId, Probe, Target
+from ipmicra.model.probes import CrawlerId, Probe, ProbeAnswer, Target
 
 LOOK_SECONDS = 10.0  # between two looks whom to ask
 ASKERS_A_LOOK = 10  # hosts that begin to ask at once: a thousand newcomers take their time
@@ -30,10 +30,10 @@ NEXT_DOOR_MS = 1.0  # between hosts that share an address
 NEAR_MS = 10.0  # a site this near to a host may stand for it
 SITES_LOOKED_AT = 200  # of one host, for the nearest
 
-Pair = tuple[CrawlerId, CrawlerId]  # in the order of their names
+HostPair = tuple[CrawlerId, CrawlerId]  # in the order of their names
 
 
-class Between(msgspec.Struct, frozen=True):
+class HostRoundTrip(msgspec.Struct, frozen=True):
     """What was found between two hosts, and when; no round trip where nobody answered."""
 
     one: CrawlerId
@@ -43,27 +43,27 @@ class Between(msgspec.Struct, frozen=True):
     both_asked: bool = False  # for silence: the other heard nothing either
 
 
-class Acquaintance:
+class HostMesh:
     """Who knows how far whom is."""
 
     def __init__(self, strategy: Strategy, settings: CoordinatorSettings) -> None:
         self._strategy, self._settings = strategy, settings
-        self._known: dict[Pair, Between] = {}
+        self._known: dict[HostPair, HostRoundTrip] = {}
         self._asking: set[CrawlerId] = set()
         self._looked_s: float | None = None
         self._ring: list[CrawlerId] = []
 
     # --- memory ---------------------------------------------------------------
 
-    def known(self) -> list[Between]:
+    def known(self) -> list[HostRoundTrip]:
         return list(self._known.values())
 
-    def recall(self, known: Sequence[Between]) -> None:
+    def recall(self, known: Sequence[HostRoundTrip]) -> None:
         """What was found before, of hosts that are there."""
         for between in known:
             self._keep(between)
 
-    def _keep(self, between: Between) -> None:
+    def _keep(self, between: HostRoundTrip) -> None:
         crawlers = self._strategy.crawlers
         if between.one in crawlers and between.other in crawlers:
             self._known[_pair(between.one, between.other)] = between
@@ -72,7 +72,7 @@ class Acquaintance:
 
     # --- asking ---------------------------------------------------------------
 
-    def ask(self, connection: Connection, talks: Conversations, now_s: float) -> None:
+    def ask(self, connection: Connection, talks: ProbeDispatcher, now_s: float) -> None:
         """Begin to ask what is due, one partner after the other for each host that is awake."""
         if self._looked_s is not None and now_s - self._looked_s < LOOK_SECONDS:
             return
@@ -94,7 +94,7 @@ class Acquaintance:
     def _begin(
         self,
         connection: Connection,
-        talks: Conversations,
+        talks: ProbeDispatcher,
         asker: CrawlerId,
         landmarks: Mapping[CrawlerId, Sequence[Target]],
         now_s: float,
@@ -107,13 +107,13 @@ class Acquaintance:
 
     def _asked(
         self, asker: CrawlerId, landmarks: Mapping[CrawlerId, Sequence[Target]], now_s: float
-    ) -> Generator[Probe, Answer, None]:
+    ) -> Generator[Probe, ProbeAnswer, None]:
         for other, targets in landmarks.items():
             crawlers = self._strategy.crawlers
             if asker not in crawlers or other not in crawlers:
                 continue
             if self._same_address(asker, other):
-                self._keep(Between(asker, other, NEXT_DOOR_MS, now_s))
+                self._keep(HostRoundTrip(asker, other, NEXT_DOOR_MS, now_s))
                 continue
             answers = []
             for target in targets:
@@ -125,13 +125,13 @@ class Acquaintance:
 
     def _found(
         self, asker: CrawlerId, other: CrawlerId, round_trip_ms: float | None, now_s: float
-    ) -> Between:
+    ) -> HostRoundTrip:
         """Silence takes nothing away from what was heard before."""
         before = self._known.get(_pair(asker, other))
         if round_trip_ms is None and before is not None and before.round_trip_ms is not None:
             return msgspec.structs.replace(before, at_s=now_s)
         silent_before = before is not None and before.one == other
-        return Between(asker, other, round_trip_ms, now_s, silent_before)
+        return HostRoundTrip(asker, other, round_trip_ms, now_s, silent_before)
 
     def _landmarks(self, connection: Connection, other: CrawlerId) -> list[Target]:
         """Where a host can be met: at its address, else at the site that is nearest to it."""
@@ -189,7 +189,7 @@ class Acquaintance:
         return self._ring
 
 
-def _pair(one: CrawlerId, other: CrawlerId) -> Pair:
+def _pair(one: CrawlerId, other: CrawlerId) -> HostPair:
     return (one, other) if one < other else (other, one)
 
 

@@ -18,27 +18,27 @@ from sqlalchemy import Connection
 from ipmicra.addresses import IPAddress
 from ipmicra.coordinator.assignment import assigner, heartbeats, release
 from ipmicra.coordinator.ingest import cross_check
-from ipmicra.coordinator.leader.checkpoint import Keepsakes
-from ipmicra.coordinator.leader.decision_batch import Book
-from ipmicra.coordinator.leader.host_mesh import Acquaintance
-from ipmicra.coordinator.leader.lease_monitor import Leases
-from ipmicra.coordinator.leader.membership import Crowd
-from ipmicra.coordinator.leader.operator_moves import MovingOn
-from ipmicra.coordinator.leader.probe_dispatcher import Conversations
-from ipmicra.coordinator.leader.probe_rate_limit import ProbeCaps
-from ipmicra.coordinator.leader.recalibration import Watching
-from ipmicra.coordinator.leader.site_resolver import Found
+from ipmicra.coordinator.leader.checkpoint import LeaderCheckpoint
+from ipmicra.coordinator.leader.decision_batch import DecisionBatch
+from ipmicra.coordinator.leader.host_mesh import HostMesh
+from ipmicra.coordinator.leader.lease_monitor import LeaseMonitor
+from ipmicra.coordinator.leader.membership import Membership
+from ipmicra.coordinator.leader.operator_moves import OperatorMoves
+from ipmicra.coordinator.leader.probe_dispatcher import ProbeDispatcher
+from ipmicra.coordinator.leader.probe_rate_limit import ProbeRateLimit
+from ipmicra.coordinator.leader.recalibration import Recalibrator
+from ipmicra.coordinator.leader.site_resolver import ResolveResult
 from ipmicra.coordinator.settings import CoordinatorSettings
 from ipmicra.coordinator.store import events, hosts, sites
 from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.delegations import reasons_of
-from ipmicra.coordinator.store.leader_lease import Office, hold, lay_down
+from ipmicra.coordinator.store.leader_lease import LeaderLease, acquire_or_renew, resign
 from ipmicra.coordinator.store.sites import SiteRow
 from ipmicra.coordinator.views import crawlers
 from ipmicra.delegation.decision import IN_WORDS, Decision, Why
 from ipmicra.delegation.registry import strategy_named
 from ipmicra.delegation.strategy import Strategy
-from ipmicra.delegation.subnets import Subnets, known_subnet
+from ipmicra.delegation.subnets import SubnetLookup, known_subnet
 from ipmicra.model.probes import Target
 
 OFFICE = "delegation"
@@ -48,33 +48,33 @@ FASTER_THAN_LIGHT = "its round trips and several other hosts' cannot all be true
 
 _log = logging.getLogger(__name__)
 
-LookUp = Callable[[Iterable[str]], dict[str, Found]]
+LookUp = Callable[[Iterable[str]], dict[str, ResolveResult]]
 
 
 @dataclass
-class Desk:
+class LeaderState:
     """What a leader has in memory while it holds the office."""
 
-    office: Office
+    office: LeaderLease
     strategy: Strategy
-    talks: Conversations
-    book: Book
-    crowd: Crowd
-    watching: Watching
-    acquaintance: Acquaintance
-    keepsakes: Keepsakes
-    leases: Leases
-    moving_on: MovingOn
+    talks: ProbeDispatcher
+    book: DecisionBatch
+    crowd: Membership
+    watching: Recalibrator
+    acquaintance: HostMesh
+    keepsakes: LeaderCheckpoint
+    leases: LeaseMonitor
+    moving_on: OperatorMoves
     lives_noted_s: float = 0.0
 
 
-class Delegator:
+class LeaderLoop:
     """Delegates while it is the leader, and waits while another replica is."""
 
     def __init__(
         self,
         database: Database,
-        tree: Subnets,
+        tree: SubnetLookup,
         settings: CoordinatorSettings,
         look_up: LookUp,
         name: str,
@@ -86,9 +86,11 @@ class Delegator:
         self._look_up = look_up
         self._name = name
         self._seed = seed
-        self._caps = ProbeCaps(settings.probes_per_second_max, settings.probes_per_target_an_hour_max)
+        self._caps = ProbeRateLimit(
+            settings.probes_per_second_max, settings.probes_per_target_an_hour_max
+        )
         self._under_way: dict[str, Target] = {}
-        self.desk: Desk | None = None
+        self.desk: LeaderState | None = None
         self._new_strategy()  # a wrong setting is noticed here, not in office
 
     @property
@@ -117,13 +119,13 @@ class Delegator:
         if (desk := self.desk) is not None:
             with self._database.begin() as connection:
                 desk.keepsakes.save(connection, now_s)
-                lay_down(connection, desk.office)
+                resign(connection, desk.office)
             self._forget()
 
     # --- the office -----------------------------------------------------------
 
-    def _in_office(self, connection: Connection, now_s: float) -> Desk | None:
-        office = hold(connection, OFFICE, self._name, now_s, self._settings.leader_seconds)
+    def _in_office(self, connection: Connection, now_s: float) -> LeaderState | None:
+        office = acquire_or_renew(connection, OFFICE, self._name, now_s, self._settings.leader_seconds)
         if office is None:
             self._forget()
         elif self.desk is None or self.desk.office.epoch != office.epoch:
@@ -133,22 +135,22 @@ class Delegator:
             self.desk.office = office
         return self.desk
 
-    def _new_desk(self, connection: Connection, office: Office, now_s: float) -> Desk:
+    def _new_desk(self, connection: Connection, office: LeaderLease, now_s: float) -> LeaderState:
         strategy = self._new_strategy()
-        talks = Conversations(lambda: strategy.crawlers, self._caps, self._settings.probe_seconds_max)
+        talks = ProbeDispatcher(lambda: strategy.crawlers, self._caps, self._settings.probe_seconds_max)
         hosts.prolong_leases(connection, now_s, self._settings.lease_seconds)
-        book = Book(strategy)
-        crowd = Crowd(strategy, book)
-        watching = Watching(strategy, book, self._settings)
-        acquaintance = Acquaintance(strategy, self._settings)
-        keepsakes = Keepsakes(self._settings.strategy, strategy, watching, acquaintance)
+        book = DecisionBatch(strategy)
+        crowd = Membership(strategy, book)
+        watching = Recalibrator(strategy, book, self._settings)
+        acquaintance = HostMesh(strategy, self._settings)
+        keepsakes = LeaderCheckpoint(self._settings.strategy, strategy, watching, acquaintance)
         crowd.gather(connection, now_s)
         keepsakes.recall(connection, now_s)
         _log.info(
             "leading the delegation", extra={"epoch": office.epoch, "crawlers": len(strategy.crawlers)}
         )
-        leases, moving_on = Leases(self._settings.lease_seconds), MovingOn(strategy, book)
-        return Desk(
+        leases, moving_on = LeaseMonitor(self._settings.lease_seconds), OperatorMoves(strategy, book)
+        return LeaderState(
             office, strategy, talks, book, crowd, watching, acquaintance, keepsakes, leases, moving_on
         )
 
@@ -164,7 +166,7 @@ class Delegator:
 
     # --- a round --------------------------------------------------------------
 
-    def _round(self, connection: Connection, desk: Desk, now_s: float) -> list[SiteRow]:
+    def _round(self, connection: Connection, desk: LeaderState, now_s: float) -> list[SiteRow]:
         """All that needs no name looked up. Returns the sites that do."""
         desk.leases.look(connection, now_s)
         for newcomer in desk.crowd.follow(connection, now_s):
@@ -188,17 +190,17 @@ class Delegator:
             desk.lives_noted_s = now_s
         return self._waiting(connection, desk, now_s)
 
-    def _end_liars(self, connection: Connection, desk: Desk, now_s: float) -> None:
+    def _end_liars(self, connection: Connection, desk: LeaderState, now_s: float) -> None:
         """Whose round trips cannot be true, against several others: light is not that fast."""
         for liar in desk.strategy.trust.distrusted:
-            cross_check.distrust(connection, liar, FASTER_THAN_LIGHT, now_s)
+            cross_check.revoke(connection, liar, FASTER_THAN_LIGHT, now_s)
 
-    def _waiting(self, connection: Connection, desk: Desk, now_s: float) -> list[SiteRow]:
+    def _waiting(self, connection: Connection, desk: LeaderState, now_s: float) -> list[SiteRow]:
         room = self._settings.sites_at_once_max - len(self._under_way)
         if room <= 0 or not desk.strategy.crawlers.awake:
             return []
         most = room + len(self._under_way)
-        rows = sites.undecided(connection, now_s, self._settings.retry_seconds, most)
+        rows = sites.pending_assignment(connection, now_s, self._settings.retry_seconds, most)
         return [row for row in rows if row.name not in self._under_way][:room]
 
     # --- sites ----------------------------------------------------------------
@@ -206,9 +208,9 @@ class Delegator:
     def _begin(
         self,
         connection: Connection,
-        desk: Desk,
+        desk: LeaderState,
         waiting: list[SiteRow],
-        found: Mapping[str, Found],
+        found: Mapping[str, ResolveResult],
         now_s: float,
     ) -> None:
         busy = {self._place(target.address) for target in self._under_way.values()}
@@ -231,7 +233,7 @@ class Delegator:
         return address if subnet is None else subnet
 
     def _delegate(
-        self, connection: Connection, desk: Desk, site: SiteRow, target: Target, now_s: float
+        self, connection: Connection, desk: LeaderState, site: SiteRow, target: Target, now_s: float
     ) -> None:
         self._under_way[site.name] = target
 
@@ -241,7 +243,7 @@ class Delegator:
 
         desk.talks.begin(connection, desk.strategy.delegate(target, now_s), ended)
 
-    def _decided(self, desk: Desk, site: SiteRow, target: Target, decision: Decision) -> None:
+    def _decided(self, desk: LeaderState, site: SiteRow, target: Target, decision: Decision) -> None:
         crawler = decision.crawler or decision.waits_for
         if crawler is None:
             is_final = decision.why is Why.UNREACHABLE

@@ -12,33 +12,33 @@ import msgspec
 from sqlalchemy import Connection, select
 
 from ipmicra.coordinator.assignment import release
-from ipmicra.coordinator.leader.decision_batch import Book, target_of
-from ipmicra.coordinator.leader.probe_dispatcher import Conversations
+from ipmicra.coordinator.leader.decision_batch import DecisionBatch, target_of
+from ipmicra.coordinator.leader.probe_dispatcher import ProbeDispatcher
 from ipmicra.coordinator.store import delegations, orders, sites
-from ipmicra.coordinator.store.delegations import Reasons
+from ipmicra.coordinator.store.delegations import DecisionReasons
 from ipmicra.coordinator.store.liveness import present
 from ipmicra.coordinator.store.schema import site as site_rows
 from ipmicra.coordinator.store.unit_codec import ground_text
-from ipmicra.delegation.churn import Offered, leave_to_heirs, offer_to_newcomer
+from ipmicra.delegation.churn import NewcomerOffer, offer_to_newcomer, reassign_from_leaver
 from ipmicra.delegation.crawlers import CrawlerProfile
-from ipmicra.delegation.delegations import Ground
+from ipmicra.delegation.delegations import DelegationUnit
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.delegation.subnets import known_subnet
 from ipmicra.model.probes import CrawlerId, Target
 
 TARGETS_MAX = 5_000  # sites looked at for a newcomer
 
-OWN = Reasons(why="own-subnet", words="its own host stands in it", strategy="")
-INHERITED = Reasons(
+OWN = DecisionReasons(why="own-subnet", words="its own host stands in it", strategy="")
+INHERITED = DecisionReasons(
     why="inherited", words="the nearest that is remembered, after its crawler had gone", strategy=""
 )
-OFFERED = Reasons(why="newcomer", words="a newcomer is nearer by its own probe", strategy="")
+OFFERED = DecisionReasons(why="newcomer", words="a newcomer is nearer by its own probe", strategy="")
 
 
-class Crowd:
+class Membership:
     """Keeps one strategy's crawlers as the rows of hosts say."""
 
-    def __init__(self, strategy: Strategy, book: Book) -> None:
+    def __init__(self, strategy: Strategy, book: DecisionBatch) -> None:
         self._strategy, self._book = strategy, book
 
     def gather(self, connection: Connection, now_s: float) -> None:
@@ -73,13 +73,13 @@ class Crowd:
         self,
         connection: Connection,
         newcomer: CrawlerId,
-        talks: Conversations,
+        talks: ProbeDispatcher,
         probes_max: int,
         now_s: float,
     ) -> None:
         """Ask a newcomer about the subnets of others."""
 
-        def ended(connection: Connection, offered: Offered) -> None:
+        def ended(connection: Connection, offered: NewcomerOffer) -> None:
             grounds = [ground for ground, _, _ in offered.taken]
             self._book.settle(connection, grounds, OFFERED, now_s)
 
@@ -87,7 +87,7 @@ class Crowd:
         talk = offer_to_newcomer(self._strategy, newcomer, targets, now_s, probes_max=probes_max)
         talks.begin(connection, talk, ended)
 
-    def _targets(self, connection: Connection) -> dict[Ground, Target]:
+    def _targets(self, connection: Connection) -> dict[DelegationUnit, Target]:
         """For each ground that is somebody's, a site to probe it by."""
         targets = map(target_of, sites.delegated_anywhere(connection, TARGETS_MAX))
         return {self._strategy.ground_of(target): target for target in targets}
@@ -101,7 +101,7 @@ class Crowd:
             changed(profile.id)
 
     def _lose(self, connection: Connection, crawler: CrawlerId, now_s: float) -> None:
-        grounds = [inherited.ground for inherited in leave_to_heirs(self._strategy, crawler)]
+        grounds = [inherited.ground for inherited in reassign_from_leaver(self._strategy, crawler)]
         self._book.delegated(grounds, INHERITED)
         _gone(connection, crawler, now_s)
 
@@ -118,7 +118,7 @@ class Crowd:
             self._strategy.give(ground, crawler)
             self._book.settle(connection, [ground], OWN, now_s)
 
-    def _own_ground(self, crawler: CrawlerId) -> Ground | None:
+    def _own_ground(self, crawler: CrawlerId) -> DelegationUnit | None:
         address = self._strategy.crawlers.profile(crawler).address
         if address is None:
             return None

@@ -9,22 +9,22 @@ from __future__ import annotations
 from sqlalchemy import Connection
 
 from ipmicra.coordinator.assignment import release
-from ipmicra.coordinator.leader.decision_batch import Book, target_of
+from ipmicra.coordinator.leader.decision_batch import DecisionBatch, target_of
 from ipmicra.coordinator.store import events, moves
-from ipmicra.coordinator.store.delegations import Reasons
-from ipmicra.coordinator.store.moves import Move
-from ipmicra.coordinator.store.sites import SiteState
-from ipmicra.delegation.delegations import Ground
+from ipmicra.coordinator.store.delegations import DecisionReasons
+from ipmicra.coordinator.store.moves import OperatorMove
+from ipmicra.coordinator.store.sites import SiteStatus
+from ipmicra.delegation.delegations import DelegationUnit
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.model.probes import CrawlerId
 
-MOVED = Reasons(why="moved", words="the operator moved its crawler here", strategy="")
+MOVED = DecisionReasons(why="moved", words="the operator moved its crawler here", strategy="")
 
 
-class MovingOn:
+class OperatorMoves:
     """Carries the operator's wishes out, for one strategy."""
 
-    def __init__(self, strategy: Strategy, book: Book) -> None:
+    def __init__(self, strategy: Strategy, book: DecisionBatch) -> None:
         self._strategy, self._book = strategy, book
 
     def carry_on(self, connection: Connection, now_s: float) -> None:
@@ -37,7 +37,7 @@ class MovingOn:
                 why = f"{move.target} is gone; it keeps what it still has"
                 events.note(connection, "move-ended", move.crawler, why, now_s)
 
-    def _hand_over(self, connection: Connection, move: Move, now_s: float) -> None:
+    def _hand_over(self, connection: Connection, move: OperatorMove, now_s: float) -> None:
         grounds = self._grounds(connection, move)
         if grounds:
             for ground in grounds:
@@ -45,13 +45,13 @@ class MovingOn:
             self._book.settle(connection, grounds, MOVED, now_s)
             release.locate_again(connection, move.crawler)
         held = moves.still_held(connection, move.crawler)
-        stray = [row for row in held if row.state is SiteState.DELEGATED]
+        stray = [row for row in held if row.state is SiteStatus.DELEGATED]
         release.begin_release(connection, stray, now_s)
         if not held and move.moved_s is None:
             moves.moved(connection, move.crawler, now_s)
             events.note(connection, "crawler-moved", move.crawler, f"to {move.target}", now_s)
 
-    def _grounds(self, connection: Connection, move: Move) -> list[Ground]:
+    def _grounds(self, connection: Connection, move: OperatorMove) -> list[DelegationUnit]:
         """What the strategy says is the mover's, and where its sites lie."""
         held = [row for row in moves.still_held(connection, move.crawler) if row.address]
         known = self._strategy.delegations.held_by(CrawlerId(move.crawler))

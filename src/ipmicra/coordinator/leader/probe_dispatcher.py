@@ -17,54 +17,56 @@ import msgspec
 from sqlalchemy import Connection, select
 
 from ipmicra.addresses import IPAddress
-from ipmicra.coordinator.leader.probe_rate_limit import ProbeCaps
+from ipmicra.coordinator.leader.probe_rate_limit import ProbeRateLimit
 from ipmicra.coordinator.store import orders
 from ipmicra.coordinator.store.schema import order as order_rows
 from ipmicra.delegation.crawlers import Crawlers
-from ipmicra.model.probes import Answer, CrawlerId, Probe, Silence, Target
+from ipmicra.model.probes import CrawlerId, NoAnswer, Probe, ProbeAnswer, Target
 from ipmicra.model.urls import Site, port_of
-from ipmicra.protocol.host_messages import OrderDone, ProbeResult, ProbeTarget, ProbeThese
+from ipmicra.protocol.host_messages import OrderDone, ProbeResult, ProbeTarget, ProbeTargets
 
 TARGETS_PER_ORDER_MAX = 50
-NOT_ASKED = Answer(None, Silence.CRAWLER_GONE)
+PROBE_NOT_SENT = ProbeAnswer(None, NoAnswer.CRAWLER_GONE)
 _HOST = "host:"  # before the name of a host, where a site's would be
-_SILENCES = {silence.value: silence for silence in Silence}
+_SILENCES = {silence.value: silence for silence in NoAnswer}
 
-Talk = Generator[Probe, Answer, Any]
+ProbeTask = Generator[Probe, ProbeAnswer, Any]
 
 
-class Ended(Protocol):
+class FinishedProbeTask(Protocol):
     """What to do with what a conversation returned."""
 
     def __call__(self, connection: Connection, result: Any, /) -> None: ...
 
 
 @dataclass(eq=False)
-class Conversation:
+class PendingProbeTask:
     """One generator and where it stands."""
 
-    talk: Talk
-    ended: Ended
+    talk: ProbeTask
+    ended: FinishedProbeTask
     wants: Probe | None = None
     order: int | None = None
     asked_s: float = 0.0
 
 
-class Conversations:
+class ProbeDispatcher:
     """All conversations under way."""
 
-    def __init__(self, crawlers: Callable[[], Crawlers], caps: ProbeCaps, patience_s: float) -> None:
+    def __init__(
+        self, crawlers: Callable[[], Crawlers], caps: ProbeRateLimit, patience_s: float
+    ) -> None:
         self._crawlers = crawlers
         self._caps = caps
         self._patience_s = patience_s
-        self._open: dict[Conversation, None] = {}
+        self._open: dict[PendingProbeTask, None] = {}
         self.probes = 0  # sent out so far
 
     def __len__(self) -> int:
         return len(self._open)
 
-    def begin(self, connection: Connection, talk: Talk, ended: Ended) -> None:
-        conversation = Conversation(talk, ended)
+    def begin(self, connection: Connection, talk: ProbeTask, ended: FinishedProbeTask) -> None:
+        conversation = PendingProbeTask(talk, ended)
         self._open[conversation] = None
         self._step(connection, conversation, None)
 
@@ -94,7 +96,7 @@ class Conversations:
                 self._step(connection, conversation, _answer(conversation.wants, done[number]))
             elif now_s - conversation.asked_s > self._patience_s:
                 orders.cancel(connection, number, now_s)
-                self._step(connection, conversation, NOT_ASKED)
+                self._step(connection, conversation, PROBE_NOT_SENT)
 
     def _answer_at_once(self, connection: Connection, now_s: float) -> None:
         """What cannot be asked is answered so, until everybody waits for something that can."""
@@ -102,14 +104,16 @@ class Conversations:
         while waiting:
             refused = [c for c in waiting if c.wants is not None and not self._may_ask(c.wants, now_s)]
             for conversation in refused:
-                self._step(connection, conversation, NOT_ASKED)
+                self._step(connection, conversation, PROBE_NOT_SENT)
             waiting = [c for c in refused if c in self._open]
 
     def _may_ask(self, probe: Probe, now_s: float) -> bool:
         is_awake = self._crawlers().is_awake(probe.crawler)
         return is_awake and not self._caps.spares(probe.target.address, now_s)
 
-    def _step(self, connection: Connection, conversation: Conversation, answer: Answer | None) -> None:
+    def _step(
+        self, connection: Connection, conversation: PendingProbeTask, answer: ProbeAnswer | None
+    ) -> None:
         conversation.order = None
         try:
             talk = conversation.talk
@@ -121,7 +125,7 @@ class Conversations:
     # --- questions ----------------------------------------------------------
 
     def _send_out(self, connection: Connection, now_s: float) -> None:
-        by_host: dict[CrawlerId, list[Conversation]] = {}
+        by_host: dict[CrawlerId, list[PendingProbeTask]] = {}
         for conversation in self._open:
             probe = conversation.wants
             if conversation.order is not None or probe is None:
@@ -137,13 +141,13 @@ class Conversations:
                 self._order(connection, host, wanting[at : at + TARGETS_PER_ORDER_MAX], now_s)
 
     def _order(
-        self, connection: Connection, host: CrawlerId, wanting: list[Conversation], now_s: float
+        self, connection: Connection, host: CrawlerId, wanting: list[PendingProbeTask], now_s: float
     ) -> None:
         probes = [c.wants for c in wanting if c.wants is not None]
         targets = tuple(dict.fromkeys(_target(probe) for probe in probes))
         self.probes += len(targets)
         key = f"{targets[0].address} {now_s} {self.probes}"
-        number = orders.give(connection, host, ProbeThese(targets=targets), key, now_s)
+        number = orders.give(connection, host, ProbeTargets(targets=targets), key, now_s)
         for conversation in wanting:
             conversation.order, conversation.asked_s = number, now_s
 
@@ -160,21 +164,21 @@ def _target(probe: Probe) -> ProbeTarget:
     return ProbeTarget(site=site, address=address, port=port_of(site))
 
 
-def _answer(probe: Probe | None, outcome: bytes | None) -> Answer:
+def _answer(probe: Probe | None, outcome: bytes | None) -> ProbeAnswer:
     """What the host reported of this probe; an order that was taken back says nothing."""
     if probe is None or outcome is None:
-        return NOT_ASKED
+        return PROBE_NOT_SENT
     done = msgspec.msgpack.decode(outcome, type=OrderDone)
     wanted = (probe.target.site, str(probe.target.address))
     for result in done.probes:
         if (result.site, result.address) == wanted:
             return _as_answer(result)
-    return NOT_ASKED
+    return PROBE_NOT_SENT
 
 
-def _as_answer(result: ProbeResult) -> Answer:
+def _as_answer(result: ProbeResult) -> ProbeAnswer:
     """A silence in other words than ours is the host's reason not to ask at all."""
     if result.round_trip_ms is not None:
-        return Answer(result.round_trip_ms)
-    silence = result.silence or Silence.TIMED_OUT.value
-    return Answer(None, _SILENCES.get(silence, Silence.CRAWLER_ASLEEP))
+        return ProbeAnswer(result.round_trip_ms)
+    silence = result.silence or NoAnswer.TIMED_OUT.value
+    return ProbeAnswer(None, _SILENCES.get(silence, NoAnswer.CRAWLER_ASLEEP))

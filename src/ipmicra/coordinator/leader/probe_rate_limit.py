@@ -13,7 +13,7 @@ HOUR_S = 3600.0
 TARGETS_MAX = 100_000  # addresses remembered; the longest unprobed is forgotten
 
 
-class ProbeCaps:
+class ProbeRateLimit:
     """A bucket for all, and a window of an hour for each address."""
 
     def __init__(self, a_second_max: float, a_target_an_hour_max: int) -> None:

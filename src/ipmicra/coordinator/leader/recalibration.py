@@ -13,24 +13,24 @@ from typing import NamedTuple
 import msgspec
 from sqlalchemy import Connection
 
-from ipmicra.coordinator.assignment.heartbeats import Heard
-from ipmicra.coordinator.leader.decision_batch import Book
-from ipmicra.coordinator.leader.probe_dispatcher import Conversations, Talk
+from ipmicra.coordinator.assignment.heartbeats import PassiveRoundTrip
+from ipmicra.coordinator.leader.decision_batch import DecisionBatch
+from ipmicra.coordinator.leader.probe_dispatcher import ProbeDispatcher, ProbeTask
 from ipmicra.coordinator.settings import CoordinatorSettings
-from ipmicra.coordinator.store.delegations import Reasons, reasons_of
+from ipmicra.coordinator.store.delegations import DecisionReasons, reasons_of
 from ipmicra.coordinator.store.unit_codec import ground_from, ground_text
 from ipmicra.delegation.balancing.passes import passes_of
 from ipmicra.delegation.balancing.policies import POLICIES, Policy
-from ipmicra.delegation.balancing.snapshot import Moved, Weighed, balanced
+from ipmicra.delegation.balancing.snapshot import CompletedMove, UnitLoad, balanced
 from ipmicra.delegation.calibration import (
     Calibration,
     CalibrationSettings,
-    History,
+    CalibrationVerdict,
+    FetchTimeHistory,
     Recalibration,
-    Verdict,
     look_again,
 )
-from ipmicra.delegation.delegations import Ground
+from ipmicra.delegation.delegations import DelegationUnit
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.errors import OperatorFault
 from ipmicra.model.probes import CrawlerId, Measurement, Source, Target
@@ -39,10 +39,10 @@ DAY_S = 86_400.0
 KEPT_MAX = 20_000  # grounds whose loads and histories outlive the leader; some 2 MB
 
 
-class Look(NamedTuple):
+class RecheckRequest(NamedTuple):
     """A second look that is wanted."""
 
-    ground: Ground
+    ground: DelegationUnit
     target: Target
     time_ms: float
 
@@ -54,10 +54,10 @@ class DayLoads(msgspec.Struct, frozen=True):
     grounds: list[tuple[str, float, str, str]] = []
 
 
-class Watching:
+class Recalibrator:
     """Judges the crawlers' reports for one strategy."""
 
-    def __init__(self, strategy: Strategy, book: Book, settings: CoordinatorSettings) -> None:
+    def __init__(self, strategy: Strategy, book: DecisionBatch, settings: CoordinatorSettings) -> None:
         if settings.balancing not in POLICIES:
             known = ", ".join(POLICIES)
             raise OperatorFault(f"coordinator.balancing = {settings.balancing!r}: there are {known}")
@@ -70,9 +70,9 @@ class Watching:
                 rest_s=settings.calibration_rest_seconds,
             )
         )
-        self._looking: set[Ground] = set()
+        self._looking: set[DelegationUnit] = set()
         self._day = -1
-        self._weighed: dict[Ground, Weighed] = {}
+        self._weighed: dict[DelegationUnit, UnitLoad] = {}
         self._balanced_s: float | None = None
         self._passes: list[Policy] = []  # of balancing that are still to come
 
@@ -94,12 +94,12 @@ class Watching:
             ],
         )
 
-    def histories(self) -> list[tuple[str, History]]:
+    def histories(self) -> list[tuple[str, FetchTimeHistory]]:
         """What is normal for the grounds that were heard of last."""
         latest = list(self._calibration.histories().items())[-KEPT_MAX:]
         return [(ground_text(self._strategy.tree, ground), history) for ground, history in latest]
 
-    def recall(self, loads: DayLoads, histories: Sequence[tuple[str, History]]) -> None:
+    def recall(self, loads: DayLoads, histories: Sequence[tuple[str, FetchTimeHistory]]) -> None:
         """What another leader knew; loads of another day count for nothing."""
         tree = self._strategy.tree
         for text, history in histories:
@@ -110,12 +110,12 @@ class Watching:
         for text, bytes_a_day, site, address in loads.grounds:
             if (ground := ground_from(tree, text)) is not None:
                 target = Target.of(site, ipaddress.ip_address(address))
-                self._weighed[ground] = Weighed(bytes_a_day, target)
+                self._weighed[ground] = UnitLoad(bytes_a_day, target)
         self._tell_loads()
 
     # --- reports --------------------------------------------------------------
 
-    def hear(self, heard: Heard, now_s: float) -> Look | None:
+    def hear(self, heard: PassiveRoundTrip, now_s: float) -> RecheckRequest | None:
         """Learn from one report; a look where it asks for one.
 
         A report without a round trip says nothing of distance: it adds to the load only.
@@ -135,10 +135,12 @@ class Watching:
         if time_ms is None:
             return None
         verdict = self._calibration.observe(ground, crawler, time_ms, now_s)
-        wanted = verdict is Verdict.LOOK_AGAIN and ground not in self._looking
-        return Look(ground, target, time_ms) if wanted else None
+        wanted = verdict is CalibrationVerdict.LOOK_AGAIN and ground not in self._looking
+        return RecheckRequest(ground, target, time_ms) if wanted else None
 
-    def look(self, connection: Connection, look: Look, talks: Conversations, now_s: float) -> None:
+    def look(
+        self, connection: Connection, look: RecheckRequest, talks: ProbeDispatcher, now_s: float
+    ) -> None:
         """Begin a second look; what it moves is moved when it ends."""
         self._looking.add(look.ground)
 
@@ -152,7 +154,7 @@ class Watching:
         talk = look_again(self._strategy, self._calibration, look.target, look.time_ms, now_s)
         talks.begin(connection, talk, ended)
 
-    def balance(self, connection: Connection, talks: Conversations, now_s: float) -> None:
+    def balance(self, connection: Connection, talks: ProbeDispatcher, now_s: float) -> None:
         """Relieve crawlers over their daily capacity, now and then, in as many passes as it takes."""
         due = self._balanced_s is None or now_s - self._balanced_s >= self._settings.balancing_seconds
         if not due:
@@ -166,23 +168,23 @@ class Watching:
         if not self._passes:
             return
 
-        def ended(connection: Connection, moved: tuple[Moved, ...]) -> None:
-            reasons = Reasons(
+        def ended(connection: Connection, moved: tuple[CompletedMove, ...]) -> None:
+            reasons = DecisionReasons(
                 why="relieved",
                 words="its crawler was over its daily capacity",
                 strategy=self._settings.balancing,
             )
             self._book.settle(connection, [move.ground for move in moved], reasons, now_s)
 
-        talk: Talk = balanced(self._strategy, dict(self._weighed), self._passes.pop(0), now_s)
+        talk: ProbeTask = balanced(self._strategy, dict(self._weighed), self._passes.pop(0), now_s)
         talks.begin(connection, talk, ended)
 
-    def _weigh(self, ground: Ground, target: Target, body_bytes: int, now_s: float) -> None:
+    def _weigh(self, ground: DelegationUnit, target: Target, body_bytes: int, now_s: float) -> None:
         """Bytes of the running day (UTC) by ground."""
         if (day := int(now_s // DAY_S)) != self._day:
             self._day, self._weighed = day, {}
         before = self._weighed.get(ground)
-        self._weighed[ground] = Weighed((before.bytes_a_day if before else 0.0) + body_bytes, target)
+        self._weighed[ground] = UnitLoad((before.bytes_a_day if before else 0.0) + body_bytes, target)
 
     def _tell_loads(self) -> None:
         """What each crawler carries, for the strategy's choices among equals."""

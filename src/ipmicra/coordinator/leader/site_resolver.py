@@ -12,23 +12,23 @@ from collections.abc import Iterable
 from ipmicra.addresses import IPAddress
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.model.urls import Site, name_of, port_of
-from ipmicra.net.address_guard import Guard
-from ipmicra.net.dns_cache import NameFailure, Names
+from ipmicra.net.address_guard import AddressGuard
+from ipmicra.net.dns_cache import DnsCache, DnsFailure
 from ipmicra.net.dns_resolver import DnsResolver
 
-Found = tuple[IPAddress, ...] | str  # addresses, or why there are none
+ResolveResult = tuple[IPAddress, ...] | str  # addresses, or why there are none
 
 
-class NameDesk:
+class SiteResolver:
     """Looks names up for the delegator's thread, many at once; DNS answers are remembered."""
 
     def __init__(self, settings: FetchingSettings) -> None:
         self._runner = asyncio.Runner()
         self._settings = settings
-        self._guard = Guard(settings.open_ranges, settings.closed_ranges, settings.open_ports)
-        self._names: Names | None = None
+        self._guard = AddressGuard(settings.open_ranges, settings.closed_ranges, settings.open_ports)
+        self._names: DnsCache | None = None
 
-    def look_up(self, sites: Iterable[str]) -> dict[str, Found]:
+    def look_up(self, sites: Iterable[str]) -> dict[str, ResolveResult]:
         return self._runner.run(self._all(list(sites)))
 
     def close(self) -> None:
@@ -36,18 +36,18 @@ class NameDesk:
             self._runner.run(self._names.close())
         self._runner.close()
 
-    async def _all(self, sites: list[str]) -> dict[str, Found]:
+    async def _all(self, sites: list[str]) -> dict[str, ResolveResult]:
         if self._names is None:
-            self._names = Names(DnsResolver(self._settings.dns_servers), self._settings)
+            self._names = DnsCache(DnsResolver(self._settings.dns_servers), self._settings)
         found = await asyncio.gather(*(self._one(Site(site), self._names) for site in sites))
         return dict(zip(sites, found, strict=True))
 
-    async def _one(self, site: Site, names: Names) -> Found:
+    async def _one(self, site: Site, names: DnsCache) -> ResolveResult:
         if (refusal := self._guard.port_refusal(port_of(site))) is not None:
             return refusal
         try:
             place = await names.place(name_of(site))
-        except NameFailure as failure:
+        except DnsFailure as failure:
             return str(failure)
         refusals = {address: self._guard.refusal(address) for address in place.addresses}
         allowed = tuple(address for address, refusal in refusals.items() if refusal is None)

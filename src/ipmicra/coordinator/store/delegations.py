@@ -17,8 +17,8 @@ from ipmicra.coordinator.store.schema import memory as memories
 from ipmicra.coordinator.store.unit_codec import ground_from, ground_text
 from ipmicra.coordinator.store.upserts import put
 from ipmicra.delegation.decision import IN_WORDS, Decision, Why
-from ipmicra.delegation.delegations import Ground
-from ipmicra.delegation.measurements import Measurements, Record
+from ipmicra.delegation.delegations import DelegationUnit
+from ipmicra.delegation.measurements import Measurements, RoundTripRecord
 from ipmicra.delegation.strategies.learning_strategy import LearningStrategy
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.model.probes import CrawlerId
@@ -26,7 +26,7 @@ from ipmicra.model.probes import CrawlerId
 MEASUREMENTS = "measurements"
 
 
-class Reasons(msgspec.Struct, frozen=True, kw_only=True):
+class DecisionReasons(msgspec.Struct, frozen=True, kw_only=True):
     """Why a ground is whose it is, as it was on the day of the decision."""
 
     why: str  # for programs
@@ -38,8 +38,8 @@ class Reasons(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[tuple[str, str], ...] = ()
 
 
-def reasons_of(decision: Decision, strategy: str, site: str) -> Reasons:
-    return Reasons(
+def reasons_of(decision: Decision, strategy: str, site: str) -> DecisionReasons:
+    return DecisionReasons(
         why=decision.why,
         words=IN_WORDS[decision.why],
         strategy=strategy,
@@ -50,17 +50,20 @@ def reasons_of(decision: Decision, strategy: str, site: str) -> Reasons:
     )
 
 
-class Delegated(msgspec.Struct, frozen=True, kw_only=True):
+class DelegationRow(msgspec.Struct, frozen=True, kw_only=True):
     """One row of what is delegated."""
 
     ground: str
     crawler: str
     decided_s: float
-    reasons: Reasons
+    reasons: DecisionReasons
 
 
 def keep(
-    connection: Connection, strategy: Strategy, decided: Mapping[Ground, Reasons], now_s: float
+    connection: Connection,
+    strategy: Strategy,
+    decided: Mapping[DelegationUnit, DecisionReasons],
+    now_s: float,
 ) -> None:
     """Write down whose the grounds are now; nobody's has no row."""
     rows, nobodys = {}, []
@@ -90,8 +93,8 @@ def recall(connection: Connection, strategy: Strategy) -> None:
     )
 
 
-def _recall_anycast(strategy: Strategy, ground: Ground, decision: bytes) -> None:
-    is_anycast = msgspec.msgpack.decode(decision, type=Reasons).why == Why.ANYCAST
+def _recall_anycast(strategy: Strategy, ground: DelegationUnit, decision: bytes) -> None:
+    is_anycast = msgspec.msgpack.decode(decision, type=DecisionReasons).why == Why.ANYCAST
     if is_anycast and isinstance(strategy, LearningStrategy):
         strategy.recall_anycast(ground)
 
@@ -108,21 +111,21 @@ def saved(connection: Connection, name: str) -> bytes | None:
     return body
 
 
-def remembered(connection: Connection) -> list[Record]:
+def remembered(connection: Connection) -> list[RoundTripRecord]:
     """The round trips that were saved last."""
     body = saved(connection, MEASUREMENTS)
     return [] if body is None else list(Measurements.from_bytes(body).records())
 
 
-def delegated(connection: Connection, grounds: list[str]) -> dict[str, Delegated]:
+def delegated(connection: Connection, grounds: list[str]) -> dict[str, DelegationRow]:
     """The rows of these grounds."""
     rows = connection.execute(select(delegations).where(delegations.c.ground.in_(grounds)))
     return {
-        row.ground: Delegated(
+        row.ground: DelegationRow(
             ground=row.ground,
             crawler=row.crawler,
             decided_s=row.decided_s,
-            reasons=msgspec.msgpack.decode(row.decision, type=Reasons),
+            reasons=msgspec.msgpack.decode(row.decision, type=DecisionReasons),
         )
         for row in rows
     }

@@ -11,7 +11,7 @@ from ipmicra.coordinator.store.schema import event as events
 KEPT = 10_000
 
 
-class Event(NamedTuple):
+class EventRow(NamedTuple):
     at_s: float
     kind: str
     subject: str
@@ -24,8 +24,8 @@ def note(connection: Connection, kind: str, subject: str, detail: str, now_s: fl
     connection.execute(delete(events).where(events.c.number <= number - KEPT))
 
 
-def latest(connection: Connection, most: int) -> list[Event]:
+def latest(connection: Connection, most: int) -> list[EventRow]:
     """The latest first."""
     query = select(events.c.at_s, events.c.kind, events.c.subject, events.c.detail)
     rows = connection.execute(query.order_by(events.c.number.desc()).limit(most))
-    return [Event(*row) for row in rows]
+    return [EventRow(*row) for row in rows]

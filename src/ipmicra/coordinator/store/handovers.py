@@ -11,7 +11,7 @@ from sqlalchemy import Connection, delete, select
 from ipmicra.carrier.package import digest_of
 from ipmicra.coordinator.store import sites
 from ipmicra.coordinator.store.database import Database
-from ipmicra.coordinator.store.hosts import Refused
+from ipmicra.coordinator.store.hosts import HostRefused
 from ipmicra.coordinator.store.package_files import PackageStore
 from ipmicra.coordinator.store.schema import handover as handovers
 from ipmicra.coordinator.store.upserts import put
@@ -41,7 +41,7 @@ def fetch(database: Database, store: PackageStore, owner: str, site: str) -> byt
     with database.begin() as connection:
         row = sites.site_named(connection, site)
         if row is None or row.crawler != owner:
-            raise Refused("not-owner", f"{site} is not {owner}'s")
+            raise HostRefused("not-owner", f"{site} is not {owner}'s")
         query = select(handovers.c.digest, handovers.c.epoch).where(handovers.c.site == site)
         found = connection.execute(query).first()
     return store.fetch(found.digest) if found is not None and found.epoch < row.epoch else None
@@ -60,4 +60,4 @@ def taken(connection: Connection, site: str, epoch: int) -> str | None:
 def _check_owner(connection: Connection, owner: str, site: str, epoch: int) -> None:
     row = sites.site_named(connection, site)
     if row is None or row.crawler != owner or row.epoch != epoch:
-        raise Refused("epoch", f"{site} is not {owner}'s in epoch {epoch} (any more)")
+        raise HostRefused("epoch", f"{site} is not {owner}'s in epoch {epoch} (any more)")

@@ -26,8 +26,8 @@ from ipmicra.coordinator.store.schema import channel as channels
 from ipmicra.coordinator.store.schema import host as hosts
 from ipmicra.coordinator.store.upserts import insert_new
 from ipmicra.errors import OperatorFault
-from ipmicra.protocol.host_messages import Refusal
-from ipmicra.protocol.signing import CLOCK_SKEW_MS_MAX, Claim, is_genuine
+from ipmicra.protocol.host_messages import RefusalMessage
+from ipmicra.protocol.signing import CLOCK_SKEW_MS_MAX, RequestSignature, is_genuine
 
 CHANNELS = ("orders", "reports", "packages")
 
@@ -53,12 +53,12 @@ class Host(NamedTuple):
     report: dict[str, object]
 
 
-class Refused(Exception):
+class HostRefused(Exception):
     """A request that is not taken, with what the host is told."""
 
     def __init__(self, kind: str, reason: str) -> None:
         super().__init__(reason)
-        self.refusal = Refusal(kind=kind, reason=reason)
+        self.refusal = RefusalMessage(kind=kind, reason=reason)
 
 
 def register(
@@ -105,31 +105,31 @@ def enrol(connection: Connection, token: str, public_key: bytes, address: str, n
         .returning(hosts.c.name)
     ).scalar()
     if name is None:
-        raise Refused("token", "this join token is unknown, used up or too old; ask for a new one")
+        raise HostRefused("token", "this join token is unknown, used up or too old; ask for a new one")
     return name
 
 
 def admit(
-    connection: Connection, claim: Claim, method: str, path: str, body: bytes, now_s: float
+    connection: Connection, claim: RequestSignature, method: str, path: str, body: bytes, now_s: float
 ) -> Host:
     """Check a signed request and use up its sequence number. Raises `Refused`."""
     row = connection.execute(select(hosts).where(hosts.c.name == claim.host)).mappings().first()
     if row is None or row["public_key"] is None:
-        raise Refused("unknown-host", f"no host {claim.host!r} is enrolled here")
+        raise HostRefused("unknown-host", f"no host {claim.host!r} is enrolled here")
     if row["state"] != HostState.ENROLLED:
-        raise Refused("not-enrolled", f"the host {claim.host!r} is {row['state']}")
+        raise HostRefused("not-enrolled", f"the host {claim.host!r} is {row['state']}")
     if not is_genuine(row["public_key"], method, path, body, claim):
-        raise Refused("signature", "the signature does not fit the request")
+        raise HostRefused("signature", "the signature does not fit the request")
     if abs(claim.time_ms - now_s * 1000) > CLOCK_SKEW_MS_MAX:
-        raise Refused("clock", "the request's time is too far from the coordinator's")
+        raise HostRefused("clock", "the request's time is too far from the coordinator's")
     _use_up(connection, claim)
     connection.execute(update(hosts).where(hosts.c.name == claim.host).values(heard_s=now_s))
     return _host(row)
 
 
-def _use_up(connection: Connection, claim: Claim) -> None:
+def _use_up(connection: Connection, claim: RequestSignature) -> None:
     if claim.channel not in CHANNELS:
-        raise Refused("channel", f"there is no channel {claim.channel!r}")
+        raise HostRefused("channel", f"there is no channel {claim.channel!r}")
     first = {"host": claim.host, "channel": claim.channel, "last_sequence": claim.sequence}
     if insert_new(connection, channels, [first]):
         return
@@ -143,7 +143,7 @@ def _use_up(connection: Connection, claim: Claim) -> None:
         .values(last_sequence=claim.sequence)
     )
     if not raised.rowcount:
-        raise Refused("sequence", "a request with this or a later sequence number was taken before")
+        raise HostRefused("sequence", "a request with this or a later sequence number was taken before")
 
 
 def seen_at(connection: Connection, name: str, address: str) -> None:

@@ -17,7 +17,7 @@ from ipmicra.coordinator.store.upserts import insert_new
 AHEAD_LEASES_MAX = 4  # as far ahead of ours as another replica's clock may be
 
 
-class Office(NamedTuple):
+class LeaderLease(NamedTuple):
     """An office held: until when, and in which epoch."""
 
     name: str
@@ -26,12 +26,14 @@ class Office(NamedTuple):
     until_s: float
 
 
-def hold(connection: Connection, name: str, holder: str, now_s: float, lease_s: float) -> Office | None:
+def acquire_or_renew(
+    connection: Connection, name: str, holder: str, now_s: float, lease_s: float
+) -> LeaderLease | None:
     """Take or keep an office; None while somebody else has it."""
     until_s = now_s + lease_s
     first = {"office": name, "holder": holder, "epoch": 1, "until_s": until_s}
     if insert_new(connection, leader, [first]):
-        return Office(name, holder, 1, until_s)
+        return LeaderLease(name, holder, 1, until_s)
     kept = connection.execute(
         update(leader)
         .where(leader.c.office == name, leader.c.holder == holder, ~_is_over(now_s, lease_s))
@@ -39,14 +41,14 @@ def hold(connection: Connection, name: str, holder: str, now_s: float, lease_s: 
         .returning(leader.c.epoch)
     ).scalar()
     if kept is not None:
-        return Office(name, holder, kept, until_s)
+        return LeaderLease(name, holder, kept, until_s)
     taken = connection.execute(
         update(leader)
         .where(leader.c.office == name, or_(_is_over(now_s, lease_s), leader.c.holder == holder))
         .values(holder=holder, epoch=leader.c.epoch + 1, until_s=until_s)
         .returning(leader.c.epoch)
     ).scalar()
-    return None if taken is None else Office(name, holder, taken, until_s)
+    return None if taken is None else LeaderLease(name, holder, taken, until_s)
 
 
 def _is_over(now_s: float, lease_s: float) -> ColumnElement[bool]:
@@ -54,13 +56,13 @@ def _is_over(now_s: float, lease_s: float) -> ColumnElement[bool]:
     return or_(leader.c.until_s <= now_s, leader.c.until_s > now_s + AHEAD_LEASES_MAX * lease_s)
 
 
-def still_holds(connection: Connection, office: Office) -> bool:
+def still_holds(connection: Connection, office: LeaderLease) -> bool:
     """Whether the epoch has not moved on; asked inside the transaction that writes."""
     row = select(leader.c.epoch).where(leader.c.office == office.name).with_for_update()
     return connection.execute(row).scalar() == office.epoch
 
 
-def lay_down(connection: Connection, office: Office) -> None:
+def resign(connection: Connection, office: LeaderLease) -> None:
     """Give the office up at once, so that the next need not wait for the lease to end."""
     connection.execute(
         update(leader)

@@ -16,11 +16,11 @@ from sqlalchemy import Connection
 from ipmicra.addresses import IPAddress
 from ipmicra.coordinator.store import moves
 from ipmicra.coordinator.store.hosts import Host, HostState, all_hosts
-from ipmicra.delegation.crawlers import CrawlerProfile, Position
+from ipmicra.delegation.crawlers import CrawlerProfile, GeoPosition
 from ipmicra.model.probes import CrawlerId
 
 
-class Said(msgspec.Struct, frozen=True, kw_only=True):
+class HostReportView(msgspec.Struct, frozen=True, kw_only=True):
     """What of a host's report delegation goes by."""
 
     awake: bool = False
@@ -47,24 +47,24 @@ def is_present(host: Host, now_s: float) -> bool:
 
 
 def profile_of(host: Host, now_s: float) -> CrawlerProfile:
-    said = said_by(host)
+    said = parse_report(host)
     return CrawlerProfile(
         id=CrawlerId(host.name),
         address=_address(host.address),
         capacity_bytes_a_day=said.capacity_bytes_a_day or math.inf,
         awake=is_awake(said, now_s),
-        position=None if said.position is None else Position(*said.position),
+        position=None if said.position is None else GeoPosition(*said.position),
     )
 
 
-def said_by(host: Host) -> Said:
+def parse_report(host: Host) -> HostReportView:
     try:
-        return msgspec.convert(host.report, Said)
+        return msgspec.convert(host.report, HostReportView)
     except msgspec.ValidationError:
-        return Said()
+        return HostReportView()
 
 
-def is_awake(said: Said, now_s: float) -> bool:
+def is_awake(said: HostReportView, now_s: float) -> bool:
     in_hours = said.awake_until_ms is None or now_s * 1000 < said.awake_until_ms
     return said.awake and in_hours
 

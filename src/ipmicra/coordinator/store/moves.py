@@ -12,11 +12,11 @@ from sqlalchemy import Connection, delete, select, update
 
 from ipmicra.coordinator.store.schema import move as moves
 from ipmicra.coordinator.store.schema import site as sites
-from ipmicra.coordinator.store.sites import OWN_GROUND, SiteRow, SiteState, site_row
+from ipmicra.coordinator.store.sites import OWN_GROUND, SiteRow, SiteStatus, site_row
 from ipmicra.coordinator.store.upserts import put
 
 
-class Move(NamedTuple):
+class OperatorMove(NamedTuple):
     crawler: str
     target: str
     wanted_s: float
@@ -38,10 +38,12 @@ def moved(connection: Connection, crawler: str, now_s: float) -> None:
     connection.execute(update(moves).where(moves.c.crawler == crawler).values(moved_s=now_s))
 
 
-def all_moves(connection: Connection) -> dict[str, Move]:
+def all_moves(connection: Connection) -> dict[str, OperatorMove]:
     """By who moves."""
     rows = connection.execute(select(moves).order_by(moves.c.crawler))
-    return {row.crawler: Move(row.crawler, row.target, row.wanted_s, row.moved_s) for row in rows}
+    return {
+        row.crawler: OperatorMove(row.crawler, row.target, row.wanted_s, row.moved_s) for row in rows
+    }
 
 
 def still_held(connection: Connection, crawler: str) -> list[SiteRow]:
@@ -51,7 +53,7 @@ def still_held(connection: Connection, crawler: str) -> list[SiteRow]:
         .where(
             sites.c.crawler == crawler,
             sites.c.ground != OWN_GROUND,
-            sites.c.state.in_((SiteState.DELEGATED, SiteState.RELEASING)),
+            sites.c.state.in_((SiteStatus.DELEGATED, SiteStatus.RELEASING)),
         )
         .order_by(sites.c.name)
     )

@@ -20,7 +20,7 @@ from sqlalchemy import ColumnElement, Connection, and_, func, or_, select, tuple
 
 from ipmicra.carrier.package import digest_of
 from ipmicra.coordinator.store.database import Database
-from ipmicra.coordinator.store.hosts import Refused
+from ipmicra.coordinator.store.hosts import HostRefused
 from ipmicra.coordinator.store.package_files import PackageStore
 from ipmicra.coordinator.store.schema import host as hosts
 from ipmicra.coordinator.store.schema import package as packages
@@ -35,7 +35,7 @@ class PackageState(StrEnum):
     REFUSED = "refused"
 
 
-class Arrival(NamedTuple):
+class PackageArrival(NamedTuple):
     """A package as a host brings it, made in an epoch of the host's lease."""
 
     crawler: str
@@ -45,7 +45,7 @@ class Arrival(NamedTuple):
     data: bytes
 
 
-class Claimed(NamedTuple):
+class ClaimedPackage(NamedTuple):
     """A package that a worker may integrate until its claim runs out."""
 
     crawler: str
@@ -54,10 +54,10 @@ class Claimed(NamedTuple):
     epoch: int = 0  # of the host's lease in which it was made
 
 
-def receive(database: Database, store: PackageStore, arrival: Arrival, now_s: float) -> bool:
+def receive(database: Database, store: PackageStore, arrival: PackageArrival, now_s: float) -> bool:
     """Keep a package; on return it may be acknowledged. True the first time. Raises `Refused`."""
     if digest_of(arrival.data) != arrival.digest:
-        raise Refused("digest", "the bytes do not have the digest that they were announced with")
+        raise HostRefused("digest", "the bytes do not have the digest that they were announced with")
     with database.begin() as connection:
         if _kept_before(connection, arrival):
             return False
@@ -80,31 +80,33 @@ def receive(database: Database, store: PackageStore, arrival: Arrival, now_s: fl
         return False
 
 
-def _kept_before(connection: Connection, arrival: Arrival) -> bool:
+def _kept_before(connection: Connection, arrival: PackageArrival) -> bool:
     known = connection.execute(
         select(packages.c.digest).where(
             packages.c.crawler == arrival.crawler, packages.c.sequence == arrival.sequence
         )
     ).scalar()
     if known is not None and known != arrival.digest:
-        raise Refused("number", f"package {arrival.sequence} of {arrival.crawler!r} was another one")
+        raise HostRefused("number", f"package {arrival.sequence} of {arrival.crawler!r} was another one")
     return known is not None
 
 
-def _check_epoch(connection: Connection, arrival: Arrival) -> None:
+def _check_epoch(connection: Connection, arrival: PackageArrival) -> None:
     """What was crawled under a lease that has ended is somebody else's to crawl by now."""
     current = connection.execute(
         select(hosts.c.epoch).where(hosts.c.name == arrival.crawler).with_for_update()
     ).scalar()
     if current is None or arrival.epoch != current:
-        raise Refused(
+        raise HostRefused(
             "epoch",
             f"made in epoch {arrival.epoch} of the lease; it is {current} now: the host was silent for too "
             "long and its sites were given to others",
         )
 
 
-def claim(connection: Connection, worker: str, now_s: float, claim_s: float, most: int) -> list[Claimed]:
+def claim(
+    connection: Connection, worker: str, now_s: float, claim_s: float, most: int
+) -> list[ClaimedPackage]:
     """Take packages to integrate, oldest first, that nobody else has claimed."""
     key = (packages.c.crawler, packages.c.sequence)
     free = _is_free(now_s)
@@ -124,10 +126,10 @@ def claim(connection: Connection, worker: str, now_s: float, claim_s: float, mos
         .values(claimed_by=worker, claimed_until_s=now_s + claim_s)
         .returning(packages.c.crawler, packages.c.sequence, packages.c.digest, packages.c.epoch)
     ).all()
-    return sorted(Claimed(*row) for row in rows)
+    return sorted(ClaimedPackage(*row) for row in rows)
 
 
-def somebody_waits(connection: Connection, now_s: float) -> bool:
+def has_pending(connection: Connection, now_s: float) -> bool:
     """Whether there is a package to integrate that nobody has claimed."""
     query = select(packages.c.digest).where(packages.c.state == PackageState.KEPT, _is_free(now_s))
     return connection.execute(query.limit(1)).first() is not None
@@ -139,7 +141,7 @@ def _is_free(now_s: float) -> ColumnElement[bool]:
     return or_(until_s.is_(None), until_s <= now_s, until_s > now_s + CLAIM_SECONDS_MAX)
 
 
-def integrated(connection: Connection, done: Claimed, now_s: float, reason: str = "") -> bool:
+def integrated(connection: Connection, done: ClaimedPackage, now_s: float, reason: str = "") -> bool:
     """Note a package as integrated, in the transaction that has written its links. True the first time.
 
     `reason` says why some of its records were left out.
@@ -147,13 +149,13 @@ def integrated(connection: Connection, done: Claimed, now_s: float, reason: str 
     return _ended(connection, done, PackageState.INTEGRATED, reason, now_s)
 
 
-def refused(connection: Connection, done: Claimed, reason: str, now_s: float) -> bool:
+def refused(connection: Connection, done: ClaimedPackage, reason: str, now_s: float) -> bool:
     """Keep a package aside that cannot be integrated."""
     return _ended(connection, done, PackageState.REFUSED, reason, now_s)
 
 
 def _ended(
-    connection: Connection, done: Claimed, state: PackageState, reason: str, now_s: float
+    connection: Connection, done: ClaimedPackage, state: PackageState, reason: str, now_s: float
 ) -> bool:
     changed = connection.execute(
         update(packages)

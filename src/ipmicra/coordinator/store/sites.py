@@ -31,7 +31,7 @@ OWN_GROUND = "own"  # of a site that its host's owner asked for: it moves with n
 URL_CHARACTERS_MAX = 2_000  # a PostgreSQL index entry has to hold it
 
 
-class SiteState(StrEnum):
+class SiteStatus(StrEnum):
     ASKED = "asked"
     LOCATED = "located"
     WAITING = "waiting"
@@ -48,49 +48,49 @@ class SiteRow(NamedTuple):
     epoch: int
     found_s: float
     delegated_s: float | None
-    state: SiteState
+    state: SiteStatus
     note: str
 
 
 # --- what is found --------------------------------------------------------------------------------
 
 
-def found(connection: Connection, urls: Iterable[Url], now_s: float) -> int:
+def add_links(connection: Connection, urls: Iterable[Url], now_s: float) -> int:
     """Keep links; their sites wait for a crawler where they have none. Returns how many were new."""
     kept = {url: site_of(url) for url in urls if len(url) <= URL_CHARACTERS_MAX}
     kept = {url: site for url, site in kept.items() if len(site) <= SITE_CHARACTERS_MAX}
     names = list(dict.fromkeys(kept.values()))
     for batch in in_batches(names):
-        _add_sites(connection, batch, SiteState.WAITING, now_s)
+        _add_sites(connection, batch, SiteStatus.WAITING, now_s)
         connection.execute(
             update(sites)
-            .where(sites.c.name.in_(batch), sites.c.state.in_((SiteState.ASKED, SiteState.LOCATED)))
-            .values(state=SiteState.WAITING)
+            .where(sites.c.name.in_(batch), sites.c.state.in_((SiteStatus.ASKED, SiteStatus.LOCATED)))
+            .values(state=SiteStatus.WAITING)
         )
     rows = [{"url": url, "site": site, "found_s": now_s} for url, site in kept.items()]
     return sum(insert_new(connection, links, batch) for batch in in_batches(rows))
 
 
-def ask_about(connection: Connection, site: str, now_s: float) -> SiteRow:
+def ensure_known(connection: Connection, site: str, now_s: float) -> SiteRow:
     """The site's row; a site nobody knows is entered as asked about."""
-    _add_sites(connection, [site], SiteState.ASKED, now_s)
+    _add_sites(connection, [site], SiteStatus.ASKED, now_s)
     row = site_named(connection, site)
     assert row is not None
     return row
 
 
-def _add_sites(connection: Connection, names: Sequence[str], state: SiteState, now_s: float) -> None:
+def _add_sites(connection: Connection, names: Sequence[str], state: SiteStatus, now_s: float) -> None:
     insert_new(connection, sites, [{"name": name, "found_s": now_s, "state": state} for name in names])
 
 
 # --- what is decided ------------------------------------------------------------------------------
 
 
-def undecided(connection: Connection, now_s: float, retry_s: float, most: int) -> list[SiteRow]:
+def pending_assignment(connection: Connection, now_s: float, retry_s: float, most: int) -> list[SiteRow]:
     """Sites to be delegated, the longest known first; what was unreachable comes again in time."""
     due = or_(
-        sites.c.state.in_((SiteState.WAITING, SiteState.ASKED)),
-        (sites.c.state == SiteState.UNREACHABLE)
+        sites.c.state.in_((SiteStatus.WAITING, SiteStatus.ASKED)),
+        (sites.c.state == SiteStatus.UNREACHABLE)
         & or_(sites.c.delegated_s <= now_s - retry_s, sites.c.delegated_s > now_s + retry_s),
     )
     rows = connection.execute(
@@ -101,10 +101,10 @@ def undecided(connection: Connection, now_s: float, retry_s: float, most: int) -
 
 def unreachable(connection: Connection, which: Sequence[tuple[SiteRow, str]], now_s: float) -> None:
     """Nobody could reach these sites, and why."""
-    _note_each(connection, which, state=SiteState.UNREACHABLE, delegated_s=now_s)
+    _note_each(connection, which, state=SiteStatus.UNREACHABLE, delegated_s=now_s)
 
 
-def annotate(connection: Connection, which: Sequence[tuple[SiteRow, str]]) -> None:
+def set_notes(connection: Connection, which: Sequence[tuple[SiteRow, str]]) -> None:
     """Say of sites why they are still waiting."""
     _note_each(connection, which)
 
@@ -133,21 +133,21 @@ def delegated_sites(connection: Connection, grounds: Iterable[str]) -> list[Site
     """The sites that are somebody's on these grounds."""
     found_rows: list[SiteRow] = []
     for batch in in_batches(list(grounds)):
-        which = (sites.c.ground.in_(batch), sites.c.state == SiteState.DELEGATED)
+        which = (sites.c.ground.in_(batch), sites.c.state == SiteStatus.DELEGATED)
         found_rows += map(site_row, connection.execute(select(sites).where(*which)).mappings())
     return found_rows
 
 
 def delegated_anywhere(connection: Connection, most: int) -> list[SiteRow]:
     """Sites that are somebody's and have an address, by name."""
-    which = (sites.c.state == SiteState.DELEGATED, sites.c.address != "")
+    which = (sites.c.state == SiteStatus.DELEGATED, sites.c.address != "")
     rows = connection.execute(select(sites).where(*which).order_by(sites.c.name).limit(most))
     return [site_row(row) for row in rows.mappings()]
 
 
 def delegated_to(connection: Connection, crawler: str, most: int) -> list[SiteRow]:
     """Sites of one crawler that have an address, the latest first."""
-    which = (sites.c.crawler == crawler, sites.c.state == SiteState.DELEGATED, sites.c.address != "")
+    which = (sites.c.crawler == crawler, sites.c.state == SiteStatus.DELEGATED, sites.c.address != "")
     rows = connection.execute(
         select(sites).where(*which).order_by(sites.c.delegated_s.desc()).limit(most)
     )
@@ -163,7 +163,7 @@ def counts(connection: Connection) -> dict[str, int]:
 def counts_by_crawler(connection: Connection) -> dict[str, int]:
     rows = connection.execute(
         select(sites.c.crawler, func.count())
-        .where(sites.c.state.in_((SiteState.DELEGATED, SiteState.RELEASING)))
+        .where(sites.c.state.in_((SiteStatus.DELEGATED, SiteStatus.RELEASING)))
         .group_by(sites.c.crawler)
     ).all()
     return {crawler: int(count) for crawler, count in rows}
@@ -172,5 +172,5 @@ def counts_by_crawler(connection: Connection) -> dict[str, int]:
 def site_row(row: RowMapping) -> SiteRow:
     return SiteRow(
         row["name"], row["address"], row["ground"], row["crawler"], int(row["epoch"]), row["found_s"],
-        row["delegated_s"], SiteState(row["state"]), row["note"],
+        row["delegated_s"], SiteStatus(row["state"]), row["note"],
     )  # fmt: skip

@@ -18,14 +18,14 @@ from ipmicra.protocol.host_messages import Passive
 SITE_CHARACTERS_MAX = 300
 
 
-class Total(NamedTuple):
+class TrafficTotal(NamedTuple):
     """Everything that was fetched, of all sites by all crawlers."""
 
     fetches: int
     body_bytes: int
 
 
-class Carried(NamedTuple):
+class SiteTraffic(NamedTuple):
     """What one crawler fetched from one site."""
 
     site: str
@@ -68,13 +68,13 @@ def _add(row: dict[str, object], seen: Passive) -> None:
         row[name] = before + value
 
 
-def total(connection: Connection) -> Total:
+def total(connection: Connection) -> TrafficTotal:
     sums = (func.coalesce(func.sum(column), 0) for column in (traffic.c.fetches, traffic.c.body_bytes))
     row = connection.execute(select(*sums)).one()
-    return Total(int(row[0]), int(row[1]))
+    return TrafficTotal(int(row[0]), int(row[1]))
 
 
-def carried(connection: Connection) -> list[Carried]:
+def carried(connection: Connection) -> list[SiteTraffic]:
     """By site and crawler."""
     columns = (traffic.c.site, traffic.c.crawler, traffic.c.body_bytes, traffic.c.byte_ms)
-    return [Carried(*row) for row in connection.execute(select(*columns))]
+    return [SiteTraffic(*row) for row in connection.execute(select(*columns))]

@@ -5,17 +5,17 @@ from __future__ import annotations
 import ipaddress
 
 from ipmicra.addresses import AddressRange
-from ipmicra.delegation.delegations import Ground, is_subnet
-from ipmicra.delegation.subnets import Subnets
+from ipmicra.delegation.delegations import DelegationUnit, is_subnet
+from ipmicra.delegation.subnets import SubnetLookup
 from ipmicra.hierarchy import Subnet
 from ipmicra.model.probes import Site
 
 
-def ground_text(tree: Subnets, ground: Ground) -> str:
+def ground_text(tree: SubnetLookup, ground: DelegationUnit) -> str:
     return str(tree.range_of(ground)) if is_subnet(ground) else str(ground)
 
 
-def ground_from(tree: Subnets, text: str) -> Ground | None:
+def ground_from(tree: SubnetLookup, text: str) -> DelegationUnit | None:
     """The ground that a text means in this tree; None where the tree has no such subnet (any more)."""
     try:
         return ipaddress.ip_address(text)
@@ -28,7 +28,7 @@ def ground_from(tree: Subnets, text: str) -> Ground | None:
     return _subnet_of_range(tree, wanted)
 
 
-def _subnet_of_range(tree: Subnets, wanted: AddressRange) -> Subnet | None:
+def _subnet_of_range(tree: SubnetLookup, wanted: AddressRange) -> Subnet | None:
     """Upwards from its first address: the range itself must be among what encloses that."""
     subnet: Subnet | None = tree.smallest(wanted.first_address())
     while subnet is not None:

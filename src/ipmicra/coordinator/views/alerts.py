@@ -20,7 +20,7 @@ from ipmicra.coordinator.store.schema import event as event_rows
 from ipmicra.coordinator.store.schema import order as order_rows
 from ipmicra.coordinator.store.schema import package as package_rows
 from ipmicra.coordinator.store.schema import site as site_rows
-from ipmicra.coordinator.store.sites import SiteState
+from ipmicra.coordinator.store.sites import SiteStatus
 from ipmicra.protocol.host_messages import OrderDone
 
 EXAMPLES_MAX = 5
@@ -31,7 +31,7 @@ ORDERS_LOOKED_AT = 2_000
 SITES_LOOKED_AT = 20_000
 
 
-class Trouble(msgspec.Struct, frozen=True, kw_only=True):
+class Alert(msgspec.Struct, frozen=True, kw_only=True):
     """One kind of trouble."""
 
     kind: str
@@ -42,20 +42,20 @@ class Trouble(msgspec.Struct, frozen=True, kw_only=True):
     examples: list[str] = []
 
 
-class Errors(msgspec.Struct, frozen=True, kw_only=True):
+class AlertList(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that goes wrong: here and now, and in crawlers' visits of the last days."""
 
-    troubles: list[Trouble]
+    troubles: list[Alert]
     failures: list[FailedVisits]
 
 
-def errors_of(connection: Connection, now_s: float) -> Errors:
-    return Errors(troubles=troubles(connection, now_s), failures=failures(connection, now_s))
+def errors_of(connection: Connection, now_s: float) -> AlertList:
+    return AlertList(troubles=troubles(connection, now_s), failures=failures(connection, now_s))
 
 
-def troubles(connection: Connection, now_s: float) -> list[Trouble]:
+def troubles(connection: Connection, now_s: float) -> list[Alert]:
     """Everything that goes wrong, the most frequent first."""
-    families: tuple[Callable[[Connection, float], Iterator[Trouble]], ...] = (
+    families: tuple[Callable[[Connection, float], Iterator[Alert]], ...] = (
         _unreachable_sites,
         _waiting_sites,
         _silent_hosts,
@@ -69,16 +69,16 @@ def troubles(connection: Connection, now_s: float) -> list[Trouble]:
     return sorted(found, key=lambda trouble: (-trouble.count, trouble.kind, trouble.what))
 
 
-def _unreachable_sites(connection: Connection, _: float) -> Iterator[Trouble]:
+def _unreachable_sites(connection: Connection, _: float) -> Iterator[Alert]:
     """By the reason that was noted, whatever the site's name in it."""
     rows = site_rows.c
-    query = select(rows.name, rows.note).where(rows.state == SiteState.UNREACHABLE)
+    query = select(rows.name, rows.note).where(rows.state == SiteStatus.UNREACHABLE)
     latest = connection.execute(query.order_by(rows.delegated_s.desc()).limit(SITES_LOOKED_AT))
     by_reason: dict[str, list[str]] = {}
     for name, note in latest:
         by_reason.setdefault(_without_name(note, name), []).append(name)
     for reason, names in list(by_reason.items())[:KINDS_MAX]:
-        yield Trouble(
+        yield Alert(
             kind="site-unreachable",
             whose="the site's",
             what=reason or "nobody got an answer",
@@ -94,11 +94,11 @@ def _without_name(note: str, site: str) -> str:
     return note.replace(name, "the name")
 
 
-def _waiting_sites(connection: Connection, now_s: float) -> Iterator[Trouble]:
+def _waiting_sites(connection: Connection, now_s: float) -> Iterator[Alert]:
     rows = site_rows.c
-    late = (rows.state == SiteState.WAITING) & (rows.found_s < now_s - STUCK_SECONDS)
+    late = (rows.state == SiteStatus.WAITING) & (rows.found_s < now_s - STUCK_SECONDS)
     for note, count in _by_text(connection, rows.note, late):
-        yield Trouble(
+        yield Alert(
             kind="site-waits",
             whose="the operator's",
             what=note or "waits for a crawler",
@@ -109,14 +109,14 @@ def _waiting_sites(connection: Connection, now_s: float) -> Iterator[Trouble]:
         )
 
 
-def _silent_hosts(connection: Connection, now_s: float) -> Iterator[Trouble]:
+def _silent_hosts(connection: Connection, now_s: float) -> Iterator[Alert]:
     silent = [
         host.name
         for host in hosts.all_hosts(connection)
         if host.state is HostState.ENROLLED and not is_present(host, now_s)
     ]
     if silent:
-        yield Trouble(
+        yield Alert(
             kind="host-silent",
             whose="a host's",
             what="an enrolled host is not heard from",
@@ -127,12 +127,12 @@ def _silent_hosts(connection: Connection, now_s: float) -> Iterator[Trouble]:
         )
 
 
-def _lost_leases(connection: Connection, now_s: float) -> Iterator[Trouble]:
+def _lost_leases(connection: Connection, now_s: float) -> Iterator[Alert]:
     rows = event_rows.c
     lost = (rows.kind == "lease-lost") & (rows.at_s > now_s - DAY_S)
     count = _count(connection, event_rows, lost)
     if count:
-        yield Trouble(
+        yield Alert(
             kind="lease-lost",
             whose="a host's",
             what="hosts were silent past their lease in the last day",
@@ -142,11 +142,11 @@ def _lost_leases(connection: Connection, now_s: float) -> Iterator[Trouble]:
         )
 
 
-def _cut_lines(connection: Connection, now_s: float) -> Iterator[Trouble]:
+def _cut_lines(connection: Connection, now_s: float) -> Iterator[Alert]:
     rows = event_rows.c
     count = _count(connection, event_rows, (rows.kind == "line-cut") & (rows.at_s > now_s - DAY_S))
     if count:
-        yield Trouble(
+        yield Alert(
             kind="line-cut",
             whose="the operator's",
             what="nearly all hosts fell silent at once in the last day",
@@ -156,11 +156,11 @@ def _cut_lines(connection: Connection, now_s: float) -> Iterator[Trouble]:
         )
 
 
-def _refused_packages(connection: Connection, _: float) -> Iterator[Trouble]:
+def _refused_packages(connection: Connection, _: float) -> Iterator[Alert]:
     rows = package_rows.c
     for reason, count in _by_text(connection, rows.reason, rows.reason != ""):
         which = rows.reason == reason
-        yield Trouble(
+        yield Alert(
             kind="package-refused",
             whose="a host's",
             what=reason,
@@ -171,12 +171,12 @@ def _refused_packages(connection: Connection, _: float) -> Iterator[Trouble]:
         )
 
 
-def _stuck_packages(connection: Connection, now_s: float) -> Iterator[Trouble]:
+def _stuck_packages(connection: Connection, now_s: float) -> Iterator[Alert]:
     rows = package_rows.c
     stuck = (rows.state == PackageState.KEPT) & (rows.received_s < now_s - STUCK_SECONDS)
     count = _count(connection, package_rows, stuck)
     if count:
-        yield Trouble(
+        yield Alert(
             kind="package-waits",
             whose="ours",
             what="packages wait to be integrated for more than ten minutes",
@@ -186,7 +186,7 @@ def _stuck_packages(connection: Connection, now_s: float) -> Iterator[Trouble]:
         )
 
 
-def _orders_not_done(connection: Connection, now_s: float) -> Iterator[Trouble]:
+def _orders_not_done(connection: Connection, now_s: float) -> Iterator[Alert]:
     """What hosts said of orders that they did not do, in the last day."""
     rows = order_rows.c
     query = select(rows.host, rows.kind, rows.outcome).where(
@@ -201,7 +201,7 @@ def _orders_not_done(connection: Connection, now_s: float) -> Iterator[Trouble]:
         elif not done.done:
             said.setdefault((row.kind, done.detail), []).append(row.host)
     for kind, who in list(unknown.items())[:KINDS_MAX]:
-        yield Trouble(
+        yield Alert(
             kind="order-unknown",
             whose="a host's",
             what=f"{kind}: the host's version does not know this kind of order",
@@ -210,7 +210,7 @@ def _orders_not_done(connection: Connection, now_s: float) -> Iterator[Trouble]:
             examples=sorted(set(who))[:EXAMPLES_MAX],
         )
     for (kind, detail), who in list(said.items())[:KINDS_MAX]:
-        yield Trouble(
+        yield Alert(
             kind="order-not-done",
             whose="a host's",
             what=f"{kind}: {detail or 'no reason given'}",

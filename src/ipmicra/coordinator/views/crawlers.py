@@ -9,12 +9,18 @@ from __future__ import annotations
 import msgspec
 from sqlalchemy import Connection, func, select
 
-from ipmicra.coordinator.admin.crawler_states import CrawlerState, Facts, Wish, state_of, wishes_in
+from ipmicra.coordinator.admin.crawler_states import (
+    CrawlerState,
+    CrawlerStateInputs,
+    OperatorCommand,
+    state_of,
+    wishes_in,
+)
 from ipmicra.coordinator.bundles.rollout_orders import said_of_code
 from ipmicra.coordinator.store import hosts, moves, sites
 from ipmicra.coordinator.store.hosts import Host
-from ipmicra.coordinator.store.liveness import is_awake, is_present, said_by
-from ipmicra.coordinator.store.moves import Move
+from ipmicra.coordinator.store.liveness import is_awake, is_present, parse_report
+from ipmicra.coordinator.store.moves import OperatorMove
 from ipmicra.coordinator.store.schema import life as lives
 from ipmicra.coordinator.store.schema import order as orders
 from ipmicra.coordinator.store.upserts import put
@@ -22,7 +28,7 @@ from ipmicra.errors import OperatorFault
 from ipmicra.protocol.host_messages import Pause, Resume, Retire, Upgrade, kind_of
 
 
-class CrawlerStanding(msgspec.Struct, frozen=True, kw_only=True):
+class CrawlerStatus(msgspec.Struct, frozen=True, kw_only=True):
     """One crawler. Its host bears the same name."""
 
     name: str
@@ -34,7 +40,7 @@ class CrawlerStanding(msgspec.Struct, frozen=True, kw_only=True):
     takes_code: bool
     sites: int
     moves_to: str
-    wishes: tuple[Wish, ...]  # what the operator may want of it now
+    wishes: tuple[OperatorCommand, ...]  # what the operator may want of it now
     report: dict[str, object]
 
 
@@ -46,7 +52,7 @@ class _Told(msgspec.Struct, frozen=True):
     paused: set[str]
 
 
-def crawlers(connection: Connection, now_s: float, name: str | None = None) -> list[CrawlerStanding]:
+def crawlers(connection: Connection, now_s: float, name: str | None = None) -> list[CrawlerStatus]:
     """Everybody who ever was, or one, by name."""
     told, moving = _told(connection), moves.all_moves(connection)
     counts = sites.counts_by_crawler(connection)
@@ -60,10 +66,10 @@ def _standing(
     state: CrawlerState,
     counts: dict[str, int],
     since: dict[tuple[str, str], float],
-    moving: dict[str, Move],
-) -> CrawlerStanding:
+    moving: dict[str, OperatorMove],
+) -> CrawlerStatus:
     code = said_of_code(host)
-    return CrawlerStanding(
+    return CrawlerStatus(
         name=host.name,
         state=state,
         since_s=since.get((host.name, state)),
@@ -78,7 +84,7 @@ def _standing(
     )
 
 
-def crawler_named(connection: Connection, name: str, now_s: float) -> CrawlerStanding:
+def crawler_named(connection: Connection, name: str, now_s: float) -> CrawlerStatus:
     found = crawlers(connection, now_s, name)
     if not found:
         raise OperatorFault(f"there is no host {name!r}; see them with: ipmicra coordinator hosts")
@@ -98,14 +104,14 @@ def follow(connection: Connection, now_s: float) -> None:
     put(connection, lives, *changed)
 
 
-def _state(host: Host, told: _Told, moving: dict[str, Move], now_s: float) -> CrawlerState:
+def _state(host: Host, told: _Told, moving: dict[str, OperatorMove], now_s: float) -> CrawlerState:
     present, move, code = is_present(host, now_s), moving.get(host.name), said_of_code(host)
     return state_of(
-        Facts(
+        CrawlerStateInputs(
             host=host.state,
             present=present,
             has_reported=bool(host.report),
-            awake=present and is_awake(said_by(host), now_s),
+            awake=present and is_awake(parse_report(host), now_s),
             told_to_retire=host.name in told.retiring,
             moves=move is not None and move.moved_s is None,
             has_moved=move is not None and move.moved_s is not None,

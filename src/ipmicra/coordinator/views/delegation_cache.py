@@ -9,17 +9,17 @@ from __future__ import annotations
 import msgspec
 from sqlalchemy import Connection, func, select
 
-from ipmicra.coordinator.store.delegations import Delegated, Reasons
+from ipmicra.coordinator.store.delegations import DecisionReasons, DelegationRow
 from ipmicra.coordinator.store.schema import delegation as delegations
 
-_decode = msgspec.msgpack.Decoder(Reasons).decode
+_decode = msgspec.msgpack.Decoder(DecisionReasons).decode
 
 
-class Decisions:
+class DelegationCache:
     """Ground -> what was decided. `read` brings it up to date."""
 
     def __init__(self) -> None:
-        self.by_ground: dict[str, Delegated] = {}
+        self.by_ground: dict[str, DelegationRow] = {}
         self._read_until_s = 0.0
         self.version = 0  # rises when anything has changed
 
@@ -39,7 +39,7 @@ class Decisions:
             if known is not None and (known.decided_s, known.crawler) == (row.decided_s, row.crawler):
                 continue
             self.version += 1
-            self.by_ground[row.ground] = Delegated(
+            self.by_ground[row.ground] = DelegationRow(
                 ground=row.ground,
                 crawler=row.crawler,
                 decided_s=row.decided_s,

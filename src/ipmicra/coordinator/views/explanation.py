@@ -13,19 +13,19 @@ import msgspec
 from sqlalchemy import Connection
 
 from ipmicra.addresses import AddressRange, IPAddress
-from ipmicra.coordinator.leader.probe_dispatcher import NOT_ASKED
+from ipmicra.coordinator.leader.probe_dispatcher import PROBE_NOT_SENT
 from ipmicra.coordinator.store import delegations, hosts, sites
-from ipmicra.coordinator.store.delegations import Delegated
-from ipmicra.coordinator.store.liveness import is_present, profile_of, said_by
+from ipmicra.coordinator.store.delegations import DelegationRow
+from ipmicra.coordinator.store.liveness import is_present, parse_report, profile_of
 from ipmicra.coordinator.store.sites import SiteRow
 from ipmicra.delegation.crawlers import CrawlerProfile
 from ipmicra.delegation.decision import IN_WORDS, Decision
-from ipmicra.delegation.measurements import Record
+from ipmicra.delegation.measurements import RoundTripRecord
 from ipmicra.delegation.registry import STRATEGIES, strategy_named
-from ipmicra.delegation.subnets import UNKNOWN_ORGANISATION, Subnets
+from ipmicra.delegation.subnets import UNKNOWN_ORGANISATION, SubnetLookup
 from ipmicra.errors import OperatorFault
 from ipmicra.hierarchy import Subnet
-from ipmicra.model.probes import Answer, Target
+from ipmicra.model.probes import ProbeAnswer, Target
 from ipmicra.model.urls import Normaliser, Site, site_of
 
 SEED = 0  # for strategies that draw: the same question gets the same answer
@@ -52,7 +52,7 @@ class SubnetSeen(msgspec.Struct, frozen=True, kw_only=True):
     registry: str
 
 
-class Remembered(msgspec.Struct, frozen=True, kw_only=True):
+class RememberedRoundTrip(msgspec.Struct, frozen=True, kw_only=True):
     """What one crawler remembers of the address."""
 
     crawler: str
@@ -82,7 +82,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     age_s: float | None = None
     probes: list[tuple[str, float | None, str]] = []  # of the decision: crawler, round trip, silence
     steps: list[tuple[str, str]] = []
-    remembered: list[Remembered] = []
+    remembered: list[RememberedRoundTrip] = []
     candidates: list[Candidate] = []
     others: dict[str, str] = {}  # what each strategy would choose by what is remembered
 
@@ -101,7 +101,7 @@ def nearest(connection: Connection, site: str) -> Nearest:
     return _nearest(row, _decision(connection, row))
 
 
-def explain(connection: Connection, tree: Subnets, site: str, now_s: float) -> Explanation:
+def explain(connection: Connection, tree: SubnetLookup, site: str, now_s: float) -> Explanation:
     row = sites.site_named(connection, site)
     if row is None or not row.address:
         note = "where the site is has not been found out yet"
@@ -129,7 +129,7 @@ def explain(connection: Connection, tree: Subnets, site: str, now_s: float) -> E
     )
 
 
-def _nearest(row: SiteRow, delegated: Delegated | None) -> Nearest:
+def _nearest(row: SiteRow, delegated: DelegationRow | None) -> Nearest:
     reasons = None if delegated is None else delegated.reasons
     return Nearest(
         site=row.name,
@@ -144,12 +144,12 @@ def _nearest(row: SiteRow, delegated: Delegated | None) -> Nearest:
     )
 
 
-def _decision(connection: Connection, row: SiteRow) -> Delegated | None:
+def _decision(connection: Connection, row: SiteRow) -> DelegationRow | None:
     found = delegations.delegated(connection, [row.ground, row.address])
     return found.get(row.ground) or found.get(row.address)
 
 
-def _path(tree: Subnets, address: IPAddress) -> tuple[list[SubnetSeen], str]:
+def _path(tree: SubnetLookup, address: IPAddress) -> tuple[list[SubnetSeen], str]:
     subnet: Subnet | None = tree.smallest(address)
     path: list[SubnetSeen] = []
     while subnet is not None:
@@ -160,7 +160,7 @@ def _path(tree: Subnets, address: IPAddress) -> tuple[list[SubnetSeen], str]:
     return path, f"no registered subnet is known to hold {address}: it is delegated by itself"
 
 
-def _seen(tree: Subnets, subnet: Subnet) -> SubnetSeen:
+def _seen(tree: SubnetLookup, subnet: Subnet) -> SubnetSeen:
     organisation = tree.organisation_of(subnet)
     return SubnetSeen(
         range=str(tree.range_of(subnet)),
@@ -172,13 +172,13 @@ def _seen(tree: Subnets, subnet: Subnet) -> SubnetSeen:
     )
 
 
-def _is_of(record: Record, address: IPAddress) -> bool:
+def _is_of(record: RoundTripRecord, address: IPAddress) -> bool:
     family, start, end = record.place
     return AddressRange(4 if family == 4 else 6, int(start), int(end)).holds(address)
 
 
-def _remembered(record: Record, now_s: float) -> Remembered:
-    return Remembered(
+def _remembered(record: RoundTripRecord, now_s: float) -> RememberedRoundTrip:
+    return RememberedRoundTrip(
         crawler=record.crawler,
         round_trip_ms=record.smoothed_ms,
         age_s=record.age_s(now_s),
@@ -195,14 +195,14 @@ def _candidates(connection: Connection, now_s: float) -> list[Candidate]:
             crawler=host.name,
             awake=profile_of(host, now_s).awake,
             sites=counts.get(host.name, 0),
-            bytes_today=said_by(host).bytes_today,
-            capacity_bytes_a_day=said_by(host).capacity_bytes_a_day,
+            bytes_today=parse_report(host).bytes_today,
+            capacity_bytes_a_day=parse_report(host).capacity_bytes_a_day,
         )
         for host in present
     ]
 
 
-def _known_ms(records: list[Record], delegated: Delegated | None) -> dict[str, float]:
+def _known_ms(records: list[RoundTripRecord], delegated: DelegationRow | None) -> dict[str, float]:
     """The latest known round trip of each crawler: remembered, else from the day of the decision."""
     probed = () if delegated is None else delegated.reasons.probes
     known = {crawler: round_trip_ms for crawler, round_trip_ms, _ in probed if round_trip_ms is not None}
@@ -210,7 +210,7 @@ def _known_ms(records: list[Record], delegated: Delegated | None) -> dict[str, f
 
 
 def _other_opinions(
-    connection: Connection, tree: Subnets, target: Target, known_ms: dict[str, float], now_s: float
+    connection: Connection, tree: SubnetLookup, target: Target, known_ms: dict[str, float], now_s: float
 ) -> dict[str, str]:
     crowd = [profile_of(h, now_s) for h in hosts.all_hosts(connection) if is_present(h, now_s)]
     return {name: _opinion(name, tree, target, crowd, known_ms, now_s) for name in STRATEGIES}
@@ -218,7 +218,7 @@ def _other_opinions(
 
 def _opinion(
     name: str,
-    tree: Subnets,
+    tree: SubnetLookup,
     target: Target,
     crowd: list[CrawlerProfile],
     known_ms: dict[str, float],
@@ -227,12 +227,12 @@ def _opinion(
     strategy = strategy_named(name, tree, random.Random(SEED))  # noqa: S311 - fair, not secret
     for profile in crowd:
         strategy.crawler_joined(profile)
-    answers = {crawler: Answer(round_trip_ms) for crawler, round_trip_ms in known_ms.items()}
+    answers = {crawler: ProbeAnswer(round_trip_ms) for crawler, round_trip_ms in known_ms.items()}
     talk = strategy.delegate(target, now_s)
     try:
         probe = next(talk)
         while True:
-            probe = talk.send(answers.get(probe.crawler, NOT_ASKED))
+            probe = talk.send(answers.get(probe.crawler, PROBE_NOT_SENT))
     except StopIteration as end:
         decision: Decision = end.value
     return decision.crawler or f"nobody: {IN_WORDS[decision.why]}"

@@ -13,16 +13,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ipmicra.coordinator.store.delegations import Delegated
+from ipmicra.coordinator.store.delegations import DelegationRow
 from ipmicra.coordinator.store.unit_codec import ground_from
 from ipmicra.delegation.delegations import is_subnet
 from ipmicra.hierarchy import Subnet, SubnetTree
 
 
-class Holdings:
+class Ownership:
     """Every ground that is somebody's, in walk order."""
 
-    def __init__(self, tree: SubnetTree, decisions: Mapping[str, Delegated]) -> None:
+    def __init__(self, tree: SubnetTree, decisions: Mapping[str, DelegationRow]) -> None:
         self._tree = tree
         pairs = sorted(_placed(tree, decisions))
         self._subnets: NDArray[np.int64] = np.array([place for place, _ in pairs], dtype=np.int64)
@@ -40,7 +40,7 @@ class Holdings:
         return counts
 
 
-def _placed(tree: SubnetTree, decisions: Mapping[str, Delegated]) -> list[tuple[int, str]]:
+def _placed(tree: SubnetTree, decisions: Mapping[str, DelegationRow]) -> list[tuple[int, str]]:
     """Lone addresses count where they lie, unless the subnet that holds them is the same crawler's."""
     owners: dict[Subnet, str] = {}
     alone: list[tuple[Subnet, str]] = []

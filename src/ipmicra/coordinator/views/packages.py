@@ -12,7 +12,7 @@ from ipmicra.coordinator.store.schema import package as rows
 LATEST_SHOWN = 50
 
 
-class Parcel(msgspec.Struct, frozen=True, kw_only=True):
+class PackageView(msgspec.Struct, frozen=True, kw_only=True):
     """One package."""
 
     crawler: str
@@ -25,7 +25,7 @@ class Parcel(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
-class Sender(msgspec.Struct, frozen=True, kw_only=True):
+class SenderSummary(msgspec.Struct, frozen=True, kw_only=True):
     """What one crawler has sent, and what it still has."""
 
     crawler: str
@@ -36,13 +36,13 @@ class Sender(msgspec.Struct, frozen=True, kw_only=True):
     home_bytes: int
 
 
-def latest(connection: Connection, crawler: str | None = None) -> list[Parcel]:
+def latest(connection: Connection, crawler: str | None = None) -> list[PackageView]:
     """Those under way first, then the latest."""
     query = select(rows).order_by(rows.c.state != PackageState.KEPT, rows.c.received_s.desc())
     if crawler is not None:
         query = query.where(rows.c.crawler == crawler)
     return [
-        Parcel(
+        PackageView(
             crawler=row.crawler,
             sequence=row.sequence,
             package_bytes=row.package_bytes,
@@ -56,7 +56,7 @@ def latest(connection: Connection, crawler: str | None = None) -> list[Parcel]:
     ]
 
 
-def senders(connection: Connection) -> list[Sender]:
+def senders(connection: Connection) -> list[SenderSummary]:
     """Every host that has or had packages, by name."""
     columns = (rows.c.crawler, rows.c.state, func.count(), func.sum(rows.c.package_bytes))
     sums: dict[str, dict[str, tuple[int, int]]] = {}
@@ -69,11 +69,11 @@ def senders(connection: Connection) -> list[Sender]:
     return [_sender(name, sums.get(name, {}), spooled.get(name, 0)) for name in names]
 
 
-def _sender(name: str, sums: dict[str, tuple[int, int]], spooled: int) -> Sender:
+def _sender(name: str, sums: dict[str, tuple[int, int]], spooled: int) -> SenderSummary:
     def count(state: PackageState) -> int:
         return sums.get(state, (0, 0))[0]
 
-    return Sender(
+    return SenderSummary(
         crawler=name,
         spooled=spooled,
         waiting=count(PackageState.KEPT),

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from ipmicra.coordinator.store.delegations import Delegated
-from ipmicra.coordinator.store.traffic import Carried
+from ipmicra.coordinator.store.delegations import DelegationRow
+from ipmicra.coordinator.store.traffic import SiteTraffic
 
 
 class Savings(NamedTuple):
@@ -33,7 +33,7 @@ class Savings(NamedTuple):
 
 
 def savings(
-    carried: Iterable[Carried], decision_of: Mapping[str, Delegated], crawlers: Collection[str]
+    carried: Iterable[SiteTraffic], decision_of: Mapping[str, DelegationRow], crawlers: Collection[str]
 ) -> Savings:
     """`decision_of` is by site. A site whose round trips nobody knows is left out on both sides."""
     stranger_ms = _stranger_ms(decision_of.values())
@@ -51,17 +51,17 @@ def savings(
     return Savings(spent, hashed)
 
 
-def _own_ms(row: Carried, made: Delegated) -> float:
+def _own_ms(row: SiteTraffic, made: DelegationRow) -> float:
     """As probed, like the others' round trips; else as met by the fetches."""
     probed = _known_ms(made).get(row.crawler)
     return row.byte_ms / row.body_bytes if probed is None else probed
 
 
-def _known_ms(made: Delegated) -> dict[str, float]:
+def _known_ms(made: DelegationRow) -> dict[str, float]:
     return {crawler: ms for crawler, ms, _ in made.reasons.probes if ms is not None}
 
 
-def _stranger_ms(decisions: Iterable[Delegated]) -> float | None:
+def _stranger_ms(decisions: Iterable[DelegationRow]) -> float | None:
     seen = {(made.reasons.site, made.decided_s): made for made in decisions}
     away = [
         ms

@@ -10,18 +10,18 @@ import msgspec
 from sqlalchemy import Connection, func, select
 
 from ipmicra.coordinator.store import hosts, sites, traffic
-from ipmicra.coordinator.store.liveness import is_awake, is_present, said_by
+from ipmicra.coordinator.store.liveness import is_awake, is_present, parse_report
 from ipmicra.coordinator.store.packages import PackageState
 from ipmicra.coordinator.store.schema import package as package_rows
 from ipmicra.coordinator.store.schema import site as site_rows
-from ipmicra.coordinator.store.sites import SiteState
-from ipmicra.coordinator.views.delegation_cache import Decisions
+from ipmicra.coordinator.store.sites import SiteStatus
+from ipmicra.coordinator.views.delegation_cache import DelegationCache
 from ipmicra.coordinator.views.savings import Savings, savings
 
-_OWNED = (SiteState.DELEGATED, SiteState.RELEASING)
+_OWNED = (SiteStatus.DELEGATED, SiteStatus.RELEASING)
 
 
-class Nearness(msgspec.Struct, frozen=True, kw_only=True):
+class DelegationStatistics(msgspec.Struct, frozen=True, kw_only=True):
     """What delegation has cost and what it is worth."""
 
     sites: int = 0
@@ -39,7 +39,7 @@ class Nearness(msgspec.Struct, frozen=True, kw_only=True):
         return 1 - self.probed_sites / self.sites if self.sites else None
 
 
-class Figures(msgspec.Struct, frozen=True, kw_only=True):
+class CrawlStatistics(msgspec.Struct, frozen=True, kw_only=True):
     """One moment of the crawl."""
 
     at_s: float
@@ -55,17 +55,17 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     packages_waiting: int = 0
 
 
-def figures(connection: Connection, now_s: float) -> Figures:
+def figures(connection: Connection, now_s: float) -> CrawlStatistics:
     everybody = hosts.all_hosts(connection)
     present = [host for host in everybody if is_present(host, now_s)]
     by_state = sites.counts(connection)
     fetched = traffic.total(connection)
     packages, waiting, home_bytes = _packages(connection)
-    return Figures(
+    return CrawlStatistics(
         at_s=now_s,
         hosts=len(everybody),
         present=len(present),
-        awake=sum(is_awake(said_by(host), now_s) for host in present),
+        awake=sum(is_awake(parse_report(host), now_s) for host in present),
         sites=sum(by_state.values()),
         delegated=sum(by_state.get(state, 0) for state in _OWNED),
         fetches=fetched.fetches,
@@ -76,7 +76,7 @@ def figures(connection: Connection, now_s: float) -> Figures:
     )
 
 
-def nearness(connection: Connection, decisions: Decisions, now_s: float) -> Nearness:
+def nearness(connection: Connection, decisions: DelegationCache, now_s: float) -> DelegationStatistics:
     """`decisions` is brought up to date on the way."""
     decisions.read(connection)
     ground_of = dict(_owned_sites(connection))
@@ -84,7 +84,7 @@ def nearness(connection: Connection, decisions: Decisions, now_s: float) -> Near
     known = decisions.by_ground
     decided = {site: known[ground] for site, ground in ground_of.items() if ground in known}
     present = [host.name for host in hosts.all_hosts(connection) if is_present(host, now_s)]
-    return Nearness(
+    return DelegationStatistics(
         sites=len(ground_of),
         subnets=len(set(ground_of.values())),
         probes=sum(probes.values()),

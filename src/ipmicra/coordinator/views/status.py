@@ -7,12 +7,12 @@ from sqlalchemy import Connection
 
 from ipmicra.coordinator.store import events, hosts, orders, packages, sites
 from ipmicra.coordinator.store.hosts import Host
-from ipmicra.coordinator.store.liveness import is_awake, is_present, said_by
+from ipmicra.coordinator.store.liveness import is_awake, is_present, parse_report
 
 EVENTS_SHOWN = 20
 
 
-class HostStanding(msgspec.Struct, frozen=True, kw_only=True):
+class HostStatus(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     state: str
     present: bool
@@ -25,28 +25,28 @@ class HostStanding(msgspec.Struct, frozen=True, kw_only=True):
     report: dict[str, object]
 
 
-class Happened(msgspec.Struct, frozen=True, kw_only=True):
+class EventView(msgspec.Struct, frozen=True, kw_only=True):
     at_s: float
     kind: str
     subject: str
     detail: str
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    hosts: list[HostStanding]
+class CoordinatorStatus(msgspec.Struct, frozen=True, kw_only=True):
+    hosts: list[HostStatus]
     sites: dict[str, int]
     open_orders: dict[str, int]
     packages: dict[str, int]
-    events: list[Happened]
+    events: list[EventView]
 
 
-def hosts_standing(connection: Connection, now_s: float) -> list[HostStanding]:
+def hosts_standing(connection: Connection, now_s: float) -> list[HostStatus]:
     counts = sites.counts_by_crawler(connection)
     return [_host(host, counts, now_s) for host in hosts.all_hosts(connection)]
 
 
-def standing(connection: Connection, now_s: float) -> Standing:
-    return Standing(
+def standing(connection: Connection, now_s: float) -> CoordinatorStatus:
+    return CoordinatorStatus(
         hosts=hosts_standing(connection, now_s),
         sites=sites.counts(connection),
         open_orders=orders.counts(connection),
@@ -55,7 +55,7 @@ def standing(connection: Connection, now_s: float) -> Standing:
     )
 
 
-def without_addresses(now: Standing) -> Standing:
+def without_addresses(now: CoordinatorStatus) -> CoordinatorStatus:
     """For strangers: where a volunteer's machine stands on the network is the operator's to know."""
     replace = msgspec.structs.replace
     return replace(
@@ -65,24 +65,24 @@ def without_addresses(now: Standing) -> Standing:
     )
 
 
-def public_detail(event: Happened) -> str:
+def public_detail(event: EventView) -> str:
     """Where a host enrolled from is left out."""
     return "" if event.kind == "host-enrolled" else event.detail
 
 
-def happened(connection: Connection) -> list[Happened]:
+def happened(connection: Connection) -> list[EventView]:
     """What happened last, the latest first."""
-    return [Happened(**event._asdict()) for event in events.latest(connection, EVENTS_SHOWN)]
+    return [EventView(**event._asdict()) for event in events.latest(connection, EVENTS_SHOWN)]
 
 
-def _host(host: Host, counts: dict[str, int], now_s: float) -> HostStanding:
+def _host(host: Host, counts: dict[str, int], now_s: float) -> HostStatus:
     present = is_present(host, now_s)
-    return HostStanding(
+    return HostStatus(
         name=host.name,
         state=host.state,
         present=present,
-        awake=present and is_awake(said_by(host), now_s),
-        resting=said_by(host).resting,
+        awake=present and is_awake(parse_report(host), now_s),
+        resting=parse_report(host).resting,
         address=host.address,
         heard_s=host.heard_s,
         sites=counts.get(host.name, 0),

@@ -25,7 +25,7 @@ REFUSALS = frozenset({429, 503})
 
 
 @dataclass(frozen=True, slots=True)
-class Manners:
+class PolitenessPolicy:
     """How one site is treated, on its own clock and on its address's."""
 
     delay_seconds_min: float = 1.0
@@ -46,7 +46,7 @@ class Manners:
 
 
 @dataclass(frozen=True, slots=True)
-class Grant:
+class RateOverride:
     """A site that the operator answers for, and how hard it may be asked."""
 
     site: str  # a name, or a name with its port
@@ -54,7 +54,7 @@ class Grant:
     connections: int
 
 
-def manners_towards(site: Site, usual: Manners, grants: Sequence[Grant]) -> Manners:
+def policy_for(site: Site, usual: PolitenessPolicy, grants: Sequence[RateOverride]) -> PolitenessPolicy:
     """The usual manners, or those that the operator granted to the site by name or name and port."""
     name, port = name_of(site), port_of(site)
     names = {name, f"{name}:{port}", f"[{name}]", f"[{name}]:{port}"}  # IPv6 is written in brackets
@@ -66,7 +66,7 @@ def manners_towards(site: Site, usual: Manners, grants: Sequence[Grant]) -> Mann
     return usual
 
 
-class Clock(msgspec.Struct):
+class PolitenessClock(msgspec.Struct):
     """When a site or an address may be asked again. Times are seconds since 1970."""
 
     next_at: float = 0.0
@@ -77,24 +77,24 @@ class Clock(msgspec.Struct):
         return max(self.next_at, self.blocked_until)
 
 
-def after_start(clock: Clock, started_at: float, manners: Manners) -> Clock:
+def after_start(clock: PolitenessClock, started_at: float, manners: PolitenessPolicy) -> PolitenessClock:
     """The clock when a request has begun."""
     next_at = max(clock.next_at, started_at + manners.spacing_seconds())
-    return Clock(next_at, clock.blocked_until, clock.block_seconds)
+    return PolitenessClock(next_at, clock.blocked_until, clock.block_seconds)
 
 
-def after_answer(clock: Clock, ended_at: float, pause_seconds: float) -> Clock:
+def after_answer(clock: PolitenessClock, ended_at: float, pause_seconds: float) -> PolitenessClock:
     """The clock after an answer that was not a refusal."""
     quiet = ended_at - clock.blocked_until
     forgiven = clock.block_seconds > 0 and quiet >= clock.block_seconds
-    return Clock(
+    return PolitenessClock(
         next_at=max(clock.next_at, ended_at + pause_seconds),
         blocked_until=0.0 if forgiven else clock.blocked_until,
         block_seconds=0.0 if forgiven else clock.block_seconds,
     )
 
 
-def after_refusal(clock: Clock, ended_at: float, retry_after: str | None) -> Clock:
+def after_refusal(clock: PolitenessClock, ended_at: float, retry_after: str | None) -> PolitenessClock:
     """The clock after a 429 or 503. A refusal of a request begun before the block counts once."""
     asked = retry_after_seconds(retry_after, ended_at) if retry_after else None
     if asked is not None:
@@ -104,7 +104,7 @@ def after_refusal(clock: Clock, ended_at: float, retry_after: str | None) -> Clo
     else:
         seconds = doubling = min(max(2 * clock.block_seconds, BLOCK_SECONDS_MIN), BLOCK_SECONDS_MAX)
     until = max(clock.blocked_until, ended_at + seconds)
-    return Clock(next_at=clock.next_at, blocked_until=until, block_seconds=doubling)
+    return PolitenessClock(next_at=clock.next_at, blocked_until=until, block_seconds=doubling)
 
 
 def retry_after_seconds(value: str, now: float) -> float | None:

@@ -21,17 +21,17 @@ import msgspec
 DAY_SECONDS = 86_400.0
 
 
-class History(msgspec.Struct, frozen=True):
+class ChangeHistory(msgspec.Struct, frozen=True):
     """What the visits of one page have shown. The first visit shows nothing: it has no predecessor."""
 
     visits: float = 0.0  # visits after the first; fractions are evidence that has faded
     changes: float = 0.0  # how many of them found the page changed
     watched_seconds: float = 0.0  # sum of the intervals
 
-    def after(self, changed: bool, interval_seconds: float) -> History:
+    def after(self, changed: bool, interval_seconds: float) -> ChangeHistory:
         """The history after one more visit; old evidence fades so that a page may change its habits."""
         fade = min(1.0, (HISTORY_VISITS_MAX - 1) / max(self.visits, 1.0))
-        return History(
+        return ChangeHistory(
             visits=self.visits * fade + 1,
             changes=self.changes * fade + changed,
             watched_seconds=self.watched_seconds * fade + interval_seconds,
@@ -49,7 +49,7 @@ class RevisitRules(msgspec.Struct, frozen=True):
     interval_seconds_first: float = DAY_SECONDS
 
 
-def changes_per_second(history: History, prior_seconds: float) -> float:
+def changes_per_second(history: ChangeHistory, prior_seconds: float) -> float:
     """The estimated change rate. Before the first revisit: one change in `prior_seconds`."""
     if history.visits == 0 or history.watched_seconds <= 0:
         return 1.0 / prior_seconds
@@ -59,7 +59,7 @@ def changes_per_second(history: History, prior_seconds: float) -> float:
 
 
 def revisit_seconds(
-    history: History,
+    history: ChangeHistory,
     rules: RevisitRules,
     price: float = 0.0,
     page_bytes: int = 0,
@@ -73,7 +73,7 @@ def revisit_seconds(
     return _interval_seconds(rate, price * page_bytes, rules)
 
 
-class Watched(msgspec.Struct, frozen=True):
+class WatchedPage(msgspec.Struct, frozen=True):
     """Pages of like habits: how many, how fast they change, what a visit costs."""
 
     pages: int
@@ -81,7 +81,7 @@ class Watched(msgspec.Struct, frozen=True):
     page_bytes: float  # a visit's expected bytes: little when it is mostly 304
 
 
-def price_for_budget(watched: Sequence[Watched], bytes_per_day: float, rules: RevisitRules) -> float:
+def price_for_budget(watched: Sequence[WatchedPage], bytes_per_day: float, rules: RevisitRules) -> float:
     """The lowest price of a byte at which all visits fit the budget; 0 when they fit without one."""
 
     def spent(price: float) -> float:
@@ -98,7 +98,7 @@ def price_for_budget(watched: Sequence[Watched], bytes_per_day: float, rules: Re
     return high
 
 
-def _bytes_per_day(group: Watched, price: float, rules: RevisitRules) -> float:
+def _bytes_per_day(group: WatchedPage, price: float, rules: RevisitRules) -> float:
     interval = _interval_seconds(group.rate, price * group.page_bytes, rules)
     return group.page_bytes * DAY_SECONDS / interval
 

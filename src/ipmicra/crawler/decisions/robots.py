@@ -83,7 +83,7 @@ ALLOW_ALL = Robots()
 DISALLOW_ALL = Robots((Rule(False, "/"),))
 
 
-class Verdict(Enum):
+class RobotsVerdict(Enum):
     """What the answer to a request for robots.txt means (RFC 9309, 2.3.1)."""
 
     PARSE = "parse the body"
@@ -92,19 +92,19 @@ class Verdict(Enum):
     DISALLOW_ALL = "unreachable: nothing may be fetched"
 
 
-def verdict_on_status(status: int | None, redirects_followed: int = 0) -> Verdict:
+def verdict_on_status(status: int | None, redirects_followed: int = 0) -> RobotsVerdict:
     """The meaning of a status; None is a network error.
 
     429 belongs to the server errors here: a site that says "slow down" has not said "take everything",
     and its queue is blocked meanwhile anyway.
     """
     if status is None or status >= 500 or status < 200 or status == 429:
-        return Verdict.DISALLOW_ALL
+        return RobotsVerdict.DISALLOW_ALL
     if status < 300:
-        return Verdict.PARSE
+        return RobotsVerdict.PARSE
     if status >= 400:
-        return Verdict.ALLOW_ALL
-    return Verdict.REDIRECT if redirects_followed < REDIRECTS_MAX else Verdict.ALLOW_ALL
+        return RobotsVerdict.ALLOW_ALL
+    return RobotsVerdict.REDIRECT if redirects_followed < REDIRECTS_MAX else RobotsVerdict.ALLOW_ALL
 
 
 def parse_robots(body: bytes, product: str) -> Robots:

@@ -16,7 +16,7 @@ from ipmicra.model.urls import Site, Url, name_of, port_of, site_of
 ScopeKind: TypeAlias = Literal["site", "domain", "prefix", "pattern", "any"]
 
 
-class Bounds(Protocol):
+class CrawlBounds(Protocol):
     """Which pages belong to a crawl: fixed, as a `Scope` is, or moving with what is delegated."""
 
     def holds(self, url: Url) -> bool: ...

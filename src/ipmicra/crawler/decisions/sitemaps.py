@@ -36,7 +36,7 @@ _ENTRIES = frozenset({"url", "sitemap", "item", "entry"})
 _DATES = frozenset({"lastmod", "updated", "pubdate", "published", "date"})
 
 
-class Hinted(NamedTuple):
+class SitemapEntry(NamedTuple):
     """One URL that a sitemap or feed names, and what it claims about it."""
 
     reference: str  # as written; may be relative in feeds
@@ -52,7 +52,7 @@ def looks_like_listing(body: bytes) -> bool:
     return head.startswith(b"<") and _LISTING.search(head) is not None
 
 
-def feeds_in(html: bytes) -> list[Hinted]:
+def feeds_in(html: bytes) -> list[SitemapEntry]:
     """The feeds that a page announces in its head."""
     head_end = html.find(b"</head", 0, HEAD_BYTES_MAX)
     end = head_end if head_end >= 0 else HEAD_BYTES_MAX
@@ -63,11 +63,11 @@ def feeds_in(html: bytes) -> list[Hinted]:
         address = _HREF.search(tag)
         if address is not None:
             text = (address[1] or address[2] or address[3]).decode("utf-8", errors="replace")
-            found.append(Hinted(text.replace("&amp;", "&")))
+            found.append(SitemapEntry(text.replace("&amp;", "&")))
     return found[:FEEDS_MAX]
 
 
-def listed(body: bytes) -> list[Hinted]:
+def listed(body: bytes) -> list[SitemapEntry]:
     """The URLs named; what is read before a fault in the XML counts, what follows it is lost."""
     reader = _Reader()
     parser = expat.ParserCreate(namespace_separator=" ")
@@ -82,7 +82,7 @@ def listed(body: bytes) -> list[Hinted]:
     return reader.found
 
 
-def listed_plainly(body: bytes) -> list[Hinted] | None:
+def listed_plainly(body: bytes) -> list[SitemapEntry] | None:
     """The URLs of a plain-text sitemap, one a line; None where any line is something else."""
     body = body.removeprefix(b"\xef\xbb\xbf").lstrip()
     if not body[:8].lower().startswith((b"http://", b"https://")):
@@ -91,7 +91,7 @@ def listed_plainly(body: bytes) -> list[Hinted] | None:
     found = [line.strip() for line in lines if line and not line.isspace()]
     if not all(map(_PLAIN_ENTRY.fullmatch, found)):
         return None
-    return [Hinted(reference) for reference in found]
+    return [SitemapEntry(reference) for reference in found]
 
 
 class _Enough(Exception):
@@ -104,7 +104,7 @@ def _refuse_entity(*_: object) -> None:
 
 class _Reader:
     def __init__(self) -> None:
-        self.found: list[Hinted] = []
+        self.found: list[SitemapEntry] = []
         self._root: str | None = None
         self._inside = False  # an entry
         self._reference = ""
@@ -149,7 +149,7 @@ class _Reader:
     def _close_entry(self) -> None:
         self._inside = False
         if self._reference:
-            self.found.append(Hinted(self._reference, self._modified_s, self._change_seconds))
+            self.found.append(SitemapEntry(self._reference, self._modified_s, self._change_seconds))
             if len(self.found) >= ENTRIES_MAX:
                 raise _Enough
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import can_ada
 
-from ipmicra.crawler.extraction.markup import Reading
+from ipmicra.crawler.extraction.markup import MarkupContents
 from ipmicra.model.page import Link, rel_of_both
 
 LINKS_MAX = 50_000  # of a page: no index page of ours has more
@@ -21,7 +21,7 @@ JOINED_REMEMBERED_MAX = 2_048  # some half a megabyte
 _REFRESH = re.compile(r"\s*[\d.]*\s*[;,]?\s*url\s*=\s*[\"']?([^\"'\s]+)[\"']?\s*", re.IGNORECASE)
 
 
-def links_of(reading: Reading, address: str) -> tuple[list[Link], bool]:
+def links_of(reading: MarkupContents, address: str) -> tuple[list[Link], bool]:
     """The links, and whether some were left out because there are too many."""
     if not reading.unjoined:
         links = list(map(Link._make, reading.links[:LINKS_MAX]))
@@ -29,7 +29,7 @@ def links_of(reading: Reading, address: str) -> tuple[list[Link], bool]:
     return _joined_links(reading, address)
 
 
-def _joined_links(reading: Reading, address: str) -> tuple[list[Link], bool]:
+def _joined_links(reading: MarkupContents, address: str) -> tuple[list[Link], bool]:
     folder, unjoined = folder_of(address), set(reading.unjoined)
     links: dict[str, Link] = {}
     for position, (url, text, rel) in enumerate(reading.links):

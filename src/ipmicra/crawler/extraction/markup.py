@@ -19,7 +19,7 @@ from typing import NamedTuple
 from ipmicra.crawler.extraction import compiled_markup, markup_tree
 
 
-class Reading(NamedTuple):
+class MarkupContents(NamedTuple):
     """As written; "" where the markup is silent. Texts are folded: one space between words."""
 
     title: str
@@ -35,19 +35,19 @@ class Reading(NamedTuple):
     text: str
 
 
-Reader = Callable[
+MarkupReader = Callable[
     [bytes, str], tuple[object, ...]
 ]  # UTF-8 and the folder of plain hrefs -> Reading's fields
 
-READERS: dict[str, Reader] = {"tree": markup_tree.read}
+READERS: dict[str, MarkupReader] = {"tree": markup_tree.read}
 if compiled_markup.read is not None:
     READERS = {"compiled": compiled_markup.read, **READERS}
 _BEST = next(iter(READERS.values()))
 
 
-def read(html: bytes, folder: str, reader: Reader = _BEST) -> Reading:
+def read(html: bytes, folder: str, reader: MarkupReader = _BEST) -> MarkupContents:
     """What the markup says. `folder`, where plain hrefs may be joined to it, ends with a slash."""
     try:
-        return Reading._make(reader(html, folder))
+        return MarkupContents._make(reader(html, folder))
     except RuntimeError:
-        return Reading._make(markup_tree.read(html, folder))
+        return MarkupContents._make(markup_tree.read(html, folder))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ipmicra.crawler.extraction.dates import linked_data_dates
-from ipmicra.crawler.extraction.markup import Reading
+from ipmicra.crawler.extraction.markup import MarkupContents
 from ipmicra.crawler.extraction.white_space import folded
 
 TITLE_CHARACTERS_MAX = 1_024
@@ -36,7 +36,7 @@ class Metadata(NamedTuple):
     refresh: str = ""
 
 
-def metadata_of(reading: Reading, agent: str) -> Metadata:
+def metadata_of(reading: MarkupContents, agent: str) -> Metadata:
     """`agent` is the name that a site may address us by."""
     named, robots = _metas(reading.metas, agent)
     published, modified = linked_data_dates(reading.dated_scripts)

@@ -11,26 +11,26 @@ from time import monotonic
 from typing import TypeVar
 
 from ipmicra.addresses import IPAddress
-from ipmicra.crawler.fetching.http_connection import Connection
+from ipmicra.crawler.fetching.http_connection import HttpConnection
 
 Origin = tuple[bool, str, int]
-Key = TypeVar("Key")
+PoolKey = TypeVar("PoolKey")
 
 
-class IdleConnections:
+class ConnectionPool:
     """Kept connections, the longest unused first."""
 
     def __init__(self, count_max: int, idle_ms_max: int) -> None:
         self._count_max = count_max
         self._idle_seconds_max = idle_ms_max / 1000
-        self._by_age: OrderedDict[Connection, None] = OrderedDict()
-        self._by_origin: dict[Origin, list[Connection]] = {}
-        self._by_address: dict[int, list[Connection]] = {}
+        self._by_age: OrderedDict[HttpConnection, None] = OrderedDict()
+        self._by_origin: dict[Origin, list[HttpConnection]] = {}
+        self._by_address: dict[int, list[HttpConnection]] = {}
 
     def __len__(self) -> int:
         return len(self._by_age)
 
-    def take(self, origin: Origin, address: IPAddress) -> Connection | None:
+    def take(self, origin: Origin, address: IPAddress) -> HttpConnection | None:
         """The last kept connection of that origin, if it is to that address and still open."""
         while kept := self._by_origin.get(origin):
             connection = kept[-1]
@@ -40,7 +40,7 @@ class IdleConnections:
             connection.close()
         return None
 
-    def keep(self, connection: Connection) -> None:
+    def keep(self, connection: HttpConnection) -> None:
         connection.idle_since = monotonic()
         self._by_age[connection] = None
         self._by_origin.setdefault(connection.wire.origin, []).append(connection)
@@ -65,17 +65,19 @@ class IdleConnections:
         for connection in list(self._by_age):
             self._close(connection)
 
-    def _close(self, connection: Connection) -> None:
+    def _close(self, connection: HttpConnection) -> None:
         self._drop(connection)
         connection.close()
 
-    def _drop(self, connection: Connection) -> None:
+    def _drop(self, connection: HttpConnection) -> None:
         del self._by_age[connection]
         _remove(self._by_origin, connection.wire.origin, connection)
         _remove(self._by_address, connection.address_number, connection)
 
 
-def _remove(lists: dict[Key, list[Connection]], key: Key, connection: Connection) -> None:
+def _remove(
+    lists: dict[PoolKey, list[HttpConnection]], key: PoolKey, connection: HttpConnection
+) -> None:
     kept = lists[key]
     kept.remove(connection)
     if not kept:

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable
 from time import monotonic
 
-from ipmicra.crawler.fetching.partial_response import Incoming
+from ipmicra.crawler.fetching.partial_response import PartialResponse
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.model.fetches import FailureKind
 
@@ -19,7 +19,7 @@ SWEEPS_PER_LIMIT = 8  # so that the shortest limit is kept within an eighth
 
 
 def overdue(
-    incoming: Incoming, now: float, settings: FetchingSettings
+    incoming: PartialResponse, now: float, settings: FetchingSettings
 ) -> tuple[FailureKind, str] | None:
     """Why this answer has tried our patience."""
     waited_ms = (now - incoming.started_at) * 1000
@@ -44,15 +44,15 @@ class Deadlines:
     def __init__(self, settings: FetchingSettings, also: Callable[[float], None]) -> None:
         self._settings = settings
         self._also = also
-        self._watched: set[Incoming] = set()
+        self._watched: set[PartialResponse] = set()
         self._timer: asyncio.TimerHandle | None = None
         shortest_ms = min(settings.first_byte_ms_max, settings.total_ms_max, settings.rate_grace_ms)
         self._sweep_seconds = max(5.0, min(SWEEP_MS_MAX, shortest_ms / SWEEPS_PER_LIMIT)) / 1000
 
-    def watch(self, incoming: Incoming) -> None:
+    def watch(self, incoming: PartialResponse) -> None:
         self._watched.add(incoming)
 
-    def forget(self, incoming: Incoming) -> None:
+    def forget(self, incoming: PartialResponse) -> None:
         self._watched.discard(incoming)
 
     def start(self) -> None:

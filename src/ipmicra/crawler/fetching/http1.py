@@ -13,15 +13,15 @@ from time import monotonic
 import httptools
 
 from ipmicra.crawler.fetching.content_decoding import ACCEPT_ENCODING
-from ipmicra.crawler.fetching.http_connection import Connection, Wire, request_fields
-from ipmicra.crawler.fetching.partial_response import Incoming
+from ipmicra.crawler.fetching.http_connection import HttpConnection, Wire, request_fields
+from ipmicra.crawler.fetching.partial_response import PartialResponse
 from ipmicra.model.fetches import FailureKind, FetchRequest
-from ipmicra.net.target import Target
+from ipmicra.net.target import HttpTarget
 
 _HTTP2_SETTINGS_FRAME = 4
 
 
-class Http1Connection(Connection):
+class Http1Connection(HttpConnection):
     """HTTP/1.1 with keep-alive."""
 
     http_version = "1.1"
@@ -39,7 +39,7 @@ class Http1Connection(Connection):
         )
         return parser
 
-    def ask(self, incoming: Incoming, target: Target) -> bytes:
+    def ask(self, incoming: PartialResponse, target: HttpTarget) -> bytes:
         request = incoming.request
         start = f"{request.method} {target.resource} HTTP/1.1\r\nhost: {target.host_header}\r\n"
         if request.etag or request.last_modified:
@@ -77,7 +77,7 @@ class Http1Connection(Connection):
         if self._incoming is incoming:
             self._check_overhead(incoming)
 
-    def _check_overhead(self, incoming: Incoming) -> None:
+    def _check_overhead(self, incoming: PartialResponse) -> None:
         if not incoming.head_complete and incoming.wire_bytes > incoming.caps.header_bytes:
             detail = f"more than {incoming.caps.header_bytes} bytes of header"
             self.fail(FailureKind.HEADERS_TOO_LARGE, detail)
@@ -122,7 +122,7 @@ class Http1Connection(Connection):
         if self._incoming is not None and self._incoming.head_complete:
             self._finish(self._parser.should_keep_alive())
 
-    def _lost_while_answering(self, incoming: Incoming, error: Exception | None) -> None:
+    def _lost_while_answering(self, incoming: PartialResponse, error: Exception | None) -> None:
         framed = incoming.chunked or incoming.content_length is not None
         if error is None and incoming.head_complete and not framed:
             self._finish(keep_alive=False)

@@ -17,15 +17,15 @@ import h2.exceptions
 import h2.settings
 
 from ipmicra.crawler.fetching.content_decoding import ACCEPT_ENCODING
-from ipmicra.crawler.fetching.http_connection import Connection, Wire, request_fields
-from ipmicra.crawler.fetching.partial_response import Incoming
+from ipmicra.crawler.fetching.http_connection import HttpConnection, Wire, request_fields
+from ipmicra.crawler.fetching.partial_response import PartialResponse
 from ipmicra.model.fetches import FailureKind
-from ipmicra.net.target import Target
+from ipmicra.net.target import HttpTarget
 
 _CONFIG = h2.config.H2Configuration(client_side=True, header_encoding=None)
 
 
-class Http2Connection(Connection):
+class Http2Connection(HttpConnection):
     """HTTP/2, one stream at a time."""
 
     http_version = "2"
@@ -41,7 +41,7 @@ class Http2Connection(Connection):
         self._frames.initiate_connection()
         self._flush()
 
-    def ask(self, incoming: Incoming, target: Target) -> bytes:
+    def ask(self, incoming: PartialResponse, target: HttpTarget) -> bytes:
         self._incoming = incoming
         incoming.connection = self
         incoming.started_at = monotonic()
@@ -97,7 +97,7 @@ class Http2Connection(Connection):
         elif isinstance(event, h2.events.StreamReset):
             self.fail(FailureKind.RESET, f"the site reset the stream (code {event.error_code})")
 
-    def _take_head(self, incoming: Incoming, fields: list[tuple[bytes, bytes]]) -> None:
+    def _take_head(self, incoming: PartialResponse, fields: list[tuple[bytes, bytes]]) -> None:
         incoming.first_byte_at = monotonic()
         status = next((value for name, value in fields if name == b":status"), b"")
         for name, value in fields:
@@ -115,7 +115,7 @@ class Http2Connection(Connection):
         if incoming.not_worth_draining:
             self._finish(keep_alive=False)
 
-    def _take_piece(self, incoming: Incoming, event: h2.events.DataReceived) -> None:
+    def _take_piece(self, incoming: PartialResponse, event: h2.events.DataReceived) -> None:
         piece = bytes(event.data or b"")
         if incoming.raw is not None:
             incoming.raw.append(piece)

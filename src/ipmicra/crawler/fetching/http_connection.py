@@ -13,10 +13,10 @@ from time import monotonic
 from typing import NamedTuple, cast
 
 from ipmicra.addresses import IPAddress
-from ipmicra.crawler.fetching.partial_response import Incoming
+from ipmicra.crawler.fetching.partial_response import PartialResponse
 from ipmicra.model.fetches import FailureKind, FetchRequest
 from ipmicra.net import kernel_round_trip
-from ipmicra.net.target import Target
+from ipmicra.net.target import HttpTarget
 
 
 class Wire(NamedTuple):
@@ -29,7 +29,7 @@ class Wire(NamedTuple):
     connect_ms: float
 
 
-class Connection(asyncio.Protocol):
+class HttpConnection(asyncio.Protocol):
     """One connection to one origin."""
 
     http_version = ""
@@ -42,10 +42,10 @@ class Connection(asyncio.Protocol):
         self.idle_since = 0.0
         self.closed = False
         self._user_agent = user_agent
-        self._incoming: Incoming | None = None
+        self._incoming: PartialResponse | None = None
         self._transport: asyncio.Transport | None = None
 
-    def ask(self, incoming: Incoming, target: Target) -> bytes:
+    def ask(self, incoming: PartialResponse, target: HttpTarget) -> bytes:
         """Send the request; the answer arrives in `incoming`. Returns the request as written."""
         raise NotImplementedError
 
@@ -59,7 +59,7 @@ class Connection(asyncio.Protocol):
         self._incoming = None
         self._transport = None
 
-    def _lost_while_answering(self, incoming: Incoming, error: Exception | None) -> None:
+    def _lost_while_answering(self, incoming: PartialResponse, error: Exception | None) -> None:
         self.fail(FailureKind.RESET, f"the connection ended early: {error or 'closed by the site'}")
 
     def fail(self, kind: FailureKind, detail: str) -> None:

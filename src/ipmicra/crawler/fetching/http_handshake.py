@@ -13,17 +13,17 @@ from time import monotonic
 
 from ipmicra.addresses import IPAddress
 from ipmicra.crawler.fetching.http1 import Http1Connection
-from ipmicra.crawler.fetching.http_connection import Connection, Wire
+from ipmicra.crawler.fetching.http_connection import HttpConnection, Wire
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.errors import OperatorFault
 from ipmicra.model.fetches import FailureKind
-from ipmicra.net.target import Target
-from ipmicra.net.tcp_connector import Connector, OpeningFailed
+from ipmicra.net.target import HttpTarget
+from ipmicra.net.tcp_connector import ConnectFailed, Connector
 
 _NO_COMMON_PROTOCOL = "no application protocol"  # OpenSSL's words for alert 120
 
 
-class Opener:
+class HttpConnector:
     """Opens connections for one fetcher."""
 
     def __init__(self, settings: FetchingSettings, connector: Connector, user_agent: str) -> None:
@@ -33,8 +33,8 @@ class Opener:
         self._tls = {"http/1.1": _tls_context(settings.authorities_file, "http/1.1")}
 
     async def open(
-        self, target: Target, address: IPAddress, patience_ms: int, http2: bool
-    ) -> Connection:
+        self, target: HttpTarget, address: IPAddress, patience_ms: int, http2: bool
+    ) -> HttpConnection:
         """Connect, shake hands. Raises OpeningFailed."""
         started_at = monotonic()
         connected = await self._connector.connect(target.name, address, target.port, patience_ms)
@@ -48,7 +48,7 @@ class Opener:
             raise
         return connection
 
-    async def _attach(self, connection: Connection, target: Target, version: str) -> None:
+    async def _attach(self, connection: HttpConnection, target: HttpTarget, version: str) -> None:
         loop = asyncio.get_running_loop()
         if not target.secure:
             await loop.create_connection(lambda: connection, sock=connection.wire.socket)
@@ -68,7 +68,7 @@ class Opener:
         chosen = transport.get_extra_info("ssl_object").selected_alpn_protocol()
         if version == "h2" and chosen != "h2":
             connection.close()
-            raise OpeningFailed(FailureKind.TLS, f"{target.name} does not offer HTTP/2")
+            raise ConnectFailed(FailureKind.TLS, f"{target.name} does not offer HTTP/2")
 
     def _tls_for(self, version: str) -> ssl.SSLContext:
         """HTTP/2's is made when a site insists on that: each holds all authorities, some megabytes."""
@@ -77,7 +77,7 @@ class Opener:
         return self._tls[version]
 
 
-def _speaker(http2: bool) -> type[Connection]:
+def _speaker(http2: bool) -> type[HttpConnection]:
     """Who speaks the version; HTTP/2's is loaded when first needed: few sites insist on it."""
     if not http2:
         return Http1Connection
@@ -86,11 +86,11 @@ def _speaker(http2: bool) -> type[Connection]:
     return Http2Connection
 
 
-def _tls_failure(error: Exception, target: Target) -> OpeningFailed:
+def _tls_failure(error: Exception, target: HttpTarget) -> ConnectFailed:
     reason = getattr(error, "reason", None) or ""
     why = getattr(error, "verify_message", None) or reason or str(error) or type(error).__name__
     detail = f"no TLS with {target.name}: {why}"
-    return OpeningFailed(FailureKind.TLS, detail, http2_wanted=_NO_COMMON_PROTOCOL in str(error))
+    return ConnectFailed(FailureKind.TLS, detail, http2_wanted=_NO_COMMON_PROTOCOL in str(error))
 
 
 def _tls_context(authorities_file: str, version: str) -> ssl.SSLContext:

@@ -10,20 +10,20 @@ from collections import deque
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
-Key = TypeVar("Key", bound=Hashable)
+SemaphoreKey = TypeVar("SemaphoreKey", bound=Hashable)
 
 
-class Turnstile(Generic[Key]):
+class KeyedSemaphore(Generic[SemaphoreKey]):
     """Counts who is inside; whoever finds it full waits."""
 
     def __init__(self) -> None:
-        self._inside: dict[Key, int] = {}
-        self._waiting: dict[Key, deque[tuple[int, asyncio.Future[None]]]] = {}
+        self._inside: dict[SemaphoreKey, int] = {}
+        self._waiting: dict[SemaphoreKey, deque[tuple[int, asyncio.Future[None]]]] = {}
 
-    def inside(self, key: Key) -> int:
+    def inside(self, key: SemaphoreKey) -> int:
         return self._inside.get(key, 0)
 
-    def enter_now(self, key: Key, limit: int) -> bool:
+    def enter_now(self, key: SemaphoreKey, limit: int) -> bool:
         """Enter if fewer than `limit` are inside and nobody waits; `leave` must follow."""
         inside = self._inside.get(key, 0)
         if inside >= limit or key in self._waiting:
@@ -31,7 +31,7 @@ class Turnstile(Generic[Key]):
         self._inside[key] = inside + 1
         return True
 
-    async def enter(self, key: Key, limit: int) -> None:
+    async def enter(self, key: SemaphoreKey, limit: int) -> None:
         """Returns when fewer than `limit` were inside; `leave` must follow."""
         if self.enter_now(key, limit):
             return
@@ -43,7 +43,7 @@ class Turnstile(Generic[Key]):
             self._give_up(key, limit, turn)
             raise
 
-    def leave(self, key: Key) -> None:
+    def leave(self, key: SemaphoreKey) -> None:
         inside = self._inside[key] - 1
         if inside:
             self._inside[key] = inside
@@ -52,7 +52,7 @@ class Turnstile(Generic[Key]):
         if key in self._waiting:
             self._let_in(key)
 
-    def _let_in(self, key: Key) -> None:
+    def _let_in(self, key: SemaphoreKey) -> None:
         waiting = self._waiting[key]
         while waiting and self._inside.get(key, 0) < waiting[0][0]:
             _, turn = waiting.popleft()
@@ -62,7 +62,7 @@ class Turnstile(Generic[Key]):
         if not waiting:
             del self._waiting[key]
 
-    def _give_up(self, key: Key, limit: int, turn: asyncio.Future[None]) -> None:
+    def _give_up(self, key: SemaphoreKey, limit: int, turn: asyncio.Future[None]) -> None:
         if turn.done() and not turn.cancelled():
             self.leave(key)  # let in and cancelled in the same breath
             return

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from ipmicra.model.fetches import FailureKind, FetchRequest, Headers
 
 if TYPE_CHECKING:
-    from ipmicra.crawler.fetching.http_connection import Connection
+    from ipmicra.crawler.fetching.http_connection import HttpConnection
 
 DRAIN_BYTES_MAX = 64 << 10  # an unwanted body up to this is read anyway, to keep the connection
 WIRE_FACTOR = 4  # chunk framing and trailers may cost this much beside the body itself
 
 
-class Caps(NamedTuple):
+class ResponseCaps(NamedTuple):
     """What one answer may hold."""
 
     body_bytes: int
@@ -26,7 +26,7 @@ class Caps(NamedTuple):
     header_count: int
 
 
-class Incoming:
+class PartialResponse:
     """One answer, half here."""
 
     __slots__ = (
@@ -55,11 +55,11 @@ class Incoming:
         "wire_bytes",
     )
 
-    def __init__(self, request: FetchRequest, caps: Caps, done: asyncio.Future[None]) -> None:
+    def __init__(self, request: FetchRequest, caps: ResponseCaps, done: asyncio.Future[None]) -> None:
         self.request = request
         self.caps = caps
         self.done = done
-        self.connection: Connection | None = None  # while it arrives
+        self.connection: HttpConnection | None = None  # while it arrives
         self.started_at = self.first_byte_at = self.finished_at = 0.0
         self.wire_bytes = self.body_bytes = self.fields_bytes = 0
         self.status = 0

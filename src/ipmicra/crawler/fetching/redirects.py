@@ -12,7 +12,14 @@ from typing import NamedTuple
 import can_ada
 import msgspec
 
-from ipmicra.model.fetches import FailureKind, Fetched, Fetcher, FetchFailed, FetchRequest, Outcome
+from ipmicra.model.fetches import (
+    FailureKind,
+    Fetched,
+    Fetcher,
+    FetchFailed,
+    FetchOutcome,
+    FetchRequest,
+)
 
 REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
 
@@ -21,7 +28,7 @@ class Followed(NamedTuple):
     """Every redirect on the way, first to last, and the end of it."""
 
     redirects: tuple[Fetched, ...]
-    outcome: Outcome
+    outcome: FetchOutcome
 
 
 async def consent_to_all(url: str) -> bool:
@@ -50,7 +57,7 @@ async def follow(
         request = msgspec.structs.replace(request, url=target, etag=None, last_modified=None)
 
 
-def redirect_target(outcome: Outcome) -> str | None:
+def redirect_target(outcome: FetchOutcome) -> str | None:
     """Where an answer points, absolute and without a fragment; None if it is no (readable) redirect."""
     if isinstance(outcome, FetchFailed) or outcome.status not in REDIRECT_STATUSES:
         return None

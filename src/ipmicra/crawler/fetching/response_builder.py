@@ -6,18 +6,25 @@ Law: inflating happens here, capped; what the site got wrong becomes a `FetchFai
 from __future__ import annotations
 
 from ipmicra.crawler.fetching.content_decoding import BadEncoding, InflateBomb, Inflated, inflate
-from ipmicra.crawler.fetching.http_connection import Connection
-from ipmicra.crawler.fetching.partial_response import Incoming
-from ipmicra.model.fetches import FailureKind, Fetched, FetchFailed, Outcome, RawExchange, Timings
+from ipmicra.crawler.fetching.http_connection import HttpConnection
+from ipmicra.crawler.fetching.partial_response import PartialResponse
+from ipmicra.model.fetches import (
+    FailureKind,
+    Fetched,
+    FetchFailed,
+    FetchOutcome,
+    RawExchange,
+    Timings,
+)
 
 
 def fetched(
-    incoming: Incoming,
-    connection: Connection,
+    incoming: PartialResponse,
+    connection: HttpConnection,
     written: bytes,
     dns_ms: float | None,
     inflate_ratio_max: int,
-) -> Outcome:
+) -> FetchOutcome:
     """The answer, inflated, with its times."""
     try:
         body, cut = _inflated(incoming, inflate_ratio_max)
@@ -43,7 +50,7 @@ def fetched(
     )
 
 
-def failed(incoming: Incoming, connection: Connection) -> FetchFailed:
+def failed(incoming: PartialResponse, connection: HttpConnection) -> FetchFailed:
     """What kept the answer from arriving."""
     assert incoming.failure is not None, "only a failed answer is told as one"
     kind, detail = incoming.failure
@@ -51,8 +58,8 @@ def failed(incoming: Incoming, connection: Connection) -> FetchFailed:
 
 
 def _failed(
-    incoming: Incoming,
-    connection: Connection,
+    incoming: PartialResponse,
+    connection: HttpConnection,
     kind: FailureKind,
     detail: str,
 ) -> FetchFailed:
@@ -66,7 +73,7 @@ def _failed(
     )
 
 
-def _inflated(incoming: Incoming, ratio_max: int) -> Inflated:
+def _inflated(incoming: PartialResponse, ratio_max: int) -> Inflated:
     body = incoming.body()
     if not incoming.content_encoding or not body:
         return Inflated(body, incoming.truncated)
@@ -75,7 +82,7 @@ def _inflated(incoming: Incoming, ratio_max: int) -> Inflated:
     return Inflated(made.body, True) if incoming.truncated else made
 
 
-def _timings(incoming: Incoming, connection: Connection, dns_ms: float | None) -> Timings:
+def _timings(incoming: PartialResponse, connection: HttpConnection, dns_ms: float | None) -> Timings:
     fresh = connection.uses == 1
     return Timings(
         round_trip_ms=_round_trip_ms(incoming, connection),
@@ -88,7 +95,7 @@ def _timings(incoming: Incoming, connection: Connection, dns_ms: float | None) -
     )
 
 
-def _round_trip_ms(incoming: Incoming, connection: Connection) -> float:
+def _round_trip_ms(incoming: PartialResponse, connection: HttpConnection) -> float:
     """The kernel's figure; where it has none, the time that connecting took."""
     measured = incoming.round_trip_ms
     return connection.wire.connect_ms if measured is None else measured

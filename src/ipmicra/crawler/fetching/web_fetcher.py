@@ -13,21 +13,21 @@ from types import TracebackType
 from typing import Self
 
 from ipmicra.addresses import IPAddress
-from ipmicra.crawler.fetching.connection_pool import IdleConnections
+from ipmicra.crawler.fetching.connection_pool import ConnectionPool
 from ipmicra.crawler.fetching.deadlines import Deadlines
-from ipmicra.crawler.fetching.http_connection import Connection
-from ipmicra.crawler.fetching.http_handshake import Opener
-from ipmicra.crawler.fetching.keyed_semaphore import Turnstile
-from ipmicra.crawler.fetching.partial_response import Caps, Incoming
+from ipmicra.crawler.fetching.http_connection import HttpConnection
+from ipmicra.crawler.fetching.http_handshake import HttpConnector
+from ipmicra.crawler.fetching.keyed_semaphore import KeyedSemaphore
+from ipmicra.crawler.fetching.partial_response import PartialResponse, ResponseCaps
 from ipmicra.crawler.fetching.response_builder import failed, fetched
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.errors import OperatorFault
-from ipmicra.model.fetches import FailureKind, Fetched, FetchFailed, FetchRequest, Outcome
-from ipmicra.net.address_guard import Guard
-from ipmicra.net.dns_cache import NameFailure, Names, Place
+from ipmicra.model.fetches import FailureKind, Fetched, FetchFailed, FetchOutcome, FetchRequest
+from ipmicra.net.address_guard import AddressGuard
+from ipmicra.net.dns_cache import DnsCache, DnsEntry, DnsFailure
 from ipmicra.net.dns_resolver import DnsResolver, Resolver
-from ipmicra.net.target import Target, target_of
-from ipmicra.net.tcp_connector import Connector, DirectConnector, OpeningFailed
+from ipmicra.net.target import HttpTarget, target_of
+from ipmicra.net.tcp_connector import ConnectFailed, Connector, DirectConnector
 
 ADDRESSES_TRIED_MAX = 4
 UNPROVEN_CONNECT_MS_MAX = 2_000  # before the name's next address is tried
@@ -56,16 +56,20 @@ class WebFetcher:
         if not user_agent.isprintable() or not user_agent.isascii():
             raise OperatorFault(f"the User-Agent {user_agent!r} must be printable ASCII text")
         self._settings = settings
-        self._guard = Guard(settings.open_ranges, settings.closed_ranges, settings.open_ports)
-        self._names = Names(resolver or DnsResolver(settings.dns_servers), settings)
+        self._guard = AddressGuard(settings.open_ranges, settings.closed_ranges, settings.open_ports)
+        self._names = DnsCache(resolver or DnsResolver(settings.dns_servers), settings)
         connector = connector or DirectConnector(self._guard, settings.source_address)
-        self._opener = Opener(settings, connector, user_agent)
-        self._idle = IdleConnections(settings.idle_connections_max, settings.idle_ms_max)
+        self._opener = HttpConnector(settings, connector, user_agent)
+        self._idle = ConnectionPool(settings.idle_connections_max, settings.idle_ms_max)
         self._deadlines = Deadlines(settings, self._idle.close_old)
-        self._sites: Turnstile[str] = Turnstile()
-        self._addresses: Turnstile[int] = Turnstile()  # hashing an IPAddress takes ten times as long
+        self._sites: KeyedSemaphore[str] = KeyedSemaphore()
+        self._addresses: KeyedSemaphore[int] = (
+            KeyedSemaphore()
+        )  # hashing an IPAddress takes ten times as long
         self._http2_origins: dict[tuple[bool, str, int], None] = {}
-        self._caps = Caps(settings.body_bytes_max, settings.header_bytes_max, settings.header_count_max)
+        self._caps = ResponseCaps(
+            settings.body_bytes_max, settings.header_bytes_max, settings.header_count_max
+        )
         self._closed = False
 
     async def __aenter__(self) -> Self:
@@ -91,7 +95,7 @@ class WebFetcher:
         if place is None or place.failure is not None:
             try:
                 place = await self._names.place(target.name)
-            except NameFailure as failure:
+            except DnsFailure as failure:
                 return FetchFailed(url=url, kind=failure.kind, detail=str(failure))
         if place.located is not None:
             return place.located
@@ -104,7 +108,7 @@ class WebFetcher:
             url=url, kind=FailureKind.REFUSED_ADDRESS, detail=refusal or "", address=address
         )
 
-    async def fetch(self, request: FetchRequest) -> Outcome:
+    async def fetch(self, request: FetchRequest) -> FetchOutcome:
         """One hop."""
         target = self._target(request.url)
         if isinstance(target, FetchFailed):
@@ -119,12 +123,12 @@ class WebFetcher:
                 place = await self._names.place(name)
                 dns_ms = (monotonic() - started_at) * 1000
             return await self._fetch_at(place, target, request, dns_ms)
-        except NameFailure as failure:
+        except DnsFailure as failure:
             return FetchFailed(url=request.url, kind=failure.kind, detail=str(failure))
         finally:
             self._sites.leave(name)
 
-    def _target(self, url: str) -> Target | FetchFailed:
+    def _target(self, url: str) -> HttpTarget | FetchFailed:
         if self._closed:
             return FetchFailed(url=url, kind=FailureKind.CLOSED, detail="the fetcher is closed")
         target = target_of(url)
@@ -136,11 +140,11 @@ class WebFetcher:
         return target
 
     async def _fetch_at(
-        self, place: Place, target: Target, request: FetchRequest, dns_ms: float | None
-    ) -> Outcome:
+        self, place: DnsEntry, target: HttpTarget, request: FetchRequest, dns_ms: float | None
+    ) -> FetchOutcome:
         """Try the name's addresses in turn until one takes the connection."""
         candidates = place.addresses[:ADDRESSES_TRIED_MAX]
-        outcome: Outcome | None = None
+        outcome: FetchOutcome | None = None
         for position, address in enumerate(candidates):
             hasty = not place.proven and position + 1 < len(candidates)
             number = int(address)
@@ -148,7 +152,7 @@ class WebFetcher:
                 await self._addresses.enter(number, request.connections_max)
             try:
                 outcome = await self._fetch_from(address, target, request, dns_ms, hasty)
-            except OpeningFailed as failure:
+            except ConnectFailed as failure:
                 place.demote(address)
                 outcome = FetchFailed(
                     url=request.url, kind=failure.kind, detail=str(failure), address=address
@@ -167,11 +171,11 @@ class WebFetcher:
     async def _fetch_from(
         self,
         address: IPAddress,
-        target: Target,
+        target: HttpTarget,
         request: FetchRequest,
         dns_ms: float | None,
         hasty: bool,
-    ) -> Outcome:
+    ) -> FetchOutcome:
         """On a kept connection if there is one, else on a new one. Raises OpeningFailed."""
         connection = self._idle.take(target.origin, address)
         if connection is not None:
@@ -181,7 +185,7 @@ class WebFetcher:
         http2 = target.origin in self._http2_origins
         try:
             connection = await self._open(target, address, request, hasty, http2)
-        except OpeningFailed as failure:
+        except ConnectFailed as failure:
             if http2 or not failure.http2_wanted:
                 raise
             return await self._fetch_http2(address, target, request, dns_ms)
@@ -189,13 +193,13 @@ class WebFetcher:
         if not http2 and target.secure and _wants_http2(outcome, incoming):
             try:
                 return await self._fetch_http2(address, target, request, dns_ms)
-            except OpeningFailed:
+            except ConnectFailed:
                 return outcome
         return outcome
 
     async def _fetch_http2(
-        self, address: IPAddress, target: Target, request: FetchRequest, dns_ms: float | None
-    ) -> Outcome:
+        self, address: IPAddress, target: HttpTarget, request: FetchRequest, dns_ms: float | None
+    ) -> FetchOutcome:
         connection = await self._open(target, address, request, False, http2=True)
         if len(self._http2_origins) < HTTP2_ORIGINS_MAX:
             self._http2_origins[target.origin] = None
@@ -203,8 +207,8 @@ class WebFetcher:
         return outcome
 
     async def _open(
-        self, target: Target, address: IPAddress, request: FetchRequest, hasty: bool, http2: bool
-    ) -> Connection:
+        self, target: HttpTarget, address: IPAddress, request: FetchRequest, hasty: bool, http2: bool
+    ) -> HttpConnection:
         kept_max = request.connections_max - self._addresses.inside(int(address))
         self._idle.make_room(address, kept_max)
         patience_ms = self._settings.connect_ms_max
@@ -213,18 +217,18 @@ class WebFetcher:
         connection = await self._opener.open(target, address, patience_ms, http2)
         if self._closed:
             connection.close()
-            raise OpeningFailed(FailureKind.CLOSED, "the fetcher was closed")
+            raise ConnectFailed(FailureKind.CLOSED, "the fetcher was closed")
         return connection
 
     async def _exchange(
-        self, connection: Connection, target: Target, request: FetchRequest, dns_ms: float | None
-    ) -> tuple[Outcome, Incoming]:
+        self, connection: HttpConnection, target: HttpTarget, request: FetchRequest, dns_ms: float | None
+    ) -> tuple[FetchOutcome, PartialResponse]:
         """Ask, wait for the end of the answer, keep the connection if it is still good."""
         settings = self._settings
         caps = self._caps
         if request.body_bytes_max:
             caps = caps._replace(body_bytes=request.body_bytes_max)
-        incoming = Incoming(request, caps, asyncio.get_running_loop().create_future())
+        incoming = PartialResponse(request, caps, asyncio.get_running_loop().create_future())
         self._deadlines.watch(incoming)
         try:
             written = connection.ask(incoming, target)
@@ -241,7 +245,7 @@ class WebFetcher:
         return fetched(incoming, connection, written, dns_ms, settings.inflate_ratio_max), incoming
 
 
-def _was_stale(outcome: Outcome, incoming: Incoming) -> bool:
+def _was_stale(outcome: FetchOutcome, incoming: PartialResponse) -> bool:
     """The site closed a kept connection before it saw the request: not an answer to it."""
     return (
         isinstance(outcome, FetchFailed)
@@ -250,7 +254,7 @@ def _was_stale(outcome: Outcome, incoming: Incoming) -> bool:
     )
 
 
-def _wants_http2(outcome: Outcome, incoming: Incoming) -> bool:
+def _wants_http2(outcome: FetchOutcome, incoming: PartialResponse) -> bool:
     if isinstance(outcome, Fetched):
         return outcome.status in HTTP2_STATUSES
     return incoming.http2_wanted

@@ -7,12 +7,21 @@ site to another crawler, `recent` the small memory that spares the tables most l
 from ipmicra.crawler.frontier.entries import (
     Batch,
     Counts,
-    Discovery,
-    Leased,
-    PutOff,
-    SiteState,
-    Visited,
+    DiscoveredUrl,
+    FrontierSite,
+    LeasedUrl,
+    RetryLater,
+    VisitOutcome,
 )
 from ipmicra.crawler.frontier.store import Frontier
 
-__all__ = ["Batch", "Counts", "Discovery", "Frontier", "Leased", "PutOff", "SiteState", "Visited"]
+__all__ = [
+    "Batch",
+    "Counts",
+    "DiscoveredUrl",
+    "Frontier",
+    "FrontierSite",
+    "LeasedUrl",
+    "RetryLater",
+    "VisitOutcome",
+]

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ipmicra.crawler.frontier.entries import Visited
-from ipmicra.crawler.frontier.transaction import Ledger
+from ipmicra.crawler.frontier.entries import VisitOutcome
+from ipmicra.crawler.frontier.transaction import FrontierTransaction
 from ipmicra.model.urls import Url, key_of
 
 
-def keep_sketches(ledger: Ledger, visited: Sequence[Visited], bytes_max: int) -> None:
+def keep_sketches(ledger: FrontierTransaction, visited: Sequence[VisitOutcome], bytes_max: int) -> None:
     """The caller holds the transaction."""
     sent = [done for done in visited if done.sketch]
     if not sent:
@@ -31,7 +31,7 @@ def keep_sketches(ledger: Ledger, visited: Sequence[Visited], bytes_max: int) ->
     ledger.count("sketch_bytes", sum(len(sketch) for _, _, sketch in kept))
 
 
-def forget_sketches(ledger: Ledger, keys: str, values: tuple[int, ...] = ()) -> None:
+def forget_sketches(ledger: FrontierTransaction, keys: str, values: tuple[int, ...] = ()) -> None:
     """Those of the keys that a list or a query names."""
     (size,) = ledger.database.execute(
         f"SELECT coalesce(sum(length(sketch)), 0) FROM sketches WHERE key IN ({keys})",  # noqa: S608 - numbers
@@ -42,7 +42,7 @@ def forget_sketches(ledger: Ledger, keys: str, values: tuple[int, ...] = ()) -> 
         ledger.count("sketch_bytes", -size)
 
 
-def sketch_kept(ledger: Ledger, key: int, content_hash: bytes) -> bytes:
+def sketch_kept(ledger: FrontierTransaction, key: int, content_hash: bytes) -> bytes:
     """The sketch of the page with that content; empty where none is kept."""
     row = ledger.database.execute(
         "SELECT sketch FROM sketches WHERE key = ? AND content_hash = ?", (key, content_hash)
@@ -50,7 +50,7 @@ def sketch_kept(ledger: Ledger, key: int, content_hash: bytes) -> bytes:
     return row[0] if row else b""
 
 
-def send_whole(ledger: Ledger, urls: Iterable[Url], now_ms: int) -> int:
+def send_whole(ledger: FrontierTransaction, urls: Iterable[Url], now_ms: int) -> int:
     """Forget what the pages held, and make their next visit due. How many of them are known."""
     rows = [(key_of(url), now_ms) for url in urls]
     ledger.database.executemany(

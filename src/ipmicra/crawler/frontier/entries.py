@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 import msgspec
 
-from ipmicra.carrier.spool import Position
-from ipmicra.crawler.decisions.politeness import Clock
-from ipmicra.crawler.decisions.revisit import History
-from ipmicra.crawler.fetch_statistics import Measured
+from ipmicra.carrier.spool import SpoolPosition
+from ipmicra.crawler.decisions.politeness import PolitenessClock
+from ipmicra.crawler.decisions.revisit import ChangeHistory
+from ipmicra.crawler.fetch_statistics import FetchStatistics
 from ipmicra.model.urls import Site, Url, UrlKey
 
 
-class Discovery(NamedTuple):
+class DiscoveredUrl(NamedTuple):
     """A URL that was found somewhere. Known ones are forgotten at once."""
 
     url: Url
@@ -27,7 +27,7 @@ class Discovery(NamedTuple):
     modified_ms: int = 0  # when it changed last, as a sitemap or feed claims; 0: no claim
 
 
-class Leased(msgspec.Struct, frozen=True):
+class LeasedUrl(msgspec.Struct, frozen=True):
     """A URL handed out to be fetched, with all that is known of the page."""
 
     key: UrlKey
@@ -43,38 +43,38 @@ class Leased(msgspec.Struct, frozen=True):
     etag: str | None = None
     last_modified: str | None = None
     content_hash: bytes = b""
-    history: History = History()
+    history: ChangeHistory = ChangeHistory()
 
 
-class Visited(msgspec.Struct, frozen=True):
+class VisitOutcome(msgspec.Struct, frozen=True):
     """A leased URL that is DONE, and what is to be remembered of the page."""
 
-    leased: Leased
+    leased: LeasedUrl
     status: int
     fetched_ms: int
     revisit_ms: int | None = None  # None: never again
     etag: str | None = None
     last_modified: str | None = None
     content_hash: bytes = b""
-    history: History = History()
+    history: ChangeHistory = ChangeHistory()
     page_bytes: int = 0  # on the wire
     sketch: bytes = b""  # of the page that is sent; empty: none is kept
 
 
-class PutOff(msgspec.Struct, frozen=True):
+class RetryLater(msgspec.Struct, frozen=True):
     """A leased URL that is PENDING again: not before `due_ms`."""
 
-    leased: Leased
+    leased: LeasedUrl
     due_ms: int
     counts_as_try: bool = True
 
 
-class SiteState(msgspec.Struct):
+class FrontierSite(msgspec.Struct):
     """What is kept of a site between its lanes."""
 
     id: int
     site: Site
-    clock: Clock
+    clock: PolitenessClock
     pages_fetched: int = 0
     bytes_fetched: int = 0
     robots_until: float = 0.0  # robots.txt is asked again after that
@@ -85,16 +85,16 @@ class SiteState(msgspec.Struct):
 class Batch(msgspec.Struct):
     """All that one transaction changes."""
 
-    visited: list[Visited] = []
-    put_off: list[PutOff] = []
-    discoveries: list[Discovery] = []
-    sites: list[SiteState] = []
+    visited: list[VisitOutcome] = []
+    put_off: list[RetryLater] = []
+    discoveries: list[DiscoveredUrl] = []
+    sites: list[FrontierSite] = []
     closed_sites: set[int] = set()
-    addresses: dict[str, Clock] = {}
-    robots: list[SiteState] = []  # sites whose robots.txt was asked for
-    measured: list[Measured] = []
+    addresses: dict[str, PolitenessClock] = {}
+    robots: list[FrontierSite] = []  # sites whose robots.txt was asked for
+    measured: list[FetchStatistics] = []
     pages: int = 0  # of the visited: answers of a site
-    position: Position | None = None
+    position: SpoolPosition | None = None
 
 
 class Counts(NamedTuple):

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ipmicra.crawler.frontier.entries import Discovery, SiteState
+from ipmicra.crawler.frontier.entries import DiscoveredUrl, FrontierSite
 from ipmicra.crawler.frontier.sites import Sites
-from ipmicra.crawler.frontier.transaction import Ledger
+from ipmicra.crawler.frontier.transaction import FrontierTransaction
 from ipmicra.model.urls import url_at
 
 
-class Queued(NamedTuple):
+class ForeignUrls(NamedTuple):
     """One row of the queue, as its key there and as a link."""
 
     due_ms: int
     key: int
-    link: Discovery
+    link: DiscoveredUrl
 
 
-def queued(ledger: Ledger, site: SiteState, limit: int) -> list[Queued]:
+def queued(ledger: FrontierTransaction, site: FrontierSite, limit: int) -> list[ForeignUrls]:
     """Up to `limit` of the site's queued URLs."""
     rows = ledger.database.execute(
         "SELECT due_ms, key, path, depth, hops, hint_seconds FROM queue WHERE site_id = ?"
@@ -30,12 +30,16 @@ def queued(ledger: Ledger, site: SiteState, limit: int) -> list[Queued]:
         (site.id, limit),
     )
     return [
-        Queued(due_ms, key, Discovery(url_at(site.site, path), depth, due_ms, hops, hint_seconds))
+        ForeignUrls(
+            due_ms, key, DiscoveredUrl(url_at(site.site, path), depth, due_ms, hops, hint_seconds)
+        )
         for due_ms, key, path, depth, hops, hint_seconds in rows
     ]
 
 
-def let_go(ledger: Ledger, sites: Sites, site: SiteState, rows: list[Queued], epoch: int) -> None:
+def let_go(
+    ledger: FrontierTransaction, sites: Sites, site: FrontierSite, rows: list[ForeignUrls], epoch: int
+) -> None:
     """Take the rows out of the queue. The caller holds the transaction."""
     ledger.database.executemany(
         "DELETE FROM queue WHERE site_id = ? AND due_ms = ? AND key = ?",

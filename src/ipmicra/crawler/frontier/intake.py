@@ -10,23 +10,23 @@ from collections.abc import Iterable
 from itertools import islice
 
 from ipmicra.crawler.decisions.traps import TrapRules, too_many_queries
-from ipmicra.crawler.frontier.entries import Discovery
+from ipmicra.crawler.frontier.entries import DiscoveredUrl
 from ipmicra.crawler.frontier.sites import Sites
-from ipmicra.crawler.frontier.transaction import Ledger
+from ipmicra.crawler.frontier.transaction import FrontierTransaction
 from ipmicra.model.urls import Url, UrlKey, key_of, path_of, site_of
 
 KEYS_ASKED_MAX = 500  # in one question: SQLite's older releases take 999 values
 ADDED_AT_ONCE = 8 * KEYS_ASKED_MAX  # a page may hold fifty thousand, and each is some objects on its way
 
 
-class Discovering:
+class UrlIntake:
     """The tables `known`, `queries` and the way into `queue`. Callers hold the transaction."""
 
-    def __init__(self, ledger: Ledger, sites: Sites, rules: TrapRules) -> None:
+    def __init__(self, ledger: FrontierTransaction, sites: Sites, rules: TrapRules) -> None:
         self._ledger, self._sites, self._rules = ledger, sites, rules
         self._database = ledger.database
 
-    def add(self, discoveries: Iterable[Discovery]) -> Counter[int]:
+    def add(self, discoveries: Iterable[DiscoveredUrl]) -> Counter[int]:
         """Queue what is new; how many per site."""
         per_site: Counter[int] = Counter()
         rest = iter(discoveries)
@@ -34,11 +34,11 @@ class Discovering:
             per_site.update(self._add(some))
         return per_site
 
-    def _add(self, discoveries: list[Discovery]) -> Counter[int]:
+    def _add(self, discoveries: list[DiscoveredUrl]) -> Counter[int]:
         """In the order of keys, as the tree of keys likes it."""
         pairs = sorted((key_of(found.url), found) for found in discoveries)
         known = self._known_among([key for key, _ in pairs])
-        new: list[tuple[UrlKey, Discovery]] = []
+        new: list[tuple[UrlKey, DiscoveredUrl]] = []
         for key, found in pairs:
             if key in known:
                 if found.hint_seconds:
@@ -59,7 +59,7 @@ class Discovering:
             known.update(key for (key,) in self._database.execute(query, asked))
         return known
 
-    def _queue(self, new: list[tuple[UrlKey, Discovery]]) -> Counter[int]:
+    def _queue(self, new: list[tuple[UrlKey, DiscoveredUrl]]) -> Counter[int]:
         """The rows of what is new; how many per site."""
         rows = [
             (
@@ -75,14 +75,14 @@ class Discovering:
         self._ledger.count("known", per_site.total())
         return per_site
 
-    def _take_hint(self, key: UrlKey, found: Discovery) -> None:
+    def _take_hint(self, key: UrlKey, found: DiscoveredUrl) -> None:
         """A sitemap says how often a page changes that was visited before the sitemap was read."""
         self._database.execute(
             "UPDATE visits SET hint_seconds = ?1 WHERE key = ?2 AND hint_seconds <> ?1",
             (found.hint_seconds, key),
         )
 
-    def _hasten(self, key: UrlKey, found: Discovery) -> None:
+    def _hasten(self, key: UrlKey, found: DiscoveredUrl) -> None:
         """A sitemap or feed says that the page has changed since our visit: its revisit is due now."""
         execute = self._database.execute
         row = execute(

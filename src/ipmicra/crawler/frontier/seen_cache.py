@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 
-class RecentTexts:
+class SeenCache:
     """Between `texts_max` and half as many of the last texts, in two generations."""
 
     def __init__(self, texts_max: int) -> None:

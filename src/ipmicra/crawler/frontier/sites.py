@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ipmicra.crawler.decisions.politeness import Clock
+from ipmicra.crawler.decisions.politeness import PolitenessClock
 from ipmicra.crawler.decisions.scope import SiteBudget
-from ipmicra.crawler.fetch_statistics import Measured
-from ipmicra.crawler.frontier.entries import SiteState
-from ipmicra.crawler.frontier.transaction import Ledger
+from ipmicra.crawler.fetch_statistics import FetchStatistics
+from ipmicra.crawler.frontier.entries import FrontierSite
+from ipmicra.crawler.frontier.transaction import FrontierTransaction
 from ipmicra.model.urls import Site
 
 SITE_IDS_REMEMBERED_MAX = 10_000
@@ -28,7 +28,7 @@ _STATE = (
 class Sites:
     """The tables `sites`, `addresses` and `measured`. Callers hold the transaction."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: FrontierTransaction) -> None:
         self._ledger = ledger
         self._database = ledger.database
         self._ids: dict[Site, int] = {}
@@ -37,11 +37,11 @@ class Sites:
         known = self._ids.get(site)
         return self._look_up(site) if known is None else known
 
-    def state_of(self, site: Site) -> SiteState | None:
+    def state_of(self, site: Site) -> FrontierSite | None:
         row = self._database.execute(f"{_STATE} WHERE site = ?", (site,)).fetchone()
         return None if row is None else _site_state(row)
 
-    def ready(self, now_ms: int, limit: int, budget: SiteBudget) -> list[SiteState]:
+    def ready(self, now_ms: int, limit: int, budget: SiteBudget) -> list[FrontierSite]:
         query = f"{_STATE} WHERE ready_ms <= ? AND pages < ? AND bytes < ? ORDER BY ready_ms LIMIT ?"
         values = (now_ms, budget.pages, budget.bytes, limit)
         return [_site_state(row) for row in self._database.execute(query, values)]
@@ -54,7 +54,7 @@ class Sites:
         row = self._database.execute(query, (budget.pages, budget.bytes)).fetchone()
         return None if row is None else int(row[0])
 
-    def open(self, sites: Iterable[SiteState]) -> None:
+    def open(self, sites: Iterable[FrontierSite]) -> None:
         rows = [(site.id,) for site in sites]
         self._database.executemany("UPDATE sites SET ready_ms = NULL WHERE id = ?", rows)
 
@@ -91,7 +91,7 @@ class Sites:
         )
         self._ledger.count("pending", sum(changes.values()))
 
-    def keep(self, sites: Sequence[SiteState]) -> None:
+    def keep(self, sites: Sequence[FrontierSite]) -> None:
         self._database.executemany(
             "UPDATE sites SET pages = ?, bytes = ?, next_at = ?, blocked_until = ?, block_seconds = ?"
             " WHERE id = ?",
@@ -104,18 +104,18 @@ class Sites:
             ],
         )
 
-    def keep_robots(self, sites: Sequence[SiteState]) -> None:
+    def keep_robots(self, sites: Sequence[FrontierSite]) -> None:
         self._database.executemany(
             "INSERT OR REPLACE INTO robots VALUES (?, ?, ?, ?)",
             [(site.id, site.robots_until, site.robots_status, site.robots_body) for site in sites],
         )
 
-    def address_clock(self, address: str) -> Clock:
+    def address_clock(self, address: str) -> PolitenessClock:
         query = "SELECT next_at, blocked_until, block_seconds FROM addresses WHERE address = ?"
         row = self._database.execute(query, (address,)).fetchone()
-        return Clock() if row is None else Clock(*row)
+        return PolitenessClock() if row is None else PolitenessClock(*row)
 
-    def keep_address_clocks(self, clocks: Mapping[str, Clock]) -> None:
+    def keep_address_clocks(self, clocks: Mapping[str, PolitenessClock]) -> None:
         self._database.executemany(
             "INSERT OR REPLACE INTO addresses VALUES (?, ?, ?, ?)",
             [
@@ -124,7 +124,7 @@ class Sites:
             ],
         )
 
-    def add_measured(self, measured: Iterable[Measured]) -> None:
+    def add_measured(self, measured: Iterable[FetchStatistics]) -> None:
         self._database.executemany(
             "INSERT INTO measured VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
             " fetches = fetches + excluded.fetches,"
@@ -142,12 +142,12 @@ class Sites:
             ],
         )
 
-    def measured(self, site: Site | None = None) -> Iterator[Measured]:
+    def measured(self, site: Site | None = None) -> Iterator[FetchStatistics]:
         query = "SELECT * FROM measured WHERE ?1 IS NULL OR site = ?1 ORDER BY site, address"
         for row in self._database.execute(query, (site,)):
-            yield Measured(*row)
+            yield FetchStatistics(*row)
 
-    def forget_unused(self, site: SiteState) -> bool:
+    def forget_unused(self, site: FrontierSite) -> bool:
         """Whether the site has nothing queued and was never fetched from; then it is forgotten."""
         query = "DELETE FROM sites WHERE id = ? AND pending = 0 AND pages = 0"
         forgotten = self._database.execute(query, (site.id,)).rowcount
@@ -175,7 +175,7 @@ _WAKE = (
 )
 
 
-def _site_state(row: tuple[object, ...]) -> SiteState:
+def _site_state(row: tuple[object, ...]) -> FrontierSite:
     site_id, site, next_at, blocked_until, block_seconds, *rest = row
-    clock = Clock(next_at, blocked_until, block_seconds)  # type: ignore[arg-type]  # SQLite rows
-    return SiteState(site_id, site, clock, *rest)  # type: ignore[arg-type]  # SQLite rows
+    clock = PolitenessClock(next_at, blocked_until, block_seconds)  # type: ignore[arg-type]  # SQLite rows
+    return FrontierSite(site_id, site, clock, *rest)  # type: ignore[arg-type]  # SQLite rows

@@ -17,27 +17,27 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ipmicra.carrier.spool import Position
-from ipmicra.crawler.decisions.politeness import Clock
-from ipmicra.crawler.decisions.revisit import History, Watched, changes_per_second
+from ipmicra.carrier.spool import SpoolPosition
+from ipmicra.crawler.decisions.politeness import PolitenessClock
+from ipmicra.crawler.decisions.revisit import ChangeHistory, WatchedPage, changes_per_second
 from ipmicra.crawler.decisions.scope import SiteBudget
 from ipmicra.crawler.decisions.traps import DEFAULT_RULES, TrapRules
-from ipmicra.crawler.fetch_statistics import Measured
+from ipmicra.crawler.fetch_statistics import FetchStatistics
 from ipmicra.crawler.frontier import delta_bases, foreign_urls, transfer
 from ipmicra.crawler.frontier.entries import (
     Batch,
     Counts,
-    Discovery,
-    Leased,
-    PutOff,
-    SiteState,
-    Visited,
+    DiscoveredUrl,
+    FrontierSite,
+    LeasedUrl,
+    RetryLater,
+    VisitOutcome,
 )
-from ipmicra.crawler.frontier.foreign_urls import Queued
-from ipmicra.crawler.frontier.intake import Discovering
+from ipmicra.crawler.frontier.foreign_urls import ForeignUrls
+from ipmicra.crawler.frontier.intake import UrlIntake
 from ipmicra.crawler.frontier.schema import connect
 from ipmicra.crawler.frontier.sites import Sites
-from ipmicra.crawler.frontier.transaction import Ledger
+from ipmicra.crawler.frontier.transaction import FrontierTransaction
 from ipmicra.model.urls import Site, Url, key_of, path_of, url_at
 
 DAY_MS = 86_400_000
@@ -58,9 +58,9 @@ class Frontier:
         sketch_bytes_max: int = SKETCH_BYTES_MAX,
     ) -> None:
         self._database = connect(path, cache_bytes)
-        self._ledger = Ledger(self._database)
+        self._ledger = FrontierTransaction(self._database)
         self._sites = Sites(self._ledger)
-        self._discovering = Discovering(self._ledger, self._sites, rules)
+        self._discovering = UrlIntake(self._ledger, self._sites, rules)
         self._budget, self._sketch_bytes_max = budget, sketch_bytes_max
         with self._transaction():
             self._epoch = int(self._ledger.fact("epoch") or 0) + 1
@@ -85,7 +85,7 @@ class Frontier:
 
     # --- what to fetch ----------------------------------------------------------------------------
 
-    def sites_to_open(self, now_ms: int, limit: int) -> list[SiteState]:
+    def sites_to_open(self, now_ms: int, limit: int) -> list[FrontierSite]:
         """Sites with something to fetch now, longest ready first; they are the caller's until closed."""
         sites = self._sites.ready(now_ms, limit, self._budget)
         if sites:
@@ -97,7 +97,7 @@ class Frontier:
         """When the next site may be opened; None when no closed site has anything queued."""
         return self._sites.next_ready_ms(self._budget)
 
-    def lease(self, site: SiteState, now_ms: int, limit: int) -> list[Leased]:
+    def lease(self, site: FrontierSite, now_ms: int, limit: int) -> list[LeasedUrl]:
         """Up to `limit` due URLs of the site, longest due first: PENDING -> LEASED."""
         rows = self._database.execute(
             "SELECT q.key, q.site_id, q.path, q.depth, q.due_ms, q.hops, q.tries, q.hint_seconds,"
@@ -169,7 +169,7 @@ class Frontier:
 
     # --- what came of it --------------------------------------------------------------------------
 
-    def add(self, discoveries: Iterable[Discovery]) -> int:
+    def add(self, discoveries: Iterable[DiscoveredUrl]) -> int:
         """Seeds: how many of them are new."""
         with self._transaction(durable=True):
             found = self._discovering.add(discoveries)
@@ -198,7 +198,7 @@ class Frontier:
             self._sites.wake(({*found, *finished} | batch.closed_sites) - still_open, self._epoch)
         return found.total()
 
-    def _finish(self, visited: Sequence[Visited]) -> Counter[int]:
+    def _finish(self, visited: Sequence[VisitOutcome]) -> Counter[int]:
         """LEASED -> DONE; how many per site."""
         finished = Counter(done.leased.site_id for done in visited)
         self._database.executemany(
@@ -222,7 +222,7 @@ class Frontier:
         self._add_revisit_bytes(visited)
         return finished
 
-    def _add_revisit_bytes(self, visited: Sequence[Visited]) -> None:
+    def _add_revisit_bytes(self, visited: Sequence[VisitOutcome]) -> None:
         for done in visited:
             if done.leased.visit:
                 self._database.execute(
@@ -231,7 +231,7 @@ class Frontier:
                     (done.fetched_ms // DAY_MS, done.page_bytes),
                 )
 
-    def _put_off(self, put_off: Sequence[PutOff]) -> None:
+    def _put_off(self, put_off: Sequence[RetryLater]) -> None:
         """LEASED -> PENDING."""
         self._database.executemany(
             "UPDATE queue SET due_ms = ?, lease = 0, tries = tries + ?"
@@ -254,18 +254,20 @@ class Frontier:
         row = self._database.execute(query, (now_ms // DAY_MS,)).fetchone()
         return 0 if row is None else int(row[0])
 
-    def watched(self, prior_seconds: float) -> list[Watched]:
+    def watched(self, prior_seconds: float) -> list[WatchedPage]:
         """All pages that have been visited, grouped by habit."""
         rows = self._database.execute(
             "SELECT avg(seen), avg(changes), count(*), avg(watched_seconds), avg(page_bytes) FROM visits"
             " WHERE revisit_ms IS NOT NULL GROUP BY round(seen), round(changes)"
         )
         return [
-            Watched(pages, changes_per_second(History(seen, changes, seconds), prior_seconds), cost)
+            WatchedPage(
+                pages, changes_per_second(ChangeHistory(seen, changes, seconds), prior_seconds), cost
+            )
             for seen, changes, pages, seconds, cost in rows
         ]
 
-    def sketch(self, leased: Leased) -> bytes:
+    def sketch(self, leased: LeasedUrl) -> bytes:
         """Of the page as it was last sent; empty where none is kept."""
         return delta_bases.sketch_kept(self._ledger, leased.key, leased.content_hash)
 
@@ -290,37 +292,37 @@ class Frontier:
         with self._transaction(durable=True):
             transfer.forget_site(self._ledger, self._sites, site)
 
-    def queued(self, site: SiteState, limit: int) -> list[Queued]:
+    def queued(self, site: FrontierSite, limit: int) -> list[ForeignUrls]:
         """Up to `limit` of a closed site's queued URLs, for another process of the crawl."""
         return foreign_urls.queued(self._ledger, site, limit)
 
-    def let_go(self, site: SiteState, rows: list[Queued]) -> None:
+    def let_go(self, site: FrontierSite, rows: list[ForeignUrls]) -> None:
         """The other process has them."""
         with self._transaction(durable=True):
             foreign_urls.let_go(self._ledger, self._sites, site, rows, self._epoch)
 
     # --- facts ------------------------------------------------------------------------------------
 
-    def address_clock(self, address: str) -> Clock:
+    def address_clock(self, address: str) -> PolitenessClock:
         """The clock that an address has kept from earlier."""
         return self._sites.address_clock(address)
 
-    def site(self, site: Site) -> SiteState | None:
+    def site(self, site: Site) -> FrontierSite | None:
         """What is kept of a site; None when it is not known."""
         return self._sites.state_of(site)
 
-    def spool_position(self) -> Position | None:
+    def spool_position(self) -> SpoolPosition | None:
         """The last position of the spool that was committed; None before the first."""
         sequence = self._ledger.fact("spool_sequence")
         if sequence is None:
             return None
-        return Position(int(sequence), int(self._ledger.fact("spool_bytes") or 0))
+        return SpoolPosition(int(sequence), int(self._ledger.fact("spool_bytes") or 0))
 
     def counts(self) -> Counts:
         count = self._ledger.counter
         return Counts(count("known"), count("pending"), count("done"), count("pages"), count("sites"))
 
-    def measured(self) -> Iterator[Measured]:
+    def measured(self) -> Iterator[FetchStatistics]:
         """What all fetches so far have shown, site by site and address by address."""
         return self._sites.measured()
 
@@ -343,18 +345,18 @@ class Frontier:
             raise
 
 
-def _leased(site: Site, row: tuple[object, ...]) -> Leased:
+def _leased(site: Site, row: tuple[object, ...]) -> LeasedUrl:
     key, site_id, path, depth, due_ms, hops, tries, hint, visit, *known = row
     url = url_at(site, path)  # type: ignore[arg-type]  # a row
     head = (key, site_id, url, depth, due_ms, hops, tries, hint)
     if visit is None:
-        return Leased(*head)  # type: ignore[arg-type]  # a row
+        return LeasedUrl(*head)  # type: ignore[arg-type]  # a row
     fetched_ms, etag, last_modified, content_hash, seen, changes, watched_seconds = known
-    history = History(seen, changes, watched_seconds)  # type: ignore[arg-type]  # a row
-    return Leased(*head, visit, fetched_ms, etag, last_modified, content_hash, history)  # type: ignore[arg-type]  # a row
+    history = ChangeHistory(seen, changes, watched_seconds)  # type: ignore[arg-type]  # a row
+    return LeasedUrl(*head, visit, fetched_ms, etag, last_modified, content_hash, history)  # type: ignore[arg-type]  # a row
 
 
-def _visit_row(done: Visited) -> tuple[object, ...]:
+def _visit_row(done: VisitOutcome) -> tuple[object, ...]:
     leased, history = done.leased, done.history
     return (
         *(leased.key, leased.site_id, leased.depth, leased.hint_seconds, path_of(leased.url)),

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 Counter: TypeAlias = Literal["known", "pending", "done", "pages", "sites", "sketch_bytes"]
 
 
-class Ledger:
+class FrontierTransaction:
     """The connection and its facts."""
 
     def __init__(self, database: sqlite3.Connection) -> None:

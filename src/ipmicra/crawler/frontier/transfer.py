@@ -13,12 +13,12 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from ipmicra.crawler.decisions.politeness import Clock
-from ipmicra.crawler.fetch_statistics import Measured
+from ipmicra.crawler.decisions.politeness import PolitenessClock
+from ipmicra.crawler.fetch_statistics import FetchStatistics
 from ipmicra.crawler.frontier.delta_bases import forget_sketches
-from ipmicra.crawler.frontier.entries import SiteState
+from ipmicra.crawler.frontier.entries import FrontierSite
 from ipmicra.crawler.frontier.sites import Sites
-from ipmicra.crawler.frontier.transaction import Ledger
+from ipmicra.crawler.frontier.transaction import FrontierTransaction
 from ipmicra.errors import OurFault
 from ipmicra.model.urls import Site
 
@@ -30,9 +30,9 @@ class SiteHead(msgspec.Struct, frozen=True, tag="site"):
     """The first chunk."""
 
     version: int
-    state: SiteState
-    addresses: dict[str, Clock]
-    measured: list[Measured]
+    state: FrontierSite
+    addresses: dict[str, PolitenessClock]
+    measured: list[FetchStatistics]
 
 
 class PageRow(msgspec.Struct, frozen=True, array_like=True):
@@ -63,7 +63,7 @@ _VISITS = (
 _REVISIT_MS = 6  # its place in a row of _VISITS, after the key
 
 
-def export_site(ledger: Ledger, sites: Sites, site: Site) -> Iterator[bytes]:
+def export_site(ledger: FrontierTransaction, sites: Sites, site: Site) -> Iterator[bytes]:
     """The site's part, chunk by chunk; nothing when the site is not known."""
     state = sites.state_of(site)
     if state is None:
@@ -77,7 +77,7 @@ def export_site(ledger: Ledger, sites: Sites, site: Site) -> Iterator[bytes]:
             yield _encode(PageRows([_page_row(row, is_queued) for row in chunk]))
 
 
-def import_site(ledger: Ledger, sites: Sites, chunks: Iterable[bytes], epoch: int) -> Site:
+def import_site(ledger: FrontierTransaction, sites: Sites, chunks: Iterable[bytes], epoch: int) -> Site:
     """Take over what `export_site` gave. The caller holds the transaction."""
     site_id: int | None = None
     site: Site | None = None
@@ -95,7 +95,7 @@ def import_site(ledger: Ledger, sites: Sites, chunks: Iterable[bytes], epoch: in
     return site
 
 
-def forget_site(ledger: Ledger, sites: Sites, site: Site) -> None:
+def forget_site(ledger: FrontierTransaction, sites: Sites, site: Site) -> None:
     """Delete the site's part; the caller holds the transaction, and has exported it before."""
     state, database = sites.state_of(site), ledger.database
     if state is None:
@@ -133,7 +133,7 @@ def _import_head(sites: Sites, head: SiteHead) -> int:
     return state.id
 
 
-def _import_pages(ledger: Ledger, sites: Sites, site_id: int, rows: list[PageRow]) -> None:
+def _import_pages(ledger: FrontierTransaction, sites: Sites, site_id: int, rows: list[PageRow]) -> None:
     """A URL may come twice, queued and visited; what is already here stays."""
     database, known, pending = ledger.database, 0, 0
     for row in rows:

@@ -14,25 +14,25 @@ import msgspec
 
 from ipmicra.carrier.durable import sync_folder, write_durably
 from ipmicra.crawler.decisions.partition import owner_of
-from ipmicra.crawler.frontier.entries import Discovery
+from ipmicra.crawler.frontier.entries import DiscoveredUrl
 from ipmicra.model.urls import Site
 
 FOLDER = "parcels"  # under the data folder; a folder a crawl in it, an inbox a process in that
 
 
-class Parcel(msgspec.Struct, frozen=True):
+class MailboxItem(msgspec.Struct, frozen=True):
     """URLs to visit; or a whole site with all that is known of it, as the frontier exports it."""
 
-    links: list[Discovery] = []
+    links: list[DiscoveredUrl] = []
     site: Site | None = None
     chunks: list[bytes] = []
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(Parcel).decode
+_decode = msgspec.msgpack.Decoder(MailboxItem).decode
 
 
-class Parcels:
+class Mailbox:
     """The post of one process."""
 
     def __init__(self, folder: Path, number: int, processes: int) -> None:
@@ -47,13 +47,13 @@ class Parcels:
         owner = owner_of(address, len(self._inboxes))
         return None if owner == self.number else owner
 
-    def send_links(self, to: int, links: list[Discovery]) -> None:
-        self._send(to, Parcel(links))
+    def send_links(self, to: int, links: list[DiscoveredUrl]) -> None:
+        self._send(to, MailboxItem(links))
 
     def send_site(self, to: int, site: Site, chunks: Iterable[bytes]) -> None:
-        self._send(to, Parcel(site=site, chunks=list(chunks)))
+        self._send(to, MailboxItem(site=site, chunks=list(chunks)))
 
-    def waiting(self) -> Iterator[tuple[Path, Parcel]]:
+    def waiting(self) -> Iterator[tuple[Path, MailboxItem]]:
         """What has arrived, the oldest first."""
         for path in sorted(self._inboxes[self.number].glob("*.parcel")):
             yield path, _decode(path.read_bytes())
@@ -68,7 +68,7 @@ class Parcels:
         sync_folder(path.parent)
         self.moved += 1
 
-    def _send(self, to: int, parcel: Parcel) -> None:
+    def _send(self, to: int, parcel: MailboxItem) -> None:
         name = f"{time.time_ns():020d}-{self.number}.parcel"
         write_durably(self._inboxes[to] / name, _encode(parcel))
         self.moved += 1

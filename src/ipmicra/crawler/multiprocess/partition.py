@@ -8,24 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from ipmicra.crawler.frontier import Frontier, SiteState
-from ipmicra.crawler.multiprocess.mailbox import Parcels
+from ipmicra.crawler.frontier import Frontier, FrontierSite
+from ipmicra.crawler.multiprocess.mailbox import Mailbox
 
 LINKS_PER_PARCEL = 10_000
 
 
-class Neighbours:
+class SitePartition:
     """The other processes of the crawl, as seen by one."""
 
-    def __init__(self, frontier: Frontier, parcels: Parcels) -> None:
+    def __init__(self, frontier: Frontier, parcels: Mailbox) -> None:
         self.parcels = parcels
         self._frontier = frontier
-        self._leaving: dict[int, tuple[SiteState, int]] = {}
+        self._leaving: dict[int, tuple[FrontierSite, int]] = {}
 
     def own(self, address: str) -> bool:
         return self.parcels.owner_of(address) is not None
 
-    def claim(self, site: SiteState, address: str) -> bool:
+    def claim(self, site: FrontierSite, address: str) -> bool:
         """Whether the site is another's, since its address is; if so, it leaves when its lane is closed."""
         owner = self.parcels.owner_of(address)
         if owner is None:
@@ -43,7 +43,7 @@ class Neighbours:
             else:
                 self._send_links(site, owner)
 
-    def _send_links(self, site: SiteState, owner: int) -> None:
+    def _send_links(self, site: FrontierSite, owner: int) -> None:
         while rows := self._frontier.queued(site, LINKS_PER_PARCEL):
             self.parcels.send_links(owner, [row.link for row in rows])
             self._frontier.let_go(site, rows)

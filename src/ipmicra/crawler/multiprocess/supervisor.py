@@ -20,10 +20,10 @@ from ipmicra.crawler.frontier import Counts
 from ipmicra.crawler.multiprocess.worker import (
     ARE_YOU_IDLE,
     STOP,
-    Failed,
-    Idleness,
-    Message,
-    Report,
+    IdleReply,
+    WorkerFailed,
+    WorkerMessage,
+    WorkerReport,
     work,
 )
 from ipmicra.crawler.progress import Progress
@@ -38,19 +38,19 @@ class _Member:
     def __init__(self, process: SpawnProcess, pipe: Connection, counts: Counts) -> None:
         self.process, self.pipe = process, pipe
         self.progress, self.counts = Progress(), counts
-        self.idleness: Idleness | None = None
-        self.failed: Failed | None = None
+        self.idleness: IdleReply | None = None
+        self.failed: WorkerFailed | None = None
         self.is_open = True
 
 
-class Team:
+class CrawlSupervisor:
     """The processes of one crawl. `run` it once; `stop` it from a signal handler."""
 
     def __init__(self, crawl: Crawl, processes: int) -> None:
         self._crawl = crawl
         self._shares = [Share(number, processes) for number in range(processes)]
         self._members: list[_Member] = []
-        self._quiet: list[Idleness] | None = None
+        self._quiet: list[IdleReply] | None = None
         self._stopping = False
         self._pages_left: Synchronized[int] | None = (
             None  # of the limit; it must live until all have started
@@ -113,13 +113,13 @@ class Team:
         for pipe in wait(list(pipes), timeout=ASK_SECONDS):
             member = pipes[pipe]  # type: ignore[index]  # wait() returns what it was given
             try:
-                message: Message = member.pipe.recv()
+                message: WorkerMessage = member.pipe.recv()
             except (EOFError, OSError):
                 self._has_ended(member)
                 continue
-            if isinstance(message, Report):
+            if isinstance(message, WorkerReport):
                 member.progress, member.counts = message.progress, message.counts
-            elif isinstance(message, Idleness):
+            elif isinstance(message, IdleReply):
                 member.idleness = message
             else:
                 member.failed = message

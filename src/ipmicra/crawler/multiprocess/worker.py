@@ -17,7 +17,7 @@ from typing import TypeAlias
 import msgspec
 import uvloop
 
-from ipmicra.crawler.crawl import Crawl, CrawlWish, tune_process
+from ipmicra.crawler.crawl import Crawl, CrawlRequest, tune_process
 from ipmicra.crawler.engine import Engine
 from ipmicra.crawler.frontier import Counts
 from ipmicra.crawler.page_limit import PageLimit, SharedLimit
@@ -28,31 +28,33 @@ from ipmicra.settings import Settings
 STOP, ARE_YOU_IDLE = "stop", "idle?"
 
 
-class Report(msgspec.Struct, frozen=True):
+class WorkerReport(msgspec.Struct, frozen=True):
     """How far one process is."""
 
     progress: Progress
     counts: Counts
 
 
-class Idleness(msgspec.Struct, frozen=True):
+class IdleReply(msgspec.Struct, frozen=True):
     """The answer to the question; the parcels tell whether two answers are of one quiet spell."""
 
     idle: bool
     parcels: int  # sent and received so far
 
 
-class Failed(msgspec.Struct, frozen=True):
+class WorkerFailed(msgspec.Struct, frozen=True):
     """Why a process gave up: the family of the fault, and its words."""
 
     fault: str
     message: str
 
 
-Message: TypeAlias = Report | Idleness | Failed
+WorkerMessage: TypeAlias = WorkerReport | IdleReply | WorkerFailed
 
 
-def work(settings: Settings, wish: CrawlWish, left: Synchronized[int] | None, pipe: Connection) -> None:
+def work(
+    settings: Settings, wish: CrawlRequest, left: Synchronized[int] | None, pipe: Connection
+) -> None:
     """The process's main function."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
@@ -62,10 +64,10 @@ def work(settings: Settings, wish: CrawlWish, left: Synchronized[int] | None, pi
         progress, counts = uvloop.run(_Worker(Crawl(settings, wish), pipe).run(limit))
     except Fault as fault:
         with suppress(OSError):
-            pipe.send(Failed(_family(fault), str(fault)))
+            pipe.send(WorkerFailed(_family(fault), str(fault)))
         sys.exit(1)
     with suppress(OSError):
-        pipe.send(Report(progress, counts))
+        pipe.send(WorkerReport(progress, counts))
 
 
 def _family(fault: Fault) -> str:
@@ -85,7 +87,7 @@ class _Worker:
 
     def _report(self, progress: Progress, counts: Counts) -> None:
         with suppress(OSError):  # nobody listens any more: `_listen` will see that too, and stop
-            self._pipe.send(Report(progress, counts))
+            self._pipe.send(WorkerReport(progress, counts))
 
     def _listen(self, engine: Engine) -> None:
         loop = asyncio.get_running_loop()
@@ -99,6 +101,6 @@ class _Worker:
             if message == STOP:
                 engine.stop()
             else:
-                self._pipe.send(Idleness(engine.is_idle(), engine.parcels_moved()))
+                self._pipe.send(IdleReply(engine.is_idle(), engine.parcels_moved()))
 
         loop.add_reader(self._pipe.fileno(), hear)

@@ -6,19 +6,23 @@ they cost is judged by the sum of all round trips (the later IPMicra paper, III.
 Law: pure. Grounds and crawlers are rows and columns here; `picture` translates from and to a strategy.
 """
 
-from ipmicra.delegation.balancing.estimates import Belief, Believed, TriangleBelief
-from ipmicra.delegation.balancing.loads import Assignment, Loads, Question
+from ipmicra.delegation.balancing.estimates import (
+    RoundTripEstimate,
+    RoundTripEstimator,
+    TriangleEstimator,
+)
+from ipmicra.delegation.balancing.loads import Loads, RoundTripQuery, UnitAssignment
 from ipmicra.delegation.balancing.policies import POLICIES, Balancing
-from ipmicra.delegation.balancing.regions import RegionalBelief
+from ipmicra.delegation.balancing.regions import RegionalEstimator
 
 __all__ = [
     "POLICIES",
-    "Assignment",
     "Balancing",
-    "Belief",
-    "Believed",
     "Loads",
-    "Question",
-    "RegionalBelief",
-    "TriangleBelief",
+    "RegionalEstimator",
+    "RoundTripEstimate",
+    "RoundTripEstimator",
+    "RoundTripQuery",
+    "TriangleEstimator",
+    "UnitAssignment",
 ]

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from ipmicra.delegation.balancing.loads import Loads, Owners
+from ipmicra.delegation.balancing.loads import Loads, UnitOwners
 from ipmicra.delegation.balancing.moves import SingleMove, least_variance_move
 
 WayOut: TypeAlias = Literal["release", "second-best"]
@@ -20,7 +20,7 @@ WayOut: TypeAlias = Literal["release", "second-best"]
 
 def owners_with_newcomer(
     loads: Loads, newcomer: int, way: WayOut, heuristic: SingleMove = least_variance_move
-) -> Owners:
+) -> UnitOwners:
     """The owners after the ground `newcomer` was taken in. Its owner in `loads` is its best crawler."""
     owner = loads.owner.copy()
     best = int(owner[newcomer])
@@ -37,7 +37,7 @@ def owners_with_newcomer(
     return owner
 
 
-def _second_best(loads: Loads, owner: Owners, newcomer: int) -> int:
+def _second_best(loads: Loads, owner: UnitOwners, newcomer: int) -> int:
     costs = loads.costs_ms[newcomer].copy()
     without = loads.carried(owner)
     without[owner[newcomer]] -= loads.bytes_a_day[newcomer]

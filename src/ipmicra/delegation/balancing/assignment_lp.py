@@ -12,15 +12,15 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
-from ipmicra.delegation.balancing.estimates import Numbers
-from ipmicra.delegation.balancing.loads import Loads, Owners
+from ipmicra.delegation.balancing.estimates import FloatArray
+from ipmicra.delegation.balancing.loads import Loads, UnitOwners
 from ipmicra.errors import OurFault
 
 GAP = 1e-4  # of the optimum; smaller takes much longer where grounds weigh differently
 COMBINATIONS_MAX = 2_000_000  # exhaustive search refuses more
 
 
-def cheapest_owners(costs_ms: Numbers, loads: Loads) -> Owners:
+def cheapest_owners(costs_ms: FloatArray, loads: Loads) -> UnitOwners:
     """The owners of least total cost within the capacities."""
     grounds, crawlers = costs_ms.shape
     if grounds == 0:
@@ -42,7 +42,7 @@ def cheapest_owners(costs_ms: Numbers, loads: Loads) -> Owners:
     return np.asarray(chosen.argmax(axis=1), dtype=np.int64)
 
 
-def prices_ms(costs_ms: Numbers, loads: Loads) -> Numbers:
+def prices_ms(costs_ms: FloatArray, loads: Loads) -> FloatArray:
     """What room at each crawler is worth: ground by crawler, the milliseconds that the ground's weight
     takes from others there. Each ground's cheapest crawler is that of least cost plus price."""
     programme = _Programme(costs_ms, loads)
@@ -63,7 +63,7 @@ def prices_ms(costs_ms: Numbers, loads: Loads) -> Numbers:
 class _Programme:
     """Variables: a yes or no for each ground and crawler, row by row, then each crawler's overload."""
 
-    def __init__(self, costs_ms: Numbers, loads: Loads) -> None:
+    def __init__(self, costs_ms: FloatArray, loads: Loads) -> None:
         grounds, crawlers = costs_ms.shape
         beyond = 10.0 * float(costs_ms[np.isfinite(costs_ms)].max(initial=1.0))
         finite = np.where(np.isfinite(costs_ms), costs_ms, beyond)
@@ -78,7 +78,7 @@ class _Programme:
         self.carried = sparse.csc_array(sparse.hstack((here, sparse.csr_array(-np.eye(crawlers)))))
 
 
-def exhaustive_owners(costs_ms: Numbers, loads: Loads) -> Owners | None:
+def exhaustive_owners(costs_ms: FloatArray, loads: Loads) -> UnitOwners | None:
     """The same by trying all combinations, depth first, leaving a branch when it is dear already.
 
     None where no combination keeps to the capacities, or where there are too many to try.

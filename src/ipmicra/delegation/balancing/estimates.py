@@ -11,46 +11,46 @@ from typing import NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-Numbers: TypeAlias = NDArray[np.float64]
+FloatArray: TypeAlias = NDArray[np.float64]
 
 UNREACHED = 10.0  # times the slowest round trip there is: what silence is taken for
 SPREAD_SHARE = 12**-0.5  # of the width between the bounds: as if all between them were alike likely
 
 
-class Believed(NamedTuple):
+class RoundTripEstimate(NamedTuple):
     """Ground by crawler."""
 
-    round_trips_ms: Numbers
-    spread_ms: Numbers
+    round_trips_ms: FloatArray
+    spread_ms: FloatArray
 
 
-class Belief(Protocol):
+class RoundTripEstimator(Protocol):
     """NaN in `known_ms` is unknown, infinite is a silence."""
 
-    def __call__(self, known_ms: Numbers) -> Believed: ...
+    def __call__(self, known_ms: FloatArray) -> RoundTripEstimate: ...
 
 
-class TriangleBelief:
+class TriangleEstimator:
     """From the crawlers' round trips to each other, and nothing else.
 
     Whoever measured r, at d from another crawler, leaves that one between |d - r| and d + r; the
     narrowest of all such bounds hold, and their middle is believed.
     """
 
-    def __init__(self, mutual_ms: Numbers) -> None:
+    def __init__(self, mutual_ms: FloatArray) -> None:
         """`mutual_ms`: crawler by crawler, 0 on the diagonal."""
         self._mutual_ms = mutual_ms
 
-    def __call__(self, known_ms: Numbers) -> Believed:
+    def __call__(self, known_ms: FloatArray) -> RoundTripEstimate:
         measured = np.isfinite(known_ms)
         least, most = self.bounds(known_ms)
         slowest = float(known_ms[measured].max(initial=float(self._mutual_ms.max(initial=1.0))))
         middle = np.where(measured, known_ms, (least + most) / 2)
         middle[np.isinf(known_ms)] = UNREACHED * slowest
         spread = np.where(np.isnan(known_ms), np.maximum(1.0, SPREAD_SHARE * (most - least)), 0.0)
-        return Believed(middle, spread)
+        return RoundTripEstimate(middle, spread)
 
-    def bounds(self, known_ms: Numbers) -> tuple[Numbers, Numbers]:
+    def bounds(self, known_ms: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The least and the most that the triangle allows."""
         measured = np.isfinite(known_ms)
         least = np.zeros_like(known_ms)

@@ -13,15 +13,15 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ipmicra.delegation.balancing.estimates import Belief, Believed, Numbers
+from ipmicra.delegation.balancing.estimates import FloatArray, RoundTripEstimate, RoundTripEstimator
 
-Owners: TypeAlias = NDArray[np.int64]
+UnitOwners: TypeAlias = NDArray[np.int64]
 
 # Bytes a day are summed as floats: a crawler is full up to this share of its capacity, not overfull.
 ROUNDING_SHARE = 1e-9
 
 
-class Question(NamedTuple):
+class RoundTripQuery(NamedTuple):
     """A probe that a policy wants: this crawler to that ground."""
 
     ground: int
@@ -32,39 +32,39 @@ class Question(NamedTuple):
 class Loads:
     """The state of affairs before balancing."""
 
-    known_ms: Numbers  # ground by crawler; NaN unknown, infinite silent
-    belief: Belief
-    bytes_a_day: Numbers  # of each ground
-    capacity_bytes_a_day: Numbers  # of each crawler
-    owner: Owners  # of each ground
+    known_ms: FloatArray  # ground by crawler; NaN unknown, infinite silent
+    belief: RoundTripEstimator
+    bytes_a_day: FloatArray  # of each ground
+    capacity_bytes_a_day: FloatArray  # of each crawler
+    owner: UnitOwners  # of each ground
 
     @cached_property
-    def believed(self) -> Believed:
+    def believed(self) -> RoundTripEstimate:
         return self.belief(self.known_ms)
 
     @property
-    def costs_ms(self) -> Numbers:
+    def costs_ms(self) -> FloatArray:
         """The best that is known of every pair: measured, else believed."""
         return self.believed.round_trips_ms
 
-    def carried(self, owner: Owners) -> Numbers:
+    def carried(self, owner: UnitOwners) -> FloatArray:
         """What every crawler carries under these owners, bytes a day."""
         count = len(self.capacity_bytes_a_day)
         return np.bincount(owner, weights=self.bytes_a_day, minlength=count).astype(np.float64)
 
-    def overfull(self, owner: Owners) -> list[int]:
+    def overfull(self, owner: UnitOwners) -> list[int]:
         """The crawlers over their capacity, the fullest first."""
         over = self.carried(owner) - self.capacity_bytes_a_day * (1 + ROUNDING_SHARE)
         return [int(crawler) for crawler in np.argsort(-over, kind="stable") if over[crawler] > 0]
 
-    def learnt(self, answers_ms: Mapping[Question, float | None]) -> Loads:
+    def learnt(self, answers_ms: Mapping[RoundTripQuery, float | None]) -> Loads:
         """The picture with these answers, and with what is believed because of them."""
         known = self.known_ms.copy()
         for question, answer_ms in answers_ms.items():
             known[question] = np.inf if answer_ms is None else answer_ms
         return replace(self, known_ms=known)
 
-    def handed_over(self, owner: Owners, measured_ms: Numbers) -> Loads:
+    def handed_over(self, owner: UnitOwners, measured_ms: FloatArray) -> Loads:
         """The picture after a move: everybody's first fetch at its owner has measured that round trip."""
         known = self.known_ms.copy()
         known[np.arange(len(owner)), owner] = measured_ms
@@ -72,10 +72,10 @@ class Loads:
 
 
 @dataclass(frozen=True)
-class Assignment:
+class UnitAssignment:
     """Who holds what after balancing. `relieved` is False where somebody had to stay overfull."""
 
-    owner: Owners
+    owner: UnitOwners
     relieved: bool
     probes: int = 0
 
@@ -84,10 +84,10 @@ class Assignment:
         changed = np.flatnonzero(self.owner != before.owner)
         return [(int(g), int(before.owner[g]), int(self.owner[g])) for g in changed]
 
-    def total_ms(self, round_trips_ms: Numbers) -> float:
+    def total_ms(self, round_trips_ms: FloatArray) -> float:
         """The papers' global cost: the sum of everybody's round trips."""
         return float(round_trips_ms[np.arange(len(self.owner)), self.owner].sum())
 
 
-def result(loads: Loads, owner: Owners, probes: int = 0) -> Assignment:
-    return Assignment(owner, not loads.overfull(owner), probes)
+def result(loads: Loads, owner: UnitOwners, probes: int = 0) -> UnitAssignment:
+    return UnitAssignment(owner, not loads.overfull(owner), probes)

@@ -10,19 +10,19 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from ipmicra.delegation.balancing.estimates import Numbers
-from ipmicra.delegation.balancing.loads import Loads, Owners
+from ipmicra.delegation.balancing.estimates import FloatArray
+from ipmicra.delegation.balancing.loads import Loads, UnitOwners
 
 
-class Move(NamedTuple):
+class ProposedMove(NamedTuple):
     ground: int
     to: int
 
 
-SingleMove: TypeAlias = Callable[[Loads, Owners, int], Move | None]
+SingleMove: TypeAlias = Callable[[Loads, UnitOwners, int], ProposedMove | None]
 
 
-def least_variance_move(loads: Loads, owner: Owners, overfull: int) -> Move | None:
+def least_variance_move(loads: Loads, owner: UnitOwners, overfull: int) -> ProposedMove | None:
     """The ground whose measured round trips vary least, to its next-best crawler (III.F).
 
     If the next-best has no room, the ground with the next variance is tried. A ground that only one
@@ -35,11 +35,11 @@ def least_variance_move(loads: Loads, owner: Owners, overfull: int) -> Move | No
         if to is None:
             to = _next_best(loads.costs_ms[ground], overfull)
         if to is not None and loads.bytes_a_day[ground] <= room[to]:
-            return Move(int(ground), to)
+            return ProposedMove(int(ground), to)
     return best_move(loads, owner, overfull)
 
 
-def next_best_move(loads: Loads, owner: Owners, overfull: int) -> Move | None:
+def next_best_move(loads: Loads, owner: UnitOwners, overfull: int) -> ProposedMove | None:
     """The ground that loses least by going to its next-best crawler, by what was measured (III.F)."""
     held = np.flatnonzero(owner == overfull)
     room = _room(loads, owner)
@@ -47,19 +47,21 @@ def next_best_move(loads: Loads, owner: Owners, overfull: int) -> Move | None:
     best = _cheapest(costs, costs[:, overfull], loads.bytes_a_day[held], room, overfull)
     if best is None:
         return best_move(loads, owner, overfull)
-    return Move(int(held[best.ground]), best.to)
+    return ProposedMove(int(held[best.ground]), best.to)
 
 
-def best_move(loads: Loads, owner: Owners, overfull: int) -> Move | None:
+def best_move(loads: Loads, owner: UnitOwners, overfull: int) -> ProposedMove | None:
     """The move that raises the total least, by the best that is known of every pair."""
     held = np.flatnonzero(owner == overfull)
     costs = loads.costs_ms[held]
     room = _room(loads, owner)
     best = _cheapest(costs, costs[:, overfull], loads.bytes_a_day[held], room, overfull)
-    return None if best is None else Move(int(held[best.ground]), best.to)
+    return None if best is None else ProposedMove(int(held[best.ground]), best.to)
 
 
-def _cheapest(costs: Numbers, own: Numbers, weights: Numbers, room: Numbers, owner: int) -> Move | None:
+def _cheapest(
+    costs: FloatArray, own: FloatArray, weights: FloatArray, room: FloatArray, owner: int
+) -> ProposedMove | None:
     extra = costs - own[:, None]
     extra[weights[:, None] > room[None, :]] = np.inf
     extra[:, owner] = np.inf
@@ -67,10 +69,10 @@ def _cheapest(costs: Numbers, own: Numbers, weights: Numbers, room: Numbers, own
     if extra.size == 0 or not np.isfinite(extra).any():
         return None
     ground, to = np.unravel_index(np.argmin(extra), extra.shape)
-    return Move(int(ground), int(to))
+    return ProposedMove(int(ground), int(to))
 
 
-def _variances(known_ms: Numbers) -> Numbers:
+def _variances(known_ms: FloatArray) -> FloatArray:
     counts = np.isfinite(known_ms).sum(axis=1)
     filled = np.where(np.isfinite(known_ms), known_ms, 0.0)
     means = filled.sum(axis=1) / np.maximum(counts, 1)
@@ -78,13 +80,13 @@ def _variances(known_ms: Numbers) -> Numbers:
     return np.where(counts > 1, squares / np.maximum(counts, 1), np.inf)
 
 
-def _next_best(round_trips_ms: Numbers, owner: int) -> int | None:
+def _next_best(round_trips_ms: FloatArray, owner: int) -> int | None:
     others = np.where(np.isfinite(round_trips_ms), round_trips_ms, np.inf)
     others[owner] = np.inf
     best = int(np.argmin(others))
     return best if np.isfinite(others[best]) else None
 
 
-def _room(loads: Loads, owner: Owners) -> Numbers:
-    room: Numbers = loads.capacity_bytes_a_day - loads.carried(owner)
+def _room(loads: Loads, owner: UnitOwners) -> FloatArray:
+    room: FloatArray = loads.capacity_bytes_a_day - loads.carried(owner)
     return room

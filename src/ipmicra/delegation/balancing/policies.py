@@ -18,8 +18,8 @@ import numpy as np
 from scipy.special import ndtr
 
 from ipmicra.delegation.balancing.assignment_lp import cheapest_owners, exhaustive_owners, prices_ms
-from ipmicra.delegation.balancing.estimates import Numbers
-from ipmicra.delegation.balancing.loads import Assignment, Loads, Question, result
+from ipmicra.delegation.balancing.estimates import FloatArray
+from ipmicra.delegation.balancing.loads import Loads, RoundTripQuery, UnitAssignment, result
 from ipmicra.delegation.balancing.moves import (
     SingleMove,
     best_move,
@@ -27,7 +27,7 @@ from ipmicra.delegation.balancing.moves import (
     next_best_move,
 )
 
-Balancing: TypeAlias = Generator[Question, float | None, Assignment]
+Balancing: TypeAlias = Generator[RoundTripQuery, float | None, UnitAssignment]
 Policy: TypeAlias = Callable[[Loads], Balancing]
 
 ROUNDS = 8  # of solving and probing for each probe a ground; more: better questions, one solution each
@@ -73,7 +73,7 @@ def assign_and_probe(loads: Loads, probes_per_ground: float = PROBES_PER_GROUND)
         questions = _worth_asking(loads)[: -((asked - budget) // rounds_left)]
         if not questions:
             break
-        answers: dict[Question, float | None] = {}
+        answers: dict[RoundTripQuery, float | None] = {}
         for question in questions:
             answers[question] = yield question
         loads = loads.learnt(answers)
@@ -90,7 +90,7 @@ POLICIES: dict[str, Policy] = {
 }
 
 
-def _worth_asking(loads: Loads) -> list[Question]:
+def _worth_asking(loads: Loads) -> list[RoundTripQuery]:
     """For each ground the question that promises most, the greatest promise first."""
     if not len(loads.owner):
         return []
@@ -106,13 +106,13 @@ def _worth_asking(loads: Loads) -> list[Question]:
     asks = promise.argmax(axis=1)
     order = np.argsort(-promise[rows, asks], kind="stable")
     return [
-        Question(int(ground), int(asks[ground]))
+        RoundTripQuery(int(ground), int(asks[ground]))
         for ground in order
         if promise[ground, asks[ground]] > PROMISE_MS_MIN
     ]
 
 
-def _expected_beyond(gap: Numbers, spread: Numbers) -> Numbers:
+def _expected_beyond(gap: FloatArray, spread: FloatArray) -> FloatArray:
     """The mean of what a normal deviation with this spread exceeds the gap by."""
     safe = np.maximum(spread, 1e-9)
     z = np.minimum(gap / safe, 40.0)
@@ -120,7 +120,7 @@ def _expected_beyond(gap: Numbers, spread: Numbers) -> Numbers:
     return np.where(spread > 0, safe * (density - z * ndtr(-z)), 0.0)
 
 
-def _one_by_one(loads: Loads, move: SingleMove) -> Assignment:
+def _one_by_one(loads: Loads, move: SingleMove) -> UnitAssignment:
     """Relieve the fullest crawler move by move until nobody is overfull or nothing can be moved."""
     owner = loads.owner.copy()
     stuck: set[int] = set()

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ipmicra.delegation.balancing.estimates import Believed, Numbers, TriangleBelief
+from ipmicra.delegation.balancing.estimates import FloatArray, RoundTripEstimate, TriangleEstimator
 
 ITERATIONS = 8  # of fitting; chosen, not measured
 UNFITTED_SHARE = 0.1  # of the mean mutual round trip: how much grounds differ before any is seen
@@ -29,28 +29,28 @@ GROUNDS_AT_ONCE = 512  # bounds the memory: so many times crawlers squared
 class _Regions(NamedTuple):
     """Region by crawler, and region by crawler by crawler."""
 
-    mean_ms: Numbers
-    covariance: Numbers
+    mean_ms: FloatArray
+    covariance: FloatArray
 
 
 class _Filled(NamedTuple):
     """Grounds with their unmeasured entries filled in, and how far off that may be."""
 
-    round_trips_ms: Numbers  # ground by crawler
-    variance: Numbers  # ground by crawler
-    covariance_sum: Numbers  # crawler by crawler, over all grounds
+    round_trips_ms: FloatArray  # ground by crawler
+    variance: FloatArray  # ground by crawler
+    covariance_sum: FloatArray  # crawler by crawler, over all grounds
 
 
-class RegionalBelief:
+class RegionalEstimator:
     """From the crawlers' round trips to each other and all that was measured of all grounds."""
 
-    def __init__(self, mutual_ms: Numbers) -> None:
+    def __init__(self, mutual_ms: FloatArray) -> None:
         """`mutual_ms`: crawler by crawler, 0 on the diagonal."""
         self._mutual_ms = mutual_ms
-        self._triangle = TriangleBelief(mutual_ms)
+        self._triangle = TriangleEstimator(mutual_ms)
         self._unfitted = (UNFITTED_SHARE * float(mutual_ms.mean())) ** 2 + NOISE_MS**2
 
-    def __call__(self, known_ms: Numbers) -> Believed:
+    def __call__(self, known_ms: FloatArray) -> RoundTripEstimate:
         middle_ms, widest_ms = self._triangle(known_ms)
         region = _nearest(known_ms)
         regions = self._fitted(known_ms, region)
@@ -64,11 +64,11 @@ class RegionalBelief:
         least_ms, most_ms = self._triangle.bounds(known_ms)
         believed = np.clip(believed, least_ms, most_ms)
         unknown = np.isnan(known_ms)
-        return Believed(
+        return RoundTripEstimate(
             np.where(unknown, believed, middle_ms), np.where(unknown, np.minimum(spread, widest_ms), 0.0)
         )
 
-    def _fitted(self, known_ms: Numbers, region: NDArray[np.int64]) -> _Regions:
+    def _fitted(self, known_ms: FloatArray, region: NDArray[np.int64]) -> _Regions:
         crawlers = len(self._mutual_ms)
         alike = self._unfitted * (np.eye(crawlers) + ALIKE_SHARE)
         regions = _Regions(self._mutual_ms.copy(), np.repeat(alike[None], crawlers, axis=0))
@@ -76,7 +76,7 @@ class RegionalBelief:
             regions = self._refitted(regions, known_ms, region)
         return regions
 
-    def _refitted(self, regions: _Regions, known_ms: Numbers, region: NDArray[np.int64]) -> _Regions:
+    def _refitted(self, regions: _Regions, known_ms: FloatArray, region: NDArray[np.int64]) -> _Regions:
         """One step: fill the gaps by the regions, then take the regions' figures from what is filled."""
         crawlers = len(self._mutual_ms)
         means, scatters = np.empty_like(regions.mean_ms), np.empty_like(regions.covariance)
@@ -93,7 +93,7 @@ class RegionalBelief:
         return _Regions(means, (scatters + crawlers * everywhere) / (counts + crawlers))
 
 
-def _filled(known_ms: Numbers, mean_ms: Numbers, covariance: Numbers) -> _Filled:
+def _filled(known_ms: FloatArray, mean_ms: FloatArray, covariance: FloatArray) -> _Filled:
     """Each ground's unmeasured entries as its measured ones let expect; a few grounds at a time."""
     filled, variance = np.empty_like(known_ms), np.empty_like(known_ms)
     covariance_sum = np.zeros_like(covariance)
@@ -114,6 +114,6 @@ def _filled(known_ms: Numbers, mean_ms: Numbers, covariance: Numbers) -> _Filled
     return _Filled(filled, variance, covariance_sum)
 
 
-def _nearest(known_ms: Numbers) -> NDArray[np.int64]:
+def _nearest(known_ms: FloatArray) -> NDArray[np.int64]:
     """For each ground the crawler that measured the shortest round trip; the first where none did."""
     return np.asarray(np.where(np.isfinite(known_ms), known_ms, np.inf).argmin(axis=1), dtype=np.int64)

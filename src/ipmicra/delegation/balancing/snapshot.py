@@ -11,35 +11,35 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ipmicra.delegation.balancing.estimates import Belief, Numbers
+from ipmicra.delegation.balancing.estimates import FloatArray, RoundTripEstimator
 from ipmicra.delegation.balancing.loads import Loads
 from ipmicra.delegation.balancing.policies import Policy
-from ipmicra.delegation.balancing.regions import RegionalBelief
-from ipmicra.delegation.delegations import Ground
+from ipmicra.delegation.balancing.regions import RegionalEstimator
+from ipmicra.delegation.delegations import DelegationUnit
 from ipmicra.delegation.strategy import Strategy
-from ipmicra.model.probes import Answer, CrawlerId, Measurement, Probe, Target
+from ipmicra.model.probes import CrawlerId, Measurement, Probe, ProbeAnswer, Target
 
 
-class Weighed(NamedTuple):
+class UnitLoad(NamedTuple):
     """What a ground brings, and one of its sites, by which it can be probed."""
 
     bytes_a_day: float
     target: Target
 
 
-class Moved(NamedTuple):
-    ground: Ground
+class CompletedMove(NamedTuple):
+    ground: DelegationUnit
     was: CrawlerId
     now: CrawlerId
 
 
 def balanced(
     strategy: Strategy,
-    weighed: Mapping[Ground, Weighed],
+    weighed: Mapping[DelegationUnit, UnitLoad],
     policy: Policy,
     now_s: float,
-    belief: Belief | None = None,
-) -> Generator[Probe, Answer, tuple[Moved, ...]]:
+    belief: RoundTripEstimator | None = None,
+) -> Generator[Probe, ProbeAnswer, tuple[CompletedMove, ...]]:
     """Let a policy balance what is weighed, ask what it asks, and delegate as it says."""
     grounds = [ground for ground in weighed if strategy.delegations.owner(ground) is not None]
     crawlers = strategy.crawlers.all
@@ -53,7 +53,9 @@ def balanced(
             question = talk.send(answer)
     except StopIteration as end:
         moves = end.value.moves(loads)
-    moved = tuple(Moved(grounds[ground], crawlers[was], crawlers[now]) for ground, was, now in moves)
+    moved = tuple(
+        CompletedMove(grounds[ground], crawlers[was], crawlers[now]) for ground, was, now in moves
+    )
     moved = tuple(move for move in moved if strategy.crawlers.is_awake(move.now))
     for move in moved:
         strategy.give(move.ground, move.now)
@@ -62,7 +64,7 @@ def balanced(
 
 def _asked(
     strategy: Strategy, crawler: CrawlerId, target: Target, now_s: float
-) -> Generator[Probe, Answer, float | None]:
+) -> Generator[Probe, ProbeAnswer, float | None]:
     """A sleeper is not asked: it says nothing, and gets nothing."""
     if not strategy.crawlers.is_awake(crawler):
         return None
@@ -74,9 +76,9 @@ def _asked(
 
 def loads_of(
     strategy: Strategy,
-    grounds: list[Ground],
-    weighed: Mapping[Ground, Weighed],
-    belief: Belief | None = None,
+    grounds: list[DelegationUnit],
+    weighed: Mapping[DelegationUnit, UnitLoad],
+    belief: RoundTripEstimator | None = None,
 ) -> Loads:
     """Rows: the grounds; columns: all crawlers present, in the order they joined."""
     crawlers = strategy.crawlers.all
@@ -87,14 +89,14 @@ def loads_of(
         known_ms=np.array([_known(strategy, ground, number) for ground in grounds]).reshape(
             len(grounds), len(crawlers)
         ),
-        belief=belief if belief is not None else RegionalBelief(mutual_ms(strategy)),
+        belief=belief if belief is not None else RegionalEstimator(mutual_ms(strategy)),
         bytes_a_day=np.array([weighed[ground].bytes_a_day for ground in grounds], dtype=np.float64),
         capacity_bytes_a_day=np.array([profile.capacity_bytes_a_day for profile in profiles]),
         owner=np.array([number[owner] for owner in owners if owner is not None], dtype=np.int64),
     )
 
 
-def mutual_ms(strategy: Strategy) -> Numbers:
+def mutual_ms(strategy: Strategy) -> FloatArray:
     """The crawlers' round trips to each other; the mean of the others where a pair is unknown."""
     crawlers = strategy.crawlers.all
     table = np.array(
@@ -104,7 +106,7 @@ def mutual_ms(strategy: Strategy) -> Numbers:
     return np.where(np.isfinite(table), table, float(known.mean()) if known.size else 1.0)
 
 
-def _known(strategy: Strategy, ground: Ground, number: Mapping[CrawlerId, int]) -> Numbers:
+def _known(strategy: Strategy, ground: DelegationUnit, number: Mapping[CrawlerId, int]) -> FloatArray:
     """What is remembered of a ground, by crawler. NaN: nothing. Infinite: it went silent."""
     row = np.full(len(number), np.nan)
     if strategy.is_anycast(ground):

@@ -9,25 +9,25 @@ import random
 from abc import abstractmethod
 
 from ipmicra.delegation.decision import Decision, Why
-from ipmicra.delegation.delegations import Ground
-from ipmicra.delegation.probe_session import Inquiry
-from ipmicra.delegation.strategies.random_and_hash import Nothing
+from ipmicra.delegation.delegations import DelegationUnit
+from ipmicra.delegation.probe_session import ProbeSession
+from ipmicra.delegation.strategies.random_and_hash import NoSettings
 from ipmicra.delegation.strategy import Delegating, Strategy
-from ipmicra.delegation.subnets import Subnets
+from ipmicra.delegation.subnets import SubnetLookup
 from ipmicra.model.probes import CrawlerId, Target
 
 
-class AskingAll(Strategy):
+class ExhaustiveStrategy(Strategy):
     """Every new address is probed from all crawlers awake and delegated by what they say."""
 
-    def __init__(self, tree: Subnets, rng: random.Random, settings: Nothing) -> None:
+    def __init__(self, tree: SubnetLookup, rng: random.Random, settings: NoSettings) -> None:
         super().__init__(tree, rng)
 
     @abstractmethod
-    def choice(self, inquiry: Inquiry) -> tuple[CrawlerId | None, Why]:
+    def choice(self, inquiry: ProbeSession) -> tuple[CrawlerId | None, Why]:
         """Who, of those who answered."""
 
-    def ground_of(self, target: Target) -> Ground:
+    def ground_of(self, target: Target) -> DelegationUnit:
         return target.address
 
     def delegate(self, target: Target, now_s: float, *, afresh: bool = False) -> Delegating:
@@ -36,7 +36,7 @@ class AskingAll(Strategy):
             return self.kept(owner)
         if not self.crawlers.awake:
             return Decision(None, Why.NO_CRAWLER_AWAKE)
-        inquiry = Inquiry(self, target, now_s)
+        inquiry = ProbeSession(self, target, now_s)
         yield from inquiry.ask_all()
         crawler, why = self.choice(inquiry)
         if crawler is None:
@@ -45,15 +45,15 @@ class AskingAll(Strategy):
         return inquiry.decision(crawler, why)
 
 
-class BruteForce(AskingAll):
+class BruteForce(ExhaustiveStrategy):
     """The nearest of all."""
 
-    def choice(self, inquiry: Inquiry) -> tuple[CrawlerId | None, Why]:
+    def choice(self, inquiry: ProbeSession) -> tuple[CrawlerId | None, Why]:
         return inquiry.fastest(), Why.FASTEST_OF_ALL
 
 
-class Worst(AskingAll):
+class Worst(ExhaustiveStrategy):
     """The farthest of all."""
 
-    def choice(self, inquiry: Inquiry) -> tuple[CrawlerId | None, Why]:
+    def choice(self, inquiry: ProbeSession) -> tuple[CrawlerId | None, Why]:
         return inquiry.slowest(), Why.SLOWEST_OF_ALL

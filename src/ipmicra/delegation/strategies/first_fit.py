@@ -12,11 +12,11 @@ from typing import Literal
 import msgspec
 
 from ipmicra.delegation.decision import Why
-from ipmicra.delegation.delegations import Ground
-from ipmicra.delegation.probe_session import Inquiry
+from ipmicra.delegation.delegations import DelegationUnit
+from ipmicra.delegation.probe_session import ProbeSession
 from ipmicra.delegation.strategies.learning_strategy import LearningStrategy
 from ipmicra.delegation.strategy import Delegating
-from ipmicra.delegation.subnets import Subnets
+from ipmicra.delegation.subnets import SubnetLookup
 from ipmicra.model.probes import CrawlerId, Target
 
 
@@ -33,17 +33,17 @@ class FirstFitSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class FirstFit(LearningStrategy):
     """The first crawler found below the threshold."""
 
-    def __init__(self, tree: Subnets, rng: random.Random, settings: FirstFitSettings) -> None:
+    def __init__(self, tree: SubnetLookup, rng: random.Random, settings: FirstFitSettings) -> None:
         super().__init__(tree, rng, settings.silent_probes_max, settings.retry_after_s)
         self._settings = settings
 
-    def ground_of(self, target: Target) -> Ground:
+    def ground_of(self, target: Target) -> DelegationUnit:
         return target.address
 
     def delegate(self, target: Target, now_s: float, *, afresh: bool = False) -> Delegating:
         if not afresh and (settled := self.settled(target, (target.address,), now_s)) is not None:
             return settled
-        inquiry = Inquiry(self, target, now_s)
+        inquiry = ProbeSession(self, target, now_s)
         if not afresh:
             inquiry.recall(self._settings.remember_s)
         chosen = inquiry.recalled_below(self._settings.threshold)

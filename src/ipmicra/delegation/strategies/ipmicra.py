@@ -19,14 +19,19 @@ import msgspec
 from ipmicra.addresses import AddressRange, IPAddress
 from ipmicra.delegation.crawlers import CrawlerProfile
 from ipmicra.delegation.decision import Why
-from ipmicra.delegation.delegations import Delegations, Ground
-from ipmicra.delegation.holder_index import LEVELS, Neighbours
-from ipmicra.delegation.probe_session import Inquiry
+from ipmicra.delegation.delegations import Delegations, DelegationUnit
+from ipmicra.delegation.holder_index import LEVELS, HolderIndex
+from ipmicra.delegation.probe_session import ProbeSession
 from ipmicra.delegation.strategies.learning_strategy import LearningStrategy
 from ipmicra.delegation.strategy import Delegating
-from ipmicra.delegation.subnets import UNKNOWN_ORGANISATION, Subnets, known_subnet, subnets_together
+from ipmicra.delegation.subnets import (
+    UNKNOWN_ORGANISATION,
+    SubnetLookup,
+    known_subnet,
+    subnets_together,
+)
 from ipmicra.hierarchy import Subnet
-from ipmicra.model.probes import Answer, CrawlerId, Probe, Target
+from ipmicra.model.probes import CrawlerId, Probe, ProbeAnswer, Target
 
 
 class IPMicraSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -46,10 +51,10 @@ class IPMicraSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class IPMicra(LearningStrategy):
     """Delegates subnets, lazily: each when the first of its sites turns up."""
 
-    def __init__(self, tree: Subnets, rng: random.Random, settings: IPMicraSettings) -> None:
+    def __init__(self, tree: SubnetLookup, rng: random.Random, settings: IPMicraSettings) -> None:
         super().__init__(tree, rng, settings.silent_probes_max, settings.retry_after_s)
         self._settings = settings
-        self._neighbours = Neighbours(tree)
+        self._neighbours = HolderIndex(tree)
         self.delegations = Delegations(self._neighbours)
 
     def crawler_joined(self, profile: CrawlerProfile) -> None:
@@ -75,18 +80,18 @@ class IPMicra(LearningStrategy):
         if owner is not None and not afresh:  # by far the most frequent case, so it comes first
             return self.kept(owner, smallest)
         subnets = subnets_together(self.tree, target.address)
-        grounds: tuple[Ground, ...] = subnets or (target.address,)
+        grounds: tuple[DelegationUnit, ...] = subnets or (target.address,)
         if not afresh and (settled := self.settled(target, grounds, now_s)) is not None:
             return settled
-        inquiry = Inquiry(self, target, now_s)
+        inquiry = ProbeSession(self, target, now_s)
         if not afresh:
             inquiry.recall(self._settings.remember_s)
         chosen, why = yield from self._search(inquiry, subnets[-1] if subnets else None)
         return self.concluded(inquiry, chosen, why, grounds)
 
     def _search(
-        self, inquiry: Inquiry, subnet: Subnet | None
-    ) -> Generator[Probe, Answer, tuple[CrawlerId | None, Why]]:
+        self, inquiry: ProbeSession, subnet: Subnet | None
+    ) -> Generator[Probe, ProbeAnswer, tuple[CrawlerId | None, Why]]:
         threshold_ms = self._settings.threshold
         if (known := inquiry.recalled_below(threshold_ms)) is not None:
             return known, Why.BELOW_THRESHOLD
@@ -104,8 +109,8 @@ class IPMicra(LearningStrategy):
         return inquiry.fastest(), Why.FASTEST_OF_ALL
 
     def _of_organisation(
-        self, inquiry: Inquiry, subnet: Subnet
-    ) -> Generator[Probe, Answer, CrawlerId | None]:
+        self, inquiry: ProbeSession, subnet: Subnet
+    ) -> Generator[Probe, ProbeAnswer, CrawlerId | None]:
         organisation = self.tree.organisation_of(subnet)
         if organisation == UNKNOWN_ORGANISATION:
             return None
@@ -116,7 +121,9 @@ class IPMicra(LearningStrategy):
             return awake[0]
         return (yield from self.first_below(inquiry, awake, self._settings.threshold))
 
-    def _climb(self, inquiry: Inquiry, subnet: Subnet) -> Generator[Probe, Answer, CrawlerId | None]:
+    def _climb(
+        self, inquiry: ProbeSession, subnet: Subnet
+    ) -> Generator[Probe, ProbeAnswer, CrawlerId | None]:
         for level, crawlers in self._around(subnet):
             if len(inquiry.answers) >= len(self.crawlers.awake) or self.no_use(inquiry):
                 return None

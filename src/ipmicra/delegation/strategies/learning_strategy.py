@@ -13,12 +13,12 @@ from collections.abc import Generator, Iterable
 
 from ipmicra.addresses import IPAddress
 from ipmicra.delegation.decision import Decision, Why
-from ipmicra.delegation.delegations import Ground, is_subnet
+from ipmicra.delegation.delegations import DelegationUnit, is_subnet
 from ipmicra.delegation.light_bounds import faster_than_light
-from ipmicra.delegation.probe_session import Inquiry
+from ipmicra.delegation.probe_session import ProbeSession
 from ipmicra.delegation.strategy import Strategy
-from ipmicra.delegation.subnets import Subnets
-from ipmicra.model.probes import Answer, CrawlerId, Probe, Target
+from ipmicra.delegation.subnets import SubnetLookup
+from ipmicra.model.probes import CrawlerId, Probe, ProbeAnswer, Target
 
 UNREACHABLE_MAX = 100_000  # addresses remembered as unreachable; some 20 MB
 ANYCAST_MAX = 100_000  # grounds remembered as being in many places; some 20 MB
@@ -28,18 +28,18 @@ class LearningStrategy(Strategy):
     """A strategy that goes by answers. `silent_probes_max` crawlers hearing nothing are enough."""
 
     def __init__(
-        self, tree: Subnets, rng: random.Random, silent_probes_max: int, retry_after_s: float
+        self, tree: SubnetLookup, rng: random.Random, silent_probes_max: int, retry_after_s: float
     ) -> None:
         super().__init__(tree, rng)
         self.silent_probes_max = silent_probes_max
         self.retry_after_s = retry_after_s
-        self._anycast: dict[Ground, None] = {}
+        self._anycast: dict[DelegationUnit, None] = {}
         self._unreachable_at_s: dict[IPAddress, float] = {}
 
-    def is_anycast(self, ground: Ground) -> bool:
+    def is_anycast(self, ground: DelegationUnit) -> bool:
         return ground in self._anycast
 
-    def recall_anycast(self, ground: Ground) -> None:
+    def recall_anycast(self, ground: DelegationUnit) -> None:
         """It was found to be in many places at once, by this or another process."""
         self._anycast[ground] = None
 
@@ -51,7 +51,9 @@ class LearningStrategy(Strategy):
             else:
                 super().crawlers_measured(one, other, round_trip_ms)
 
-    def settled(self, target: Target, grounds: Iterable[Ground], now_s: float) -> Decision | None:
+    def settled(
+        self, target: Target, grounds: Iterable[DelegationUnit], now_s: float
+    ) -> Decision | None:
         """The decision where none is to be made: owned already, or unreachable a while ago."""
         held = self.delegations.covering(grounds)
         if held is not None:
@@ -65,8 +67,8 @@ class LearningStrategy(Strategy):
         return None
 
     def first_below(
-        self, inquiry: Inquiry, crawlers: Iterable[CrawlerId], threshold_ms: float
-    ) -> Generator[Probe, Answer, CrawlerId | None]:
+        self, inquiry: ProbeSession, crawlers: Iterable[CrawlerId], threshold_ms: float
+    ) -> Generator[Probe, ProbeAnswer, CrawlerId | None]:
         """Ask one after the other; the first below the threshold, or None: all asked, or no use."""
         for crawler in crawlers:
             if self.no_use(inquiry):
@@ -77,14 +79,18 @@ class LearningStrategy(Strategy):
                 return crawler
         return None
 
-    def no_use(self, inquiry: Inquiry) -> bool:
+    def no_use(self, inquiry: ProbeSession) -> bool:
         """Whether asking on is of no use: known to be anycast, or nobody hears anything."""
         return bool(inquiry.near) or (
             not inquiry.round_trips_ms() and inquiry.silences >= self.silent_probes_max
         )
 
     def concluded(
-        self, inquiry: Inquiry, chosen: CrawlerId | None, why: Why, grounds: tuple[Ground, ...]
+        self,
+        inquiry: ProbeSession,
+        chosen: CrawlerId | None,
+        why: Why,
+        grounds: tuple[DelegationUnit, ...],
     ) -> Decision:
         """Give the grounds to the chosen, or do what the odd case asks for, and say so."""
         near = [crawler for crawler in inquiry.near if self.crawlers.is_awake(crawler)]
@@ -98,7 +104,7 @@ class LearningStrategy(Strategy):
             self.give(ground, chosen)
         return inquiry.decision(chosen, why, tuple(filter(is_subnet, grounds)))
 
-    def _remember_anycast(self, grounds: tuple[Ground, ...]) -> None:
+    def _remember_anycast(self, grounds: tuple[DelegationUnit, ...]) -> None:
         for ground in grounds:
             while len(self._anycast) >= ANYCAST_MAX:
                 del self._anycast[next(iter(self._anycast))]
@@ -107,7 +113,7 @@ class LearningStrategy(Strategy):
     def _burden(self, crawler: CrawlerId) -> tuple[float, int]:
         return self.crawlers.fullness(crawler), self.delegations.count_held_by(crawler)
 
-    def _remember_silence(self, inquiry: Inquiry) -> None:
+    def _remember_silence(self, inquiry: ProbeSession) -> None:
         if inquiry.silences:
             while len(self._unreachable_at_s) >= UNREACHABLE_MAX:
                 del self._unreachable_at_s[next(iter(self._unreachable_at_s))]

@@ -13,23 +13,23 @@ import msgspec
 
 from ipmicra.delegation.crawlers import CrawlerProfile
 from ipmicra.delegation.decision import Decision, Why
-from ipmicra.delegation.delegations import LONE_MAX, Ground
+from ipmicra.delegation.delegations import LONE_MAX, DelegationUnit
 from ipmicra.delegation.strategy import Delegating, Strategy
-from ipmicra.delegation.subnets import Subnets
+from ipmicra.delegation.subnets import SubnetLookup
 from ipmicra.model.probes import CrawlerId, Site, Target
 
 
-class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class NoSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The settings of a strategy that has none."""
 
 
-class Lots(Strategy):
+class RandomStrategy(Strategy):
     """UCYMicra: every address to a crawler drawn by lot, and there it stays."""
 
-    def __init__(self, tree: Subnets, rng: random.Random, settings: Nothing) -> None:
+    def __init__(self, tree: SubnetLookup, rng: random.Random, settings: NoSettings) -> None:
         super().__init__(tree, rng)
 
-    def ground_of(self, target: Target) -> Ground:
+    def ground_of(self, target: Target) -> DelegationUnit:
         return target.address
 
     def delegate(self, target: Target, now_s: float, *, afresh: bool = False) -> Delegating:
@@ -44,13 +44,13 @@ class Lots(Strategy):
         return Decision(crawler, Why.DRAWN)
 
 
-class Hashing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class HashStrategyBase(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`salt` shuffles who gets what; two crawls with the same salt agree."""
 
     salt: str = ""
 
 
-class Hashed(Strategy):
+class HashStrategy(Strategy):
     """Every site to the crawler that its name ranks highest (weighted rendezvous hashing).
 
     A crawler's score for a site is weight / -ln(u), u the hash of both names as a number in (0, 1), so
@@ -58,13 +58,13 @@ class Hashed(Strategy):
     the newcomer; when one leaves, only what it had. Nothing need be known of the past.
     """
 
-    def __init__(self, tree: Subnets, rng: random.Random, settings: Hashing) -> None:
+    def __init__(self, tree: SubnetLookup, rng: random.Random, settings: HashStrategyBase) -> None:
         super().__init__(tree, rng)
         self._salt = settings.salt.encode()[:16]
         self._counted_for: tuple[CrawlerId, ...] = ()
         self._winners: dict[Site, CrawlerId] = {}
 
-    def ground_of(self, target: Target) -> Ground:
+    def ground_of(self, target: Target) -> DelegationUnit:
         return target.site
 
     def delegated(self, target: Target) -> CrawlerId | None:

@@ -16,23 +16,23 @@ import msgspec
 
 from ipmicra.addresses import IPAddress
 from ipmicra.crawler.fetching.settings import FetchingSettings
-from ipmicra.host.broker.connections import Accounts, OpenConnection
-from ipmicra.host.broker.policy import Judge, Refusal
-from ipmicra.host.limits.token_bucket import Throttle
-from ipmicra.host.limits.usage import Meter
-from ipmicra.host.sandbox.throttled_log import Remarks
+from ipmicra.host.broker.connections import ConnectionTable, OpenConnection
+from ipmicra.host.broker.policy import ConnectPolicy, ConnectRefusal
+from ipmicra.host.limits.token_bucket import TokenBucket
+from ipmicra.host.limits.usage import UsageMeter
+from ipmicra.host.sandbox.throttled_log import ThrottledLog
 from ipmicra.host.settings import HostSettings
 from ipmicra.model.fetches import FailureKind
 from ipmicra.net import kernel_round_trip
-from ipmicra.net.address_guard import Guard
+from ipmicra.net.address_guard import AddressGuard
 from ipmicra.net.dns_resolver import NamesUnreachable, NoSuchName, Resolver
 from ipmicra.net.target import literal_address
-from ipmicra.net.tcp_connector import DirectConnector, OpeningFailed
+from ipmicra.net.tcp_connector import ConnectFailed, DirectConnector
 from ipmicra.probing.passive import PassiveRoundTrips
 from ipmicra.protocol.broker_messages import (
     PACKET_BYTES_MAX,
-    Answer,
-    Ask,
+    BrokerReply,
+    BrokerRequest,
     Connect,
     Resolve,
     decode_ask,
@@ -58,19 +58,19 @@ class Broker:
         channel: socket.socket,
         host: HostSettings,
         fetching: FetchingSettings,
-        meter: Meter,
+        meter: UsageMeter,
         resolver: Resolver,
         reason_to_rest: Callable[[], str | None],
-        remarks: Remarks,
+        remarks: ThrottledLog,
         passive: PassiveRoundTrips | None,
     ) -> None:
         self._channel, self._host, self._meter, self._passive = channel, host, meter, passive
         self._resolver, self._remarks = resolver, remarks
-        self.judge = Judge(fetching, reason_to_rest)
-        opened = Guard(open_ranges=("0.0.0.0/0", "::/0"))  # the judge has judged
+        self.judge = ConnectPolicy(fetching, reason_to_rest)
+        opened = AddressGuard(open_ranges=("0.0.0.0/0", "::/0"))  # the judge has judged
         self._connector = DirectConnector(opened, fetching.source_address)
-        self.accounts = Accounts(self._carried)
-        self._openings = Throttle(OPENINGS_PER_SECOND_MAX)
+        self.accounts = ConnectionTable(self._carried)
+        self._openings = TokenBucket(OPENINGS_PER_SECOND_MAX)
         self._answering: set[asyncio.Task[None]] = set()
         self._connecting = 0
 
@@ -115,23 +115,23 @@ class Broker:
             self._remarks.add(
                 f"the crawler's code asked the broker over {QUESTIONS_AT_ONCE} things at once"
             )
-            self._send(Answer(ask.number, FailureKind.NO_NETWORK.value, "too many questions"))
+            self._send(BrokerReply(ask.number, FailureKind.NO_NETWORK.value, "too many questions"))
             return
         task = asyncio.create_task(self._answer(ask))
         self._answering.add(task)
         task.add_done_callback(self._answering.discard)
 
-    async def _answer(self, ask: Ask) -> None:
+    async def _answer(self, ask: BrokerRequest) -> None:
         try:
             if isinstance(ask, Resolve):
                 self._send(await self._resolved(ask))
             else:
                 await self._connected(ask)
         except asyncio.CancelledError:
-            self._send(Answer(ask.number, FailureKind.NO_NETWORK.value, "this host rests"))
+            self._send(BrokerReply(ask.number, FailureKind.NO_NETWORK.value, "this host rests"))
             raise
 
-    def _send(self, answer: Answer, plug: socket.socket | None = None) -> bool:
+    def _send(self, answer: BrokerReply, plug: socket.socket | None = None) -> bool:
         """Whether it was taken. Who does not read answers does not get them."""
         fds = [] if plug is None else [plug.fileno()]
         try:
@@ -143,20 +143,20 @@ class Broker:
 
     # --- names --------------------------------------------------------------------------------------
 
-    async def _resolved(self, ask: Resolve) -> Answer:
+    async def _resolved(self, ask: Resolve) -> BrokerReply:
         refusal = await self._rest()
         if refusal is not None:
-            return Answer(ask.number, FailureKind.DNS_FAILED.value, refusal.why)
+            return BrokerReply(ask.number, FailureKind.DNS_FAILED.value, refusal.why)
         if len(ask.name) > NAME_CHARACTERS_MAX or not ask.name.isascii():
-            return Answer(ask.number, FailureKind.DNS_NO_NAME.value, "that is no name")
+            return BrokerReply(ask.number, FailureKind.DNS_NO_NAME.value, "that is no name")
         try:
             found = await self._resolver.resolve(ask.name)
         except NoSuchName as error:
-            return Answer(ask.number, FailureKind.DNS_NO_NAME.value, str(error))
+            return BrokerReply(ask.number, FailureKind.DNS_NO_NAME.value, str(error))
         except NamesUnreachable as error:
-            return Answer(ask.number, FailureKind.DNS_FAILED.value, str(error))
+            return BrokerReply(ask.number, FailureKind.DNS_FAILED.value, str(error))
         self.judge.name_servers_said(ask.name, found.addresses)
-        return Answer(
+        return BrokerReply(
             ask.number, addresses=tuple(map(str, found.addresses)), ttl_seconds=found.ttl_seconds
         )
 
@@ -166,9 +166,9 @@ class Broker:
         await self._rest()
         await self._room(min(max(ask.patience_ms, 1), PATIENCE_MS_MAX) / 1000)
         address = self.judge.judge(ask)
-        if not isinstance(address, Refusal) and (why := self._full(address)) is not None:
-            address = Refusal(FailureKind.NO_NETWORK, why, False)
-        if isinstance(address, Refusal):
+        if not isinstance(address, ConnectRefusal) and (why := self._full(address)) is not None:
+            address = ConnectRefusal(FailureKind.NO_NETWORK, why, False)
+        if isinstance(address, ConnectRefusal):
             self._refuse(ask, address)
             return
         site = site_in_words(ask.name, ask.port)
@@ -177,8 +177,8 @@ class Broker:
         try:
             patience_ms = min(max(ask.patience_ms, 1), PATIENCE_MS_MAX)
             plug = await self._connector.connect(ask.name, address, ask.port, patience_ms)
-        except OpeningFailed as failure:
-            self._send(Answer(ask.number, failure.kind.value, str(failure)))
+        except ConnectFailed as failure:
+            self._send(BrokerReply(ask.number, failure.kind.value, str(failure)))
             return
         finally:
             self._connecting -= 1
@@ -190,13 +190,13 @@ class Broker:
             connection.plug.setsockopt(
                 socket.SOL_SOCKET, socket.SO_RCVBUF, max(_RECEIVE_BYTES_LEAST, rate // 4)
             )
-        if not self._send(Answer(ask.number), connection.plug):
+        if not self._send(BrokerReply(ask.number), connection.plug):
             connection.plug.close()
             return
         self.accounts.add(connection)
         self._meter.count(str(connection.address), connection.site, "fetch", 0, 0)
 
-    async def _rest(self) -> Refusal | None:
+    async def _rest(self) -> ConnectRefusal | None:
         """Why nothing is done now. First a while is waited, in which honest code is told to stop."""
         until = time.monotonic() + REST_PATIENCE_SECONDS
         while (refusal := self.judge.resting()) is not None and time.monotonic() < until:
@@ -219,13 +219,13 @@ class Broker:
             return f"{CONNECTIONS_PER_ADDRESS_MAX} connections to {address} are open"
         return None
 
-    def _refuse(self, ask: Connect, refusal: Refusal) -> None:
+    def _refuse(self, ask: Connect, refusal: ConnectRefusal) -> None:
         if refusal.is_notable:
             self._remarks.add(
                 f"the crawler's code asked for a connection to {ask.name} ({ask.address}) port {ask.port}: "
                 f"refused: {refusal.why}"
             )
-        self._send(Answer(ask.number, refusal.kind.value, refusal.why))
+        self._send(BrokerReply(ask.number, refusal.kind.value, refusal.why))
 
     def _carried(self, connection: OpenConnection, bytes_in: int, bytes_out: int) -> None:
         address = str(connection.address)

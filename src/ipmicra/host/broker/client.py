@@ -12,19 +12,19 @@ from contextlib import suppress
 
 from ipmicra.addresses import IPAddress
 from ipmicra.model.fetches import FailureKind
-from ipmicra.net.dns_resolver import NameAnswer, NamesUnreachable, NoSuchName
-from ipmicra.net.tcp_connector import OpeningFailed
+from ipmicra.net.dns_resolver import DnsAnswer, NamesUnreachable, NoSuchName
+from ipmicra.net.tcp_connector import ConnectFailed
 from ipmicra.protocol.broker_messages import (
     PACKET_BYTES_MAX,
-    Answer,
-    Ask,
+    BrokerReply,
+    BrokerRequest,
     Connect,
     Resolve,
     decode_answer,
     encode_ask,
 )
 
-_Answered = tuple[Answer, socket.socket | None]
+_Answered = tuple[BrokerReply, socket.socket | None]
 
 
 class BrokerClient:
@@ -36,20 +36,20 @@ class BrokerClient:
         channel.setblocking(False)
         asyncio.get_running_loop().add_reader(channel, self._read)
 
-    async def resolve(self, name: str) -> NameAnswer:
+    async def resolve(self, name: str) -> DnsAnswer:
         answer, _ = await self._ask(Resolve(self._next(), name))
         if answer.failure == FailureKind.DNS_NO_NAME.value:
             raise NoSuchName(answer.detail)
         if answer.failure:
             raise NamesUnreachable(answer.detail)
-        return NameAnswer(tuple(map(ipaddress.ip_address, answer.addresses)), answer.ttl_seconds)
+        return DnsAnswer(tuple(map(ipaddress.ip_address, answer.addresses)), answer.ttl_seconds)
 
     async def connect(self, name: str, address: IPAddress, port: int, patience_ms: int) -> socket.socket:
         ask = Connect(self._next(), name, str(address), port, patience_ms)
         answer, plug = await self._ask(ask)
         if plug is None:
             kind = FailureKind(answer.failure or FailureKind.NO_NETWORK.value)
-            raise OpeningFailed(kind, answer.detail or "the broker sent no socket")
+            raise ConnectFailed(kind, answer.detail or "the broker sent no socket")
         plug.setblocking(False)
         return plug
 
@@ -60,13 +60,13 @@ class BrokerClient:
         """No more questions; those that wait are answered that nobody could tell."""
         asyncio.get_running_loop().remove_reader(self._channel)
         for number in list(self._waiting):
-            self._settle(Answer(number, FailureKind.CLOSED.value, "the broker is gone"), None)
+            self._settle(BrokerReply(number, FailureKind.CLOSED.value, "the broker is gone"), None)
 
     def _next(self) -> int:
         self._last += 1
         return self._last
 
-    async def _ask(self, ask: Ask) -> _Answered:
+    async def _ask(self, ask: BrokerRequest) -> _Answered:
         waiting: asyncio.Future[_Answered] = asyncio.get_running_loop().create_future()
         self._waiting[ask.number] = waiting
         try:
@@ -84,7 +84,7 @@ class BrokerClient:
             except BlockingIOError:
                 await asyncio.sleep(0.005)
             except OSError as error:
-                raise OpeningFailed(FailureKind.CLOSED, f"the broker is gone: {error}") from error
+                raise ConnectFailed(FailureKind.CLOSED, f"the broker is gone: {error}") from error
 
     def _read(self) -> None:
         while True:
@@ -99,7 +99,7 @@ class BrokerClient:
                 return
             self._settle(decode_answer(packet), socket.socket(fileno=fds[0]) if fds else None)
 
-    def _settle(self, answer: Answer, plug: socket.socket | None) -> None:
+    def _settle(self, answer: BrokerReply, plug: socket.socket | None) -> None:
         waiting = self._waiting.pop(answer.number, None)
         if waiting is not None and not waiting.done():
             waiting.set_result((answer, plug))

@@ -38,7 +38,7 @@ class OpenConnection:
 Counted = Callable[[OpenConnection, int, int], None]  # bytes in and out since it was last counted
 
 
-class Accounts:
+class ConnectionTable:
     """All open connections of one crawler. `on_bytes` is told what they carry. Close it."""
 
     def __init__(self, on_bytes: Counted) -> None:

@@ -20,7 +20,7 @@ WIDEST = {4: 8, 6: 16}  # bits of prefix
 _UP, _THROUGH_ROUTER = 0x1, 0x2
 
 
-class Route(NamedTuple):
+class OnlinkRoute(NamedTuple):
     """Where packets to a range of addresses go."""
 
     range: AddressRange
@@ -28,7 +28,7 @@ class Route(NamedTuple):
     direct: bool
 
 
-def is_neighbour(address: IPAddress, routes: Iterable[Route]) -> bool:
+def is_neighbour(address: IPAddress, routes: Iterable[OnlinkRoute]) -> bool:
     """By the narrowest route that takes in the address."""
     fitting = [route for route in routes if route.range.holds(address)]
     if not fitting:
@@ -37,9 +37,9 @@ def is_neighbour(address: IPAddress, routes: Iterable[Route]) -> bool:
     return narrowest.direct and narrowest.prefix_bits >= WIDEST[address.version]
 
 
-def routes() -> list[Route]:
+def routes() -> list[OnlinkRoute]:
     """Of this machine, now. None where the kernel does not say."""
-    found: list[Route] = []
+    found: list[OnlinkRoute] = []
     for path, read in ((ROUTES_V4, _routes_v4), (ROUTES_V6, _routes_v6)):
         try:
             found += read(path.read_text())
@@ -48,7 +48,7 @@ def routes() -> list[Route]:
     return found
 
 
-def _routes_v4(text: str) -> Iterator[Route]:
+def _routes_v4(text: str) -> Iterator[OnlinkRoute]:
     for line in text.splitlines()[1:]:
         _, target, _, flags, _, _, _, mask, *_ = line.split()
         bits = int(mask, 16).bit_count()
@@ -56,13 +56,13 @@ def _routes_v4(text: str) -> Iterator[Route]:
         yield _route(start, bits, int(flags, 16))
 
 
-def _routes_v6(text: str) -> Iterator[Route]:
+def _routes_v6(text: str) -> Iterator[OnlinkRoute]:
     for line in text.splitlines():
         target, bits, *_, flags, device = line.split()
         if device != "lo":
             yield _route(str(ipaddress.IPv6Address(int(target, 16))), int(bits, 16), int(flags, 16))
 
 
-def _route(start: str, bits: int, flags: int) -> Route:
+def _route(start: str, bits: int, flags: int) -> OnlinkRoute:
     direct = bool(flags & _UP) and not flags & _THROUGH_ROUTER
-    return Route(AddressRange.parse(f"{start}/{bits}"), bits, direct)
+    return OnlinkRoute(AddressRange.parse(f"{start}/{bits}"), bits, direct)

@@ -12,9 +12,9 @@ from pathlib import Path
 from ipmicra.carrier.durable import write_durably
 from ipmicra.errors import OperatorFault
 from ipmicra.host import folder as folders
-from ipmicra.host.code.updater import FOLDER, ROOT_FILE, Dispatched
-from ipmicra.host.sandbox.mode import Choice
-from ipmicra.host.store import Ledger
+from ipmicra.host.code.updater import FOLDER, ROOT_FILE, CodeUpdater
+from ipmicra.host.sandbox.mode import RunMode
+from ipmicra.host.store import HostStore
 from ipmicra.protocol.bundle_trust import Bundles, fingerprint
 
 
@@ -42,11 +42,11 @@ def accepted_root(folder: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
 
 
-def dispatched_to(folder: Path, ledger: Ledger, choice: Choice) -> Dispatched | None:
+def dispatched_to(folder: Path, ledger: HostStore, choice: RunMode) -> CodeUpdater | None:
     """What the coordinator may dispatch here; None: nothing."""
     root = accepted_root(folder)
     if root is None or choice.installed is None or not choice.takes_bundles:
         return None
     place = folder / FOLDER
     bundles = Bundles(folders.membership(ledger).coordinator, place, root)
-    return Dispatched(place, bundles, choice.installed, ledger.note)
+    return CodeUpdater(place, bundles, choice.installed, ledger.note)

@@ -19,7 +19,7 @@ class TrialRules(msgspec.Struct, frozen=True, kw_only=True):
 ORDINARY_RULES = TrialRules()
 
 
-class Seen(msgspec.Struct, frozen=True, kw_only=True):
+class TrialObservation(msgspec.Struct, frozen=True, kw_only=True):
     """Of one trial, so far. Times are seconds since its start in which it was allowed to work."""
 
     age_s: float
@@ -30,26 +30,26 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     pages_waiting: int = 0  # that it could have fetched
 
 
-class Verdict(Enum):
+class TrialVerdict(Enum):
     WAIT = auto()
     HEALTHY = auto()
     FAILED = auto()
 
 
-def verdict(seen: Seen, rules: TrialRules = ORDINARY_RULES) -> tuple[Verdict, str]:
+def verdict(seen: TrialObservation, rules: TrialRules = ORDINARY_RULES) -> tuple[TrialVerdict, str]:
     """And why, where it failed."""
     if seen.has_ended:
-        return Verdict.FAILED, f"it ended by itself: {seen.ending or 'without a word'}"
+        return TrialVerdict.FAILED, f"it ended by itself: {seen.ending or 'without a word'}"
     silent_s = seen.age_s - (seen.answered_s or 0.0)
     if silent_s > rules.answer_s_max:
-        return Verdict.FAILED, f"it has not answered for {silent_s:.0f} s"
+        return TrialVerdict.FAILED, f"it has not answered for {silent_s:.0f} s"
     if seen.answered_s is not None and seen.pages_done > 0:
-        return Verdict.HEALTHY, ""
+        return TrialVerdict.HEALTHY, ""
     if seen.age_s <= rules.work_s_max:
-        return Verdict.WAIT, ""
+        return TrialVerdict.WAIT, ""
     if seen.pages_waiting:
         return (
-            Verdict.FAILED,
+            TrialVerdict.FAILED,
             f"in {seen.age_s:.0f} s it fetched none of {seen.pages_waiting} waiting pages",
         )
-    return Verdict.HEALTHY, ""
+    return TrialVerdict.HEALTHY, ""

@@ -22,7 +22,7 @@ import msgspec
 
 from ipmicra.carrier.durable import write_durably
 from ipmicra.errors import HostFault
-from ipmicra.protocol.bundle_format import ORDINARY_CAPS, BadBundle, Caps, unpack
+from ipmicra.protocol.bundle_format import ORDINARY_CAPS, BadBundle, BundleCaps, unpack
 from ipmicra.protocol.versions import is_newer
 
 TRIES_MAX = 2
@@ -32,14 +32,14 @@ STATE_FILE = "slots.json"
 Slot: TypeAlias = Literal["A", "B"]
 
 
-class Held(msgspec.Struct, frozen=True, kw_only=True):
+class HeldCode(msgspec.Struct, frozen=True, kw_only=True):
     """What is in a slot."""
 
     version: str
     program: str
 
 
-class Refusal(msgspec.Struct, frozen=True, kw_only=True):
+class SlotRefusal(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     reason: str
 
@@ -48,8 +48,8 @@ class SlotState(msgspec.Struct, frozen=True, kw_only=True):
     good: Slot | None = None
     trial: Slot | None = None
     tries: int = 0
-    held: dict[Slot, Held] = {}
-    refused: tuple[Refusal, ...] = ()
+    held: dict[Slot, HeldCode] = {}
+    refused: tuple[SlotRefusal, ...] = ()
 
 
 class Running(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,7 +69,7 @@ class Slots:
         folder.mkdir(parents=True, exist_ok=True, mode=0o755)
         self.state = self._loaded()
 
-    def stage(self, version: str, bundle: bytes, caps: Caps = ORDINARY_CAPS) -> None:
+    def stage(self, version: str, bundle: bytes, caps: BundleCaps = ORDINARY_CAPS) -> None:
         """Put a verified bundle into the free slot; it is tried at the next start. Raises BadBundle."""
         self._check(version)
         slot: Slot = "B" if self.state.good == "A" else "A"
@@ -79,7 +79,7 @@ class Slots:
         if manifest.version != version:
             raise BadBundle(f"the bundle says it is {manifest.version}, not {version}")
         _sync_all(self._folder / slot)
-        held = {**self.state.held, slot: Held(version=version, program=manifest.program)}
+        held = {**self.state.held, slot: HeldCode(version=version, program=manifest.program)}
         self._keep(trial=slot, tries=0, held=held)
 
     def begin(self) -> Running | None:
@@ -119,7 +119,7 @@ class Slots:
 
     def _refuse(self, reason: str) -> None:
         assert self.state.trial is not None
-        refusal = Refusal(version=self.state.held[self.state.trial].version, reason=reason)
+        refusal = SlotRefusal(version=self.state.held[self.state.trial].version, reason=reason)
         self._keep(trial=None, tries=0, refused=(*self.state.refused, refusal)[-REFUSED_MAX:])
 
     def _running(self, slot: Slot) -> Running:

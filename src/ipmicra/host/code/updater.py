@@ -14,7 +14,13 @@ from pathlib import Path
 from typing import Protocol
 
 from ipmicra.crawler.frontier import Counts
-from ipmicra.host.code.health import ORDINARY_RULES, Seen, TrialRules, Verdict, verdict
+from ipmicra.host.code.health import (
+    ORDINARY_RULES,
+    TrialObservation,
+    TrialRules,
+    TrialVerdict,
+    verdict,
+)
 from ipmicra.host.code.slots import Running, Slots
 from ipmicra.host.sandbox.code import Code
 from ipmicra.protocol.bundle_format import BadBundle
@@ -26,7 +32,7 @@ ROOT_FILE = "root.json"  # in it: the root of trust that the owner accepted
 LOOK_SECONDS = 0.5
 
 
-class CodeTenant(Protocol):
+class UpdatableCrawler(Protocol):
     """A crawler whose code can be changed."""
 
     heard_at: float  # of the monotonic clock, when its code last said how it goes
@@ -44,7 +50,7 @@ class CodeTenant(Protocol):
     async def change_code(self, code: Code) -> None: ...
 
 
-class Dispatched:
+class CodeUpdater:
     """The code that was dispatched to one host."""
 
     def __init__(
@@ -58,7 +64,7 @@ class Dispatched:
         self._slots = Slots(folder)
         self._bundles, self._installed, self._note, self._rules = bundles, installed, note, rules
         self._refused_unrun: dict[str, str] = {}  # of this life: not even tried
-        self._tenant: CodeTenant | None = None
+        self._tenant: UpdatableCrawler | None = None
         self._trial: _Trial | None = None
         self._changing = asyncio.Lock()
         self._running = self._slots.begin()
@@ -72,7 +78,7 @@ class Dispatched:
             folder=running.folder, program=running.program, version=running.version
         )
 
-    def attach(self, tenant: CodeTenant) -> None:
+    def attach(self, tenant: UpdatableCrawler) -> None:
         """The crawler that runs `code`."""
         self._tenant = tenant
         self._begin_trial()
@@ -116,12 +122,12 @@ class Dispatched:
         if self._trial is None:
             return
         judged, why = verdict(self._trial.seen(), self._rules)
-        if judged is Verdict.HEALTHY:
+        if judged is TrialVerdict.HEALTHY:
             self._slots.healthy()
             self._trial = None
             self._running = self._slots.running()
             self._note(f"version {self._slots.version} of the crawler's code has proved healthy")
-        elif judged is Verdict.FAILED:
+        elif judged is TrialVerdict.FAILED:
             self._note(f"version {self._trial.version} of the crawler's code failed: {why}")
             self._slots.failed(why)
             await self._change()
@@ -142,21 +148,21 @@ class Dispatched:
 class _Trial:
     """One try of one version: counts only the time in which it was allowed to work."""
 
-    def __init__(self, running: Running, tenant: CodeTenant) -> None:
+    def __init__(self, running: Running, tenant: UpdatableCrawler) -> None:
         self.version = running.version
         self._tenant = tenant
         self._ends, self._begun_at = tenant.ends, time.monotonic()
         self._looked_at, self._age_s = self._begun_at, 0.0
         self._answered_s: float | None = None
 
-    def seen(self) -> Seen:
+    def seen(self) -> TrialObservation:
         now = time.monotonic()
         if self._tenant.is_working:
             self._age_s += now - self._looked_at
         self._looked_at = now
         if self._tenant.heard_at > self._begun_at:
             self._answered_s = self._age_s - (now - self._tenant.heard_at)
-        return Seen(
+        return TrialObservation(
             age_s=self._age_s,
             answered_s=self._answered_s,
             has_ended=self._tenant.ends > self._ends,

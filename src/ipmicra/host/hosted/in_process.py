@@ -16,21 +16,21 @@ from pathlib import Path
 import msgspec
 
 from ipmicra.carrier.package import PackageFile
-from ipmicra.carrier.spool import Position, Spool
+from ipmicra.carrier.spool import Spool, SpoolPosition
 from ipmicra.crawler.crawl import fetcher_for, seal_rules
 from ipmicra.crawler.engine import Engine
-from ipmicra.crawler.frontier import Counts, Discovery, Frontier
+from ipmicra.crawler.frontier import Counts, DiscoveredUrl, Frontier
 from ipmicra.crawler.plan import CrawlPlan, plan_from
 from ipmicra.host import site_state_file
 from ipmicra.host.hosted.interface import HeldSites
 from ipmicra.host.limits.metered_fetcher import MeteredFetcher, Metering
-from ipmicra.host.measuring.page_observation import looked_at
+from ipmicra.host.measuring.page_observation import observe_page
 from ipmicra.host.store import HeldSite
 from ipmicra.model.fetches import Fetcher
 from ipmicra.model.urls import Site
-from ipmicra.net.dns_resolver import DnsResolver, NameAnswer, Resolver
+from ipmicra.net.dns_resolver import DnsAnswer, DnsResolver, Resolver
 from ipmicra.probing.passive import PassiveRoundTrips
-from ipmicra.protocol.host_messages import Look
+from ipmicra.protocol.host_messages import PageObservation
 from ipmicra.settings import Settings
 
 FRONTIER_FILE = "frontier.sqlite"
@@ -44,11 +44,11 @@ class PinnedResolver:
     def __init__(self, within: Resolver, held: HeldSites) -> None:
         self._within, self._held = within, held
 
-    async def resolve(self, name: str) -> NameAnswer:
+    async def resolve(self, name: str) -> DnsAnswer:
         answer = await self._within.resolve(name)
         pinned = self._held.pins().get(name)
         kept = tuple(address for address in answer.addresses if str(address) == pinned)
-        return NameAnswer(kept, answer.ttl_seconds) if kept else answer
+        return DnsAnswer(kept, answer.ttl_seconds) if kept else answer
 
     async def close(self) -> None:
         await self._within.close()
@@ -59,7 +59,7 @@ def direct_web(settings: Settings, held: HeldSites) -> Fetcher:
     return fetcher_for(settings, PinnedResolver(DnsResolver(settings.fetching.dns_servers), held))
 
 
-class Crawler:
+class InProcessCrawler:
     """A tenant in this process. Without other `web_for` it has the network to itself."""
 
     def __init__(
@@ -77,7 +77,7 @@ class Crawler:
         plan = self._plan()
         self.frontier = Frontier(folder / FRONTIER_FILE, plan.budget, plan.traps)
         try:
-            position = self.frontier.spool_position() or Position(1, 0)
+            position = self.frontier.spool_position() or SpoolPosition(1, 0)
             rules = seal_rules(settings.crawler)
             self.spool = Spool(folder / SPOOL_FOLDER, name, position, rules)
         except BaseException:
@@ -124,10 +124,10 @@ class Crawler:
         if task is not None and not task.cancelled():
             task.result()
 
-    async def look(self, url: str) -> Look:
+    async def look(self, url: str) -> PageObservation:
         web = self._web_for(self.settings, self.held)
         async with MeteredFetcher(web, self._meter, self.passive) as fetcher:
-            return await looked_at(fetcher, url)
+            return await observe_page(fetcher, url)
 
     async def _run(self) -> None:
         fetching = msgspec.structs.replace(
@@ -162,7 +162,7 @@ class Crawler:
     async def give(self, urls: Iterable[str]) -> None:
         normaliser = self._plan().normaliser
         found = [url for url in map(normaliser.url, urls) if url is not None and self.held.holds(url)]
-        discoveries = [Discovery(url, 0, 0) for url in found]
+        discoveries = [DiscoveredUrl(url, 0, 0) for url in found]
         if self._engine is not None:
             self._engine.add(discoveries)
         else:

@@ -16,7 +16,7 @@ from ipmicra.crawler.frontier import Counts
 from ipmicra.host.store import HeldSite
 from ipmicra.model.urls import Site, Url, name_of, site_of
 from ipmicra.probing.passive import PassiveRoundTrips
-from ipmicra.protocol.host_messages import Look
+from ipmicra.protocol.host_messages import PageObservation
 from ipmicra.settings import Settings
 
 STATE_FOLDER = "crawler"  # in the host's folder: all that a tenant may write
@@ -36,7 +36,7 @@ class HeldSites:
         return {name_of(site): address for site, address in self.addresses.items() if address}
 
 
-class Tenant(Protocol):
+class HostedCrawler(Protocol):
     """A crawler that lives on a host. Close it; stop it before."""
 
     settings: Settings  # other ones count from the next start on
@@ -82,7 +82,7 @@ class Tenant(Protocol):
     async def forget(self, site: Site) -> None:
         """Nothing of the site is known here any more."""
 
-    async def look(self, url: str) -> Look:
+    async def look(self, url: str) -> PageObservation:
         """How a page looks from here, whoever crawls its site."""
         ...
 

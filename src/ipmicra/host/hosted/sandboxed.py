@@ -22,20 +22,20 @@ from ipmicra.host import site_state_file
 from ipmicra.host.hosted.guest.guest_config import written_config, written_settings
 from ipmicra.host.hosted.in_process import SPOOL_FOLDER, PinnedResolver
 from ipmicra.host.hosted.interface import STATE_FOLDER, HeldSites
-from ipmicra.host.limits.usage import Meter
+from ipmicra.host.limits.usage import UsageMeter
 from ipmicra.host.sandbox.code import Code
-from ipmicra.host.sandbox.control_channel import CodeIsGone
+from ipmicra.host.sandbox.control_channel import SandboxExited
 from ipmicra.host.sandbox.files import read_inside, remove_inside
-from ipmicra.host.sandbox.session import Berth, Shore
-from ipmicra.host.sandbox.spec import Limits, Plan
-from ipmicra.host.sandbox.throttled_log import Remarks
+from ipmicra.host.sandbox.session import SandboxSession, SessionDependencies
+from ipmicra.host.sandbox.spec import SandboxLimits, SandboxSpec
+from ipmicra.host.sandbox.throttled_log import ThrottledLog
 from ipmicra.host.store import HeldSite
 from ipmicra.model.urls import Site
 from ipmicra.net.dns_resolver import DnsResolver
 from ipmicra.probing.passive import PassiveRoundTrips
 from ipmicra.protocol import guest_messages
-from ipmicra.protocol.guest_messages import News, Order
-from ipmicra.protocol.host_messages import Look, Passive
+from ipmicra.protocol.guest_messages import GuestCommand, StatusUpdate
+from ipmicra.protocol.host_messages import PageObservation, Passive
 from ipmicra.settings import Settings
 
 BRIEF_FILE = "brief.json"  # in the host's folder
@@ -56,21 +56,21 @@ class SandboxedCrawler:
         folder: Path,
         name: str,
         settings: Settings,
-        meter: Meter,
+        meter: UsageMeter,
         code: Code,
         reason_to_rest: Callable[[], str | None],
         note: Callable[[str], None],
     ) -> None:
         self.settings, self.held, self.code = settings, HeldSites(), code
         self.passive = PassiveRoundTrips(settings.probing)
-        self.news = News()
+        self.news = StatusUpdate()
         self.heard_at, self.ends, self.last_end = 0.0, 0, ""
         self._pages_at_first: int | None = None  # that the state held when the code in the berth began
         self._folder, self._name, self._meter = folder, name, meter
         self._state = folder / STATE_FOLDER
         self._state.mkdir(parents=True, exist_ok=True)
-        self._reason_to_rest, self._remarks = reason_to_rest, Remarks(note)
-        self._berth: Berth | None = None
+        self._reason_to_rest, self._remarks = reason_to_rest, ThrottledLog(note)
+        self._berth: SandboxSession | None = None
         self._berthing = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
         self._pause_seconds, self._begun_at = 0.0, 0.0
@@ -136,7 +136,7 @@ class SandboxedCrawler:
         berth.work()
         try:
             await berth.ask(guest_messages.Work(written_settings(self.settings)), ASK_SECONDS_MAX)
-        except CodeIsGone:
+        except SandboxExited:
             return
         self.news = msgspec.structs.replace(self.news, working=True)  # what was said before is older
         while self.news.working and not berth.has_ended:
@@ -147,7 +147,7 @@ class SandboxedCrawler:
 
     # --- its process --------------------------------------------------------------------------------
 
-    async def _berthed(self) -> Berth:
+    async def _berthed(self) -> SandboxSession:
         """Where the code runs; begun if it does not, after a pause if it has just ended."""
         async with self._berthing:
             if self._berth is not None and not self._berth.has_ended:
@@ -158,12 +158,12 @@ class SandboxedCrawler:
                 self.ends, self.last_end = self.ends + 1, ended.ended_why
                 self._remarks.add(ended.ended_why)
                 await asyncio.sleep(self._pause())
-            berth = Berth(self._plan(), self._shore())
+            berth = SandboxSession(self._plan(), self._shore())
             self._pages_at_first = None
             await berth.open()
             self._berth, self._begun_at = berth, time.monotonic()
             for site, address in self.held.addresses.items():
-                berth.post(guest_messages.Hold(site, address))
+                berth.post(guest_messages.AddSite(site, address))
             return berth
 
     def _pause(self) -> float:
@@ -173,24 +173,24 @@ class SandboxedCrawler:
         self._pause_seconds = 0.0 if lived > PAUSE_SECONDS_MAX else min(longer, PAUSE_SECONDS_MAX)
         return self._pause_seconds
 
-    def _plan(self) -> Plan:
+    def _plan(self) -> SandboxSpec:
         brief = self._folder / BRIEF_FILE
         brief.write_bytes(written_config(self._name, self.settings))
         brief.chmod(0o644)
         authorities = self.settings.fetching.authorities_file
-        return Plan(
+        return SandboxSpec(
             code=self.code.folder,
             program=self.code.program,
             state=self._state,
             settings=brief,
-            limits=Limits.of(self.settings.host),
+            limits=SandboxLimits.of(self.settings.host),
             guards=self.code.guards,
             readable=(Path(authorities).expanduser(),) if authorities else (),
         )
 
-    def _shore(self) -> Shore:
+    def _shore(self) -> SessionDependencies:
         resolver = PinnedResolver(DnsResolver(self.settings.fetching.dns_servers), self.held)
-        return Shore(
+        return SessionDependencies(
             self.settings,
             self._meter,
             resolver,
@@ -200,7 +200,7 @@ class SandboxedCrawler:
             self._hear,
         )
 
-    def _hear(self, news: News) -> None:
+    def _hear(self, news: StatusUpdate) -> None:
         self.heard_at = time.monotonic()
         if self._pages_at_first is None:
             self._pages_at_first = news.pages
@@ -228,14 +228,14 @@ class SandboxedCrawler:
         if was_working:
             self.start()
 
-    async def _ask(self, order: Order) -> str:
+    async def _ask(self, order: GuestCommand) -> str:
         """Raises CodeIsGone when the code did not survive it, however often it was begun."""
         for left in reversed(range(TRIES)):
             berth = await self._berthed()
             resting = self._reason_to_rest() is not None
             try:
                 return await berth.ask(order, ASK_AT_REST_SECONDS_MAX if resting else ASK_SECONDS_MAX)
-            except CodeIsGone:
+            except SandboxExited:
                 if resting or not left:
                     raise
         raise AssertionError("the last try returns or raises")
@@ -245,27 +245,27 @@ class SandboxedCrawler:
     def hold(self, held: HeldSite) -> None:
         self.held.addresses[Site(held.site)] = held.address
         if self._berth is not None and not self._berth.has_ended:
-            self._berth.post(guest_messages.Hold(held.site, held.address))
+            self._berth.post(guest_messages.AddSite(held.site, held.address))
 
     async def give(self, urls: Iterable[str]) -> None:
-        await self._ask(guest_messages.Give(tuple(urls)))
+        await self._ask(guest_messages.EnqueueUrls(tuple(urls)))
 
     async def take_over(self, state: bytes) -> Site:
-        return Site(await self._ask(guest_messages.TakeOver(state)))
+        return Site(await self._ask(guest_messages.ImportSite(state)))
 
     async def release(self, site: Site, epoch: int) -> str | None:
-        name = await self._ask(guest_messages.Release(site, epoch)) or None
+        name = await self._ask(guest_messages.ExportSite(site, epoch)) or None
         self.held.addresses.pop(site, None)
         return name
 
     async def forget(self, site: Site) -> None:
         self.held.addresses.pop(site, None)
-        await self._ask(guest_messages.Forget(site))
+        await self._ask(guest_messages.ForgetSite(site))
 
-    async def look(self, url: str) -> Look:
-        answer = await self._ask(guest_messages.LookAtPage(url))
+    async def look(self, url: str) -> PageObservation:
+        answer = await self._ask(guest_messages.ObservePage(url))
         try:
-            return msgspec.json.decode(answer, type=Look)
+            return msgspec.json.decode(answer, type=PageObservation)
         except msgspec.MsgspecError as error:
             raise HostFault(f"the crawler's code does not say how {url} looks: {error}") from error
 
@@ -278,7 +278,7 @@ class SandboxedCrawler:
         remove_inside(self._state, site_state_file.FOLDER, name)
 
     async def seal(self) -> bool:
-        return bool(await self._ask(guest_messages.Seal()))
+        return bool(await self._ask(guest_messages.SealPackages()))
 
     async def next_package(self) -> int:
         answer = await self._ask(guest_messages.NextPackage())

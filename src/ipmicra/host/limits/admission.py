@@ -14,7 +14,7 @@ DRAIN_SECONDS = 3.0  # before a span ends nothing new is begun; at its end all i
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class AdmissionInputs:
     """What the decision rests on."""
 
     bytes_today: int = 0
@@ -25,7 +25,7 @@ class Facts:
     retiring: bool = False
 
 
-def reason_to_rest(settings: HostSettings, facts: Facts, at: datetime) -> str | None:
+def blocked_reason(settings: HostSettings, facts: AdmissionInputs, at: datetime) -> str | None:
     """Why nothing may be fetched or probed now, in words for the owner; None: work."""
     if facts.paused_by_owner:
         return "paused by its owner"
@@ -49,7 +49,7 @@ def ends_soon(settings: HostSettings, at: datetime) -> bool:
     return not settings.working_hours().is_open(at + timedelta(seconds=DRAIN_SECONDS))
 
 
-def may_deliver(settings: HostSettings, facts: Facts, at: datetime) -> bool:
+def may_deliver(settings: HostSettings, facts: AdmissionInputs, at: datetime) -> bool:
     """Whether packages may be sent: within hours and bytes; a full disk is a reason to, not against it."""
     owners = replace(facts, disk_bytes=0, paused_by_coordinator=None, retiring=False)
-    return reason_to_rest(settings, owners, at) is None
+    return blocked_reason(settings, owners, at) is None

@@ -16,7 +16,7 @@ _STAT = Path("/proc/stat")
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 
-class Idleness:
+class CpuIdleMonitor:
     """`ours` says how many processor seconds are ours so far."""
 
     def __init__(

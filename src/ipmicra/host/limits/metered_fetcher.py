@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from ipmicra.addresses import IPAddress
-from ipmicra.model.fetches import Fetcher, FetchFailed, FetchRequest, Outcome
+from ipmicra.model.fetches import Fetcher, FetchFailed, FetchOutcome, FetchRequest
 from ipmicra.model.urls import Site, Url, site_of
 from ipmicra.probing.passive import PassiveRoundTrips
 
@@ -23,7 +23,7 @@ class Metering(Protocol):
 
     def count(self, address: str, site: str, purpose: str, bytes_in: int, bytes_out: int) -> None: ...
 
-    def measure(self, site: Site, outcome: Outcome, round_trip_ms: float | None) -> None: ...
+    def measure(self, site: Site, outcome: FetchOutcome, round_trip_ms: float | None) -> None: ...
 
 
 class MeteredFetcher:
@@ -44,7 +44,7 @@ class MeteredFetcher:
     async def locate(self, url: str) -> IPAddress | FetchFailed:
         return await self._within.locate(url)
 
-    async def fetch(self, request: FetchRequest) -> Outcome:
+    async def fetch(self, request: FetchRequest) -> FetchOutcome:
         site = site_of(Url(request.url))
         async with self._meter.turn():
             located = await self._within.locate(request.url)
@@ -55,7 +55,7 @@ class MeteredFetcher:
         self._count(site, request, outcome)
         return outcome
 
-    def _count(self, site: Site, request: FetchRequest, outcome: Outcome) -> None:
+    def _count(self, site: Site, request: FetchRequest, outcome: FetchOutcome) -> None:
         if outcome.address is not None:
             sent = REQUEST_HEAD_BYTES + len(request.url)
             self._meter.count(str(outcome.address), site, "fetch", outcome.bytes_on_wire, sent)

@@ -15,25 +15,25 @@ import msgspec
 
 from ipmicra.errors import Fault
 from ipmicra.host import folder as folders
-from ipmicra.host.limits.admission import Facts, ends_soon, may_deliver, reason_to_rest
-from ipmicra.host.limits.cpu_idle import Idleness
-from ipmicra.host.limits.usage import Meter
+from ipmicra.host.limits.admission import AdmissionInputs, blocked_reason, ends_soon, may_deliver
+from ipmicra.host.limits.cpu_idle import CpuIdleMonitor
+from ipmicra.host.limits.usage import UsageMeter
 from ipmicra.host.settings import checked
-from ipmicra.host.store import Ledger
+from ipmicra.host.store import HostStore
 from ipmicra.settings import Settings
 
 DISK_LOOK_SECONDS = 10.0
 SETTINGS_LOOK_SECONDS = 2.0
 
 
-class Rules:
+class OwnerRules:
     """What the owner allows at the moment."""
 
     def __init__(
         self,
         folder: Path,
         settings: Settings,
-        ledger: Ledger,
+        ledger: HostStore,
         clock: Callable[[], datetime],
         reload: Callable[[], Settings] | None,
     ) -> None:
@@ -41,13 +41,13 @@ class Rules:
         self._contact = ledger.facts().get("contact", "")
         self.clock = clock
         self.settings = self._checked(settings)
-        self.meter = Meter(ledger, settings.host, clock)
-        self._idleness = Idleness(self.meter.cpu_seconds)
+        self.meter = UsageMeter(ledger, settings.host, clock)
+        self._idleness = CpuIdleMonitor(self.meter.cpu_seconds)
         self._disk_bytes, self._look_at_disk, self._look_at_settings = 0, 0.0, 0.0
 
     def reason_to_rest(self) -> str | None:
         """Why no work is done now; None: work."""
-        return reason_to_rest(self.settings.host, self._facts(), self.clock())
+        return blocked_reason(self.settings.host, self._facts(), self.clock())
 
     def reason_to_begin_nothing(self) -> str | None:
         """The same, with the last seconds of a span counted as rest."""
@@ -79,10 +79,10 @@ class Rules:
         lends_more = host.cpu_share_idle_max and self._idleness.look()
         self.meter.pace.cpu_share_max = host.cpu_share_idle_max if lends_more else host.cpu_share_max
 
-    def _facts(self) -> Facts:
+    def _facts(self) -> AdmissionInputs:
         today, month = self.meter.used()
         kept = self._ledger.facts()
-        return Facts(
+        return AdmissionInputs(
             bytes_today=today,
             bytes_this_month=month,
             disk_bytes=self._disk_bytes,

@@ -11,13 +11,13 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from ipmicra.host.limits.token_bucket import Throttle
+from ipmicra.host.limits.token_bucket import TokenBucket
 from ipmicra.host.settings import HostSettings
 
 LOOK_AGAIN_SECONDS = 0.5
 
 
-class Pace:
+class HostRateLimiter:
     """Lets begin what the owner's rates allow. `cpu_seconds` is what has been used of processors so far."""
 
     def __init__(
@@ -29,8 +29,8 @@ class Pace:
 
     def apply(self, settings: HostSettings) -> None:
         """The rates from now on."""
-        self._download = Throttle(settings.download_bytes_per_second_max)
-        self._cpu = Throttle(settings.cpu_share_max)
+        self._download = TokenBucket(settings.download_bytes_per_second_max)
+        self._cpu = TokenBucket(settings.cpu_share_max)
         self._connections = asyncio.Semaphore(settings.connections_in_use_max())
 
     @property
@@ -40,7 +40,7 @@ class Pace:
     @cpu_share_max.setter
     def cpu_share_max(self, share: float) -> None:
         if share != self._cpu.rate_per_second:
-            self._cpu = Throttle(share)
+            self._cpu = TokenBucket(share)
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 BURST_SECONDS = 1.0
 
 
-class Throttle:
+class TokenBucket:
     """A debt that time pays off. A rate of 0 is without limit."""
 
     def __init__(self, rate_per_second: float) -> None:

@@ -14,36 +14,36 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from ipmicra.host.limits.rate_limiter import LOOK_AGAIN_SECONDS, Pace
-from ipmicra.host.limits.token_bucket import Throttle
-from ipmicra.host.measuring.passive_round_trips import RoundTrips
+from ipmicra.host.limits.rate_limiter import LOOK_AGAIN_SECONDS, HostRateLimiter
+from ipmicra.host.limits.token_bucket import TokenBucket
+from ipmicra.host.measuring.passive_round_trips import PassiveRoundTripBuffer
 from ipmicra.host.settings import HostSettings
-from ipmicra.host.store import Contact, Ledger
-from ipmicra.model.fetches import Outcome
+from ipmicra.host.store import Contact, HostStore
+from ipmicra.model.fetches import FetchOutcome
 from ipmicra.model.urls import Site
 
 PROBES_PER_SECOND_MAX = 20
 _Key = tuple[str, str, str, str]  # day, address, site, purpose
 
 
-class Meter:
+class UsageMeter:
     """Counts, and lets begin what the owner's limits allow."""
 
-    def __init__(self, ledger: Ledger, settings: HostSettings, clock: Callable[[], datetime]) -> None:
+    def __init__(self, ledger: HostStore, settings: HostSettings, clock: Callable[[], datetime]) -> None:
         self._ledger, self._clock = ledger, clock
         self._cpu_elsewhere = 0.0
-        self.pace = Pace(settings, self.cpu_seconds)
+        self.pace = HostRateLimiter(settings, self.cpu_seconds)
         self._waiting: dict[_Key, Contact] = {}
         self._noted: set[_Key] = set()
-        self.round_trips = RoundTrips()
-        self._probes = Throttle(PROBES_PER_SECOND_MAX)
+        self.round_trips = PassiveRoundTripBuffer()
+        self._probes = TokenBucket(PROBES_PER_SECOND_MAX)
         self._day = ""
         self.apply(settings)
 
     def apply(self, settings: HostSettings) -> None:
         """The rules from now on."""
         self._settings, self._zone = settings, ZoneInfo(settings.time_zone)
-        self._upload = Throttle(settings.upload_bytes_per_second_max)
+        self._upload = TokenBucket(settings.upload_bytes_per_second_max)
         self.pace.apply(settings)
         self._begin_day(self.today())
 
@@ -139,5 +139,5 @@ class Meter:
 
     # --- how near -----------------------------------------------------------------------------------
 
-    def measure(self, site: Site, outcome: Outcome, round_trip_ms: float | None) -> None:
+    def measure(self, site: Site, outcome: FetchOutcome, round_trip_ms: float | None) -> None:
         self.round_trips.measure(site, outcome, round_trip_ms)

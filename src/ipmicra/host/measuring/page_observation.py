@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from ipmicra.crawler.extraction.extract import extract
 from ipmicra.model.fetches import Fetched, Fetcher, FetchRequest
-from ipmicra.protocol.host_messages import Look
+from ipmicra.protocol.host_messages import PageObservation
 
 
-async def looked_at(web: Fetcher, url: str) -> Look:
+async def observe_page(web: Fetcher, url: str) -> PageObservation:
     outcome = await web.fetch(FetchRequest(url=url))
     if not isinstance(outcome, Fetched):
-        return Look(url=url, detail=outcome.detail)
+        return PageObservation(url=url, detail=outcome.detail)
     if outcome.status != 200:
-        return Look(url=url, detail=f"status {outcome.status}")
+        return PageObservation(url=url, detail=f"status {outcome.status}")
     page = extract(outcome.body, outcome.headers.get("content-type") or "", url)
-    return Look(url=url, content_hash=page.content_hash.hex(), similarity_hash=page.similarity_hash)
+    return PageObservation(
+        url=url, content_hash=page.content_hash.hex(), similarity_hash=page.similarity_hash
+    )

@@ -7,28 +7,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ipmicra.crawler.fetch_statistics import Measured
-from ipmicra.model.fetches import Outcome
+from ipmicra.crawler.fetch_statistics import FetchStatistics
+from ipmicra.model.fetches import FetchOutcome
 from ipmicra.model.urls import Site
 from ipmicra.protocol.host_messages import Passive
 
 UNTAKEN_MAX = 10_000
 
 
-class RoundTrips:
+class PassiveRoundTripBuffer:
     """What was measured since it was last taken."""
 
     def __init__(self) -> None:
-        self._measured: dict[tuple[str, str], Measured] = {}
+        self._measured: dict[tuple[str, str], FetchStatistics] = {}
         self._least_ms: dict[tuple[str, str], float] = {}
         self._told: list[Passive] = []
 
-    def measure(self, site: Site, outcome: Outcome, round_trip_ms: float | None) -> None:
+    def measure(self, site: Site, outcome: FetchOutcome, round_trip_ms: float | None) -> None:
         """What a fetch showed."""
         if outcome.address is None:
             return
         key = (site, str(outcome.address))
-        self._measured.setdefault(key, Measured(site, key[1])).add(outcome)
+        self._measured.setdefault(key, FetchStatistics(site, key[1])).add(outcome)
         if round_trip_ms is not None:
             self._least_ms[key] = min(round_trip_ms, self._least_ms.get(key, round_trip_ms))
 
@@ -44,7 +44,7 @@ class RoundTrips:
         return [*told, *measured]
 
 
-def _passive(seen: Measured, round_trip_ms: float | None) -> Passive:
+def _passive(seen: FetchStatistics, round_trip_ms: float | None) -> Passive:
     return Passive(
         site=seen.site,
         address=seen.address,

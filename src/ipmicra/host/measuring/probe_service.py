@@ -18,21 +18,21 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from ipmicra.addresses import IPAddress
-from ipmicra.crawler.crawl import fetcher_for, reachable
-from ipmicra.host.limits.usage import Meter
+from ipmicra.crawler.crawl import allowed_fetching, fetcher_for
+from ipmicra.host.limits.usage import UsageMeter
 from ipmicra.model.fetches import Fetcher
 from ipmicra.model.urls import Site, name_of
-from ipmicra.net.address_guard import Guard
-from ipmicra.net.dns_resolver import NameAnswer, NoSuchName
+from ipmicra.net.address_guard import AddressGuard
+from ipmicra.net.dns_resolver import DnsAnswer, NoSuchName
 from ipmicra.probing.passive import PassiveRoundTrips
 from ipmicra.probing.prober import Prober
-from ipmicra.probing.result import Sounding
-from ipmicra.probing.settings import Way
+from ipmicra.probing.result import ProbeOutcome
+from ipmicra.probing.settings import ProbeMethod
 from ipmicra.protocol.host_messages import ProbeResult, ProbeTarget
 from ipmicra.settings import Settings
 
 # What one probe takes in each direction: reckoned, not counted. HEAD has TLS's certificates in it.
-PROBE_BYTES: dict[Way, int] = {
+PROBE_BYTES: dict[ProbeMethod, int] = {
     "passive": 0, "connect": 240, "icmp": 60, "head": 6_000, "answer": 6_000
 }  # fmt: skip
 
@@ -43,22 +43,22 @@ class GivenAddresses:
     def __init__(self) -> None:
         self.addresses: dict[str, IPAddress] = {}
 
-    async def resolve(self, name: str) -> NameAnswer:
+    async def resolve(self, name: str) -> DnsAnswer:
         if name not in self.addresses:
             raise NoSuchName(f"{name} is not being probed")
-        return NameAnswer((self.addresses[name],), 0)
+        return DnsAnswer((self.addresses[name],), 0)
 
     async def close(self) -> None:
         self.addresses.clear()
 
 
-class Soundings:
+class ProbeService:
     """The host's probes. Close it."""
 
     def __init__(
         self,
         settings: Callable[[], Settings],
-        meter: Meter,
+        meter: UsageMeter,
         passive: PassiveRoundTrips,
         reason_to_rest: Callable[[], str | None],
     ) -> None:
@@ -94,7 +94,7 @@ class Soundings:
         self._meter.count(target.address, target.site, "probe", cost, cost)
         return _result(target, sounding)
 
-    async def _sounding(self, address: IPAddress, target: ProbeTarget) -> Sounding:
+    async def _sounding(self, address: IPAddress, target: ProbeTarget) -> ProbeOutcome:
         """One name is asked at one address at a time."""
         if target.is_host:
             return await (await self._prober()).probe_host(address)
@@ -109,8 +109,8 @@ class Soundings:
 
     async def _prober(self) -> Prober:
         settings = self._settings()
-        fetching = reachable(settings)
-        guard = Guard(fetching.open_ranges, fetching.closed_ranges, fetching.open_ports)
+        fetching = allowed_fetching(settings)
+        guard = AddressGuard(fetching.open_ranges, fetching.closed_ranges, fetching.open_ports)
         fetcher = await self._fetcher(settings) if settings.probing.asks_sites else None
         return Prober(settings.probing, guard, self._passive, fetcher, fetching.source_address)
 
@@ -134,7 +134,7 @@ class Soundings:
         return fetcher
 
 
-def _result(target: ProbeTarget, sounding: Sounding) -> ProbeResult:
+def _result(target: ProbeTarget, sounding: ProbeOutcome) -> ProbeResult:
     return ProbeResult(
         site=target.site,
         address=target.address,

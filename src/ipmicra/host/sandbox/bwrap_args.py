@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from ipmicra.host.sandbox import init, seccomp_filter, spec
 from ipmicra.host.sandbox.runtime import Runtime
-from ipmicra.host.sandbox.spec import Plan
+from ipmicra.host.sandbox.spec import SandboxSpec
 from ipmicra.host.sandbox.syscalls import Processor, number_of
 
 
-class Numbers(NamedTuple):
+class DescriptorNumbers(NamedTuple):
     """Open files that the sandbox inherits."""
 
     control: int
@@ -26,7 +26,12 @@ class Numbers(NamedTuple):
 
 
 def command(
-    wanted: Plan, bwrap: str, runtime: Runtime, processor: Processor, user: int | None, fds: Numbers
+    wanted: SandboxSpec,
+    bwrap: str,
+    runtime: Runtime,
+    processor: Processor,
+    user: int | None,
+    fds: DescriptorNumbers,
 ) -> list[str]:
     """What to execute; `user` is whom the code becomes when the dock is root."""
     orders = json.dumps(_orders(wanted, runtime, processor, user, fds))
@@ -66,7 +71,7 @@ def _walls(user: int | None) -> list[str]:
     ]
 
 
-def _floor(wanted: Plan, runtime: Runtime) -> list[str]:
+def _floor(wanted: SandboxSpec, runtime: Runtime) -> list[str]:
     """Files."""
     shown = [*runtime.folders, *map(str, wanted.readable)]
     places = [*shown, *(place for _, place in runtime.links), "/dev/null"]
@@ -90,8 +95,8 @@ def _parents(places: list[str]) -> list[str]:
 
 
 def _orders(
-    wanted: Plan, runtime: Runtime, processor: Processor, user: int | None, fds: Numbers
-) -> init.Orders:
+    wanted: SandboxSpec, runtime: Runtime, processor: Processor, user: int | None, fds: DescriptorNumbers
+) -> init.InitConfig:
     guards = wanted.guards
     program = seccomp_filter.program(processor, guards.reporting) if guards.filter else b""
     return {

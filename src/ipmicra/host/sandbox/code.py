@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import ipmicra
 from ipmicra import __version__
-from ipmicra.host.sandbox.spec import Guards
+from ipmicra.host.sandbox.spec import EnabledGuards
 
 PROGRAM = "ipmicra.host.hosted.guest.program"
 
@@ -18,7 +18,7 @@ class Code(NamedTuple):
     folder: Path
     program: str = PROGRAM
     version: str = __version__
-    guards: Guards = Guards()  # which this machine can put up around it
+    guards: EnabledGuards = EnabledGuards()  # which this machine can put up around it
 
 
 def own_code() -> Code:

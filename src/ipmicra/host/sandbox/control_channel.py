@@ -14,17 +14,17 @@ import msgspec
 
 from ipmicra.errors import HostFault
 from ipmicra.protocol import guest_messages
-from ipmicra.protocol.guest_messages import Ask, Done, News, Order
+from ipmicra.protocol.guest_messages import GuestCommand, GuestReply, GuestRequest, StatusUpdate
 
 
-class CodeIsGone(HostFault):
+class SandboxExited(HostFault):
     """The code in the sandbox has ended, or does not answer."""
 
 
-class Conversation:
+class ControlChannel:
     """One control channel. `on_news` is called with what is told unasked, `on_end` when it is over."""
 
-    def __init__(self, on_news: Callable[[News], None], on_end: Callable[[str], None]) -> None:
+    def __init__(self, on_news: Callable[[StatusUpdate], None], on_end: Callable[[str], None]) -> None:
         self._on_news, self._on_end = on_news, on_end
         self._waiting: dict[int, asyncio.Future[str]] = {}
         self._last = 0
@@ -35,26 +35,26 @@ class Conversation:
         reader, self._writer = await asyncio.open_unix_connection(sock=channel)
         self._listening = asyncio.create_task(self._listen(reader))
 
-    def post(self, order: Order) -> asyncio.Future[str]:
+    def post(self, order: GuestCommand) -> asyncio.Future[str]:
         """Say it, without waiting. What is said first is done first."""
         answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         answer.add_done_callback(_look_at)
         if self._writer is None or self._writer.is_closing():
-            answer.set_exception(CodeIsGone("the crawler's code has ended"))
+            answer.set_exception(SandboxExited("the crawler's code has ended"))
             return answer
         self._last += 1
         self._waiting[self._last] = answer
-        self._writer.write(guest_messages.framed(Ask(self._last, order)))
+        self._writer.write(guest_messages.framed(GuestRequest(self._last, order)))
         return answer
 
-    async def ask(self, order: Order, seconds_max: float) -> str:
+    async def ask(self, order: GuestCommand, seconds_max: float) -> str:
         """Raises CodeIsGone, and HostFault where the code could not do it."""
         try:
             async with asyncio.timeout(seconds_max):
                 return await self.post(order)
         except TimeoutError:
             kind = type(order).__name__.lower()
-            raise CodeIsGone(f"the crawler's code did not {kind} within {seconds_max:g} s") from None
+            raise SandboxExited(f"the crawler's code did not {kind} within {seconds_max:g} s") from None
 
     async def end(self) -> None:
         if self._listening is not None:
@@ -77,8 +77,8 @@ class Conversation:
         self._give_up()
         self._on_end(why)
 
-    def _hear(self, told: guest_messages.Told) -> None:
-        if isinstance(told, News):
+    def _hear(self, told: guest_messages.GuestMessage) -> None:
+        if isinstance(told, StatusUpdate):
             self._on_news(told)
             return
         answer = self._waiting.pop(told.number, None)
@@ -89,10 +89,10 @@ class Conversation:
         waiting, self._waiting = self._waiting, {}
         for answer in waiting.values():
             if not answer.done():
-                answer.set_exception(CodeIsGone("the crawler's code has ended"))
+                answer.set_exception(SandboxExited("the crawler's code has ended"))
 
 
-def _settle(answer: asyncio.Future[str], done: Done) -> None:
+def _settle(answer: asyncio.Future[str], done: GuestReply) -> None:
     if done.fault:
         answer.set_exception(HostFault(done.fault))
     else:

@@ -31,7 +31,7 @@ _SCOPES = 0b11  # abstract sockets and signals of others
 _SECCOMP_SET_FILTER, _SECCOMP_NEW_LISTENER = 1, 1 << 3
 
 
-class Orders(TypedDict):
+class InitConfig(TypedDict):
     """What the dock wants done before the code runs."""
 
     user: int | None  # become this user; None: we are nobody already
@@ -48,7 +48,7 @@ class Orders(TypedDict):
     arguments: list[str]
 
 
-def main(orders: Orders) -> None:
+def main(orders: InitConfig) -> None:
     os.umask(0o077)
     for name, amount in orders["limits"].items():
         resource.setrlimit(getattr(resource, name), (amount, amount))
@@ -95,7 +95,7 @@ def _restrict_files_and_tcp(library: ctypes.CDLL, state: str) -> None:
     os.close(rules)
 
 
-def _load_filter(library: ctypes.CDLL, orders: Orders) -> int | None:
+def _load_filter(library: ctypes.CDLL, orders: InitConfig) -> int | None:
     """From here on forbidden calls fail. Returns where they are reported, if they are."""
     code = bytes.fromhex(orders["filter"])
     if not code:
@@ -113,7 +113,7 @@ def _call(result: int, what: str) -> None:
         raise OSError(ctypes.get_errno(), f"{what}: {os.strerror(ctypes.get_errno())}")
 
 
-def _run(orders: Orders) -> None:
+def _run(orders: InitConfig) -> None:
     os.chdir(orders["state"])
     sys.path[:] = [orders["code"], *(path for path in sys.path if path), *orders["packages"]]
     sys.argv[:] = [orders["program"], *orders["arguments"]]

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ipmicra.errors import HostFault
-from ipmicra.host.sandbox.bwrap_args import Numbers, command
+from ipmicra.host.sandbox.bwrap_args import DescriptorNumbers, command
 from ipmicra.host.sandbox.runtime import this_runtime
-from ipmicra.host.sandbox.spec import Plan, user_to_become
+from ipmicra.host.sandbox.spec import SandboxSpec, user_to_become
 from ipmicra.host.sandbox.syscalls import Processor, this_processor
 
 READY_SECONDS_MAX = 20.0
@@ -78,7 +78,7 @@ class Sandbox:
             os.kill(self.pid, number)
 
 
-async def start(wanted: Plan) -> Sandbox:
+async def start(wanted: SandboxSpec) -> Sandbox:
     """Raises HostFault where this machine cannot give what was asked for."""
     bwrap, processor = required()
     user = user_to_become()
@@ -91,7 +91,9 @@ async def start(wanted: Plan) -> Sandbox:
         guard.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         info, inner_info = _pipe(outer_ends, inner_ends)
         words, inner_words = _pipe(outer_ends, inner_ends)
-        fds = Numbers(inner_control.fileno(), inner_broker.fileno(), inner_guard.fileno(), inner_info)
+        fds = DescriptorNumbers(
+            inner_control.fileno(), inner_broker.fileno(), inner_guard.fileno(), inner_info
+        )
         process = subprocess.Popen(  # noqa: S603 - our own command line
             command(wanted, bwrap, this_runtime(), processor, user, fds),
             stdin=subprocess.DEVNULL,

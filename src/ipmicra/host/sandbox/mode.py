@@ -12,31 +12,31 @@ from typing import NamedTuple
 from ipmicra.errors import HostFault
 from ipmicra.host.sandbox import selftest
 from ipmicra.host.sandbox.code import Code, own_code
-from ipmicra.host.sandbox.selftest import Guard
+from ipmicra.host.sandbox.selftest import SandboxGuard
 from ipmicra.host.settings import HostSettings
 
 
-class Choice(NamedTuple):
+class RunMode(NamedTuple):
     """How the crawler runs here."""
 
     installed: Code | None  # for a sandbox; None: the crawler lives in the dock
     takes_bundles: bool  # whether code that a coordinator sent may run in that sandbox
 
 
-async def chosen(settings: HostSettings, note: Callable[[str], None]) -> Choice:
+async def choose_run_mode(settings: HostSettings, note: Callable[[str], None]) -> RunMode:
     """Raises HostFault where the owner insists on a sandbox that cannot be made."""
     if settings.sandbox == "never":
-        return Choice(None, takes_bundles=False)
+        return RunMode(None, takes_bundles=False)
     tried = await selftest.tried_out()
     lacking = selftest.missing(tried)
     if lacking and settings.sandbox == "always":
         raise HostFault(f"host.sandbox = always: {_in_words(lacking)}; see: ipmicra host check")
     if selftest.missing(tried, settings.guards_done_without):
         note(f"the crawler runs without a sandbox: {_in_words(lacking)}")
-        return Choice(None, takes_bundles=False)
-    return Choice(own_code()._replace(guards=selftest.to_put_up(tried)), takes_bundles=True)
+        return RunMode(None, takes_bundles=False)
+    return RunMode(own_code()._replace(guards=selftest.to_put_up(tried)), takes_bundles=True)
 
 
-def _in_words(lacking: list[Guard]) -> str:
+def _in_words(lacking: list[SandboxGuard]) -> str:
     words = [f"{guard.name} ({guard.detail or 'it did not hold'})" for guard in lacking]
     return "missing guards: " + ", ".join(words)

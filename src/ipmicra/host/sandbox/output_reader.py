@@ -9,15 +9,15 @@ from __future__ import annotations
 import asyncio
 import os
 
-from ipmicra.host.sandbox.throttled_log import Remarks
+from ipmicra.host.sandbox.throttled_log import ThrottledLog
 
 _BYTES_AT_ONCE = 65_536
 
 
-class Words:
+class OutputReader:
     """Reads a pipe."""
 
-    def __init__(self, pipe: int, remarks: Remarks) -> None:
+    def __init__(self, pipe: int, remarks: ThrottledLog) -> None:
         self._pipe, self._remarks, self._unfinished = pipe, remarks, b""
         asyncio.get_running_loop().add_reader(pipe, self._read)
 

@@ -17,24 +17,24 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ipmicra.host.limits.usage import Meter
+from ipmicra.host.limits.usage import UsageMeter
 from ipmicra.host.sandbox import usage
 from ipmicra.host.sandbox.launch import Sandbox
-from ipmicra.host.sandbox.spec import Limits
+from ipmicra.host.sandbox.spec import SandboxLimits
 
 LOOK_SECONDS = 0.1
 DISK_LOOKS = 3  # every so many looks at the processor, one at the disk
 
 
-class Warden:
+class ResourceMonitor:
     """Watches one sandbox. `on_break` is told what limit was broken, and ends it."""
 
     def __init__(
         self,
         sandbox: Sandbox,
         state: Path,
-        limits: Limits,
-        meter: Meter,
+        limits: SandboxLimits,
+        meter: UsageMeter,
         on_look: Callable[[], None],
         on_break: Callable[[str], None],
     ) -> None:

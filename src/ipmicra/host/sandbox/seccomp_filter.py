@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ipmicra.host.sandbox.syscalls import NEWEST_KNOWN, Processor, number_of
 
 
-class When(NamedTuple):
+class FilterCondition(NamedTuple):
     """A condition on the low half of an argument: `(argument & mask) == value`, or not so."""
 
     argument: int
@@ -35,19 +35,19 @@ _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 _PR_SET_PDEATHSIG = 1
 
 # Forbidden where any condition holds. The first ones are asked often, so they stand in front.
-FORBIDDEN_WHEN: dict[str, tuple[When, ...]] = {
-    "sendto": (When(3, _MSG_FASTOPEN, _MSG_FASTOPEN),),  # would connect an unconnected socket
-    "sendmsg": (When(2, _MSG_FASTOPEN, _MSG_FASTOPEN),),
-    "mmap": (When(3, _SHARED_ANONYMOUS, _SHARED_ANONYMOUS),),  # memory that no limit counts
-    "ioctl": (When(1, _WHOLE, _TIOCSTI), When(1, _WHOLE, _TIOCLINUX)),
-    "setsockopt": tuple(When(1, _WHOLE, level) for level in _SETTABLE_LEVELS_NOT),
-    "sendmmsg": (When(3, _MSG_FASTOPEN, _MSG_FASTOPEN),),
+FORBIDDEN_WHEN: dict[str, tuple[FilterCondition, ...]] = {
+    "sendto": (FilterCondition(3, _MSG_FASTOPEN, _MSG_FASTOPEN),),  # would connect an unconnected socket
+    "sendmsg": (FilterCondition(2, _MSG_FASTOPEN, _MSG_FASTOPEN),),
+    "mmap": (FilterCondition(3, _SHARED_ANONYMOUS, _SHARED_ANONYMOUS),),  # memory that no limit counts
+    "ioctl": (FilterCondition(1, _WHOLE, _TIOCSTI), FilterCondition(1, _WHOLE, _TIOCLINUX)),
+    "setsockopt": tuple(FilterCondition(1, _WHOLE, level) for level in _SETTABLE_LEVELS_NOT),
+    "sendmmsg": (FilterCondition(3, _MSG_FASTOPEN, _MSG_FASTOPEN),),
     "clone": (
-        When(0, _CLONE_THREAD, 0),  # a process; threads are limited by number
-        *(When(0, bit, bit) for bit in _CLONE_NEW),
+        FilterCondition(0, _CLONE_THREAD, 0),  # a process; threads are limited by number
+        *(FilterCondition(0, bit, bit) for bit in _CLONE_NEW),
     ),
-    "socketpair": (When(0, _WHOLE, _AF_UNIX, negated=True),),
-    "prctl": (When(0, _WHOLE, _PR_SET_PDEATHSIG),),  # to outlive the dock
+    "socketpair": (FilterCondition(0, _WHOLE, _AF_UNIX, negated=True),),
+    "prctl": (FilterCondition(0, _WHOLE, _PR_SET_PDEATHSIG),),  # to outlive the dock
 }
 
 FORBIDDEN = (
@@ -116,7 +116,9 @@ def _flat(number: int | None, action: int) -> list[_Step]:
     return [_Step(_IF_EQUAL, number, 0, 1), _Step(_RETURN, action)]
 
 
-def _conditional(number: int | None, conditions: tuple[When, ...], action: int) -> list[_Step]:
+def _conditional(
+    number: int | None, conditions: tuple[FilterCondition, ...], action: int
+) -> list[_Step]:
     """The call is let through at the end of its block, so the number needs no second load."""
     if number is None:
         return []

@@ -13,7 +13,7 @@ import struct
 from collections.abc import Callable
 from contextlib import suppress
 
-from ipmicra.host.sandbox.throttled_log import Remarks
+from ipmicra.host.sandbox.throttled_log import ThrottledLog
 
 TRIES_MAX = 1_000
 _RECEIVE, _ANSWER = 0xC050_2100, 0xC018_2101  # SECCOMP_IOCTL_NOTIF_RECV and _SEND of linux/seccomp.h
@@ -35,14 +35,14 @@ IN_WORDS = {
 }
 
 
-class Reports:
+class SeccompNotifications:
     """Answers forbidden calls. `on_too_many` is called once it has had enough."""
 
     def __init__(
         self,
         listener: int,
         names: dict[int, str],
-        remarks: Remarks,
+        remarks: ThrottledLog,
         on_too_many: Callable[[], None],
     ) -> None:
         self._listener, self._names, self._remarks = listener, names, remarks

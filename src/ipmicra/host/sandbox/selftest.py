@@ -18,18 +18,18 @@ from typing import NamedTuple
 from ipmicra.errors import HostFault
 from ipmicra.host.sandbox.code import own_code
 from ipmicra.host.sandbox.launch import Sandbox, start
-from ipmicra.host.sandbox.seccomp_notify import Reports
-from ipmicra.host.sandbox.spec import Guards, Limits, Plan
-from ipmicra.host.sandbox.throttled_log import Remarks
+from ipmicra.host.sandbox.seccomp_notify import SeccompNotifications
+from ipmicra.host.sandbox.spec import EnabledGuards, SandboxLimits, SandboxSpec
+from ipmicra.host.sandbox.throttled_log import ThrottledLog
 
 PROBE = "ipmicra.host.sandbox.selftest_probe"
 PROBE_SECONDS_MAX = 20.0
 CGROUPS = Path("/sys/fs/cgroup")
 CONTROLLERS = ("cpu", "memory", "pids")
-_LIMITS = Limits(memory_bytes_max=256 << 20, disk_bytes_max=1 << 20, files_max=64)
+_LIMITS = SandboxLimits(memory_bytes_max=256 << 20, disk_bytes_max=1 << 20, files_max=64)
 
 
-class Guard(NamedTuple):
+class SandboxGuard(NamedTuple):
     """One guard, and how it did."""
 
     name: str
@@ -39,17 +39,19 @@ class Guard(NamedTuple):
     detail: str = ""
 
 
-Found = dict[str, object]
+SelfTestResult = dict[str, object]
 
 
-async def tried_out() -> list[Guard]:
+async def tried_out() -> list[SandboxGuard]:
     """Starts two small sandboxes; takes about a second."""
-    filtered, why_not = await _probed(Guards(landlock=False))
-    second, why_no_landlock = await _probed(Guards(filter=False, reporting=False))
+    filtered, why_not = await _probed(EnabledGuards(landlock=False))
+    second, why_no_landlock = await _probed(EnabledGuards(filter=False, reporting=False))
     return [*_needed(filtered, second, why_not), _landlock(second, why_no_landlock), _cgroups()]
 
 
-def _needed(filtered: Found | None, unfiltered: Found | None, why_not: str) -> list[Guard]:
+def _needed(
+    filtered: SelfTestResult | None, unfiltered: SelfTestResult | None, why_not: str
+) -> list[SandboxGuard]:
     f, u = filtered or {}, unfiltered or {}
     begun = filtered is not None
     unprivileged = begun and f["user"] != 0 and f["capabilities"] == 0
@@ -58,23 +60,23 @@ def _needed(filtered: Found | None, unfiltered: Found | None, why_not: str) -> l
     )
     network = u.get("network") or f.get("socket")
     return [
-        Guard("namespaces", begun, True, "its own view of files, processes and network", why_not),
-        Guard("user", unprivileged, True, "no privileged user, no capabilities"),
-        Guard("network", network in {"ENETUNREACH", "EPERM"}, True, "no way out but the broker"),
-        Guard(
+        SandboxGuard("namespaces", begun, True, "its own view of files, processes and network", why_not),
+        SandboxGuard("user", unprivileged, True, "no privileged user, no capabilities"),
+        SandboxGuard("network", network in {"ENETUNREACH", "EPERM"}, True, "no way out but the broker"),
+        SandboxGuard(
             "filter", f.get("socket") == "EPERM", True, "system calls by seccomp, reported to the dock"
         ),
-        Guard("limits", limited, True, "memory, files and threads by rlimits"),
+        SandboxGuard("limits", limited, True, "memory, files and threads by rlimits"),
     ]
 
 
-def _landlock(found: Found | None, why_not: str) -> Guard:
+def _landlock(found: SelfTestResult | None, why_not: str) -> SandboxGuard:
     held = found is not None and found["link"] == "EACCES" and found["bind"] == "EACCES"
     detail = why_not or ("" if held else "the kernel's Landlock does not know TCP yet")
-    return Guard("landlock", held, False, "files and TCP a second time, by Landlock", detail)
+    return SandboxGuard("landlock", held, False, "files and TCP a second time, by Landlock", detail)
 
 
-def _cgroups() -> Guard:
+def _cgroups() -> SandboxGuard:
     """Memory and processors of all processes together. With one process, rlimits and freezing do it."""
     missing = list(CONTROLLERS)
     with suppress(OSError):
@@ -84,10 +86,12 @@ def _cgroups() -> Guard:
         writable = os.access(folder / "cgroup.procs", os.W_OK)
         missing = [name for name in CONTROLLERS if name not in there or not writable]
     detail = f"no writable controller: {', '.join(missing)}" if missing else ""
-    return Guard("cgroups", not missing, False, "cgroups v2, by which others may limit the dock", detail)
+    return SandboxGuard(
+        "cgroups", not missing, False, "cgroups v2, by which others may limit the dock", detail
+    )
 
 
-async def _probed(guards: Guards) -> tuple[Found | None, str]:
+async def _probed(guards: EnabledGuards) -> tuple[SelfTestResult | None, str]:
     """What the probe found, or why it could not."""
     with tempfile.TemporaryDirectory(prefix="ipmicra-check-") as folder:
         state, settings = Path(folder) / "state", Path(folder) / "settings.json"
@@ -95,14 +99,14 @@ async def _probed(guards: Guards) -> tuple[Found | None, str]:
         settings.write_text("{}")
         code = own_code()
         try:
-            sandbox = await start(Plan(code.folder, PROBE, state, settings, _LIMITS, guards))
+            sandbox = await start(SandboxSpec(code.folder, PROBE, state, settings, _LIMITS, guards))
         except HostFault as fault:
             return None, str(fault)
         reports = _refusing(sandbox)
         try:
             async with asyncio.timeout(PROBE_SECONDS_MAX):
                 said = await asyncio.get_running_loop().sock_recv(sandbox.control, 65_536)
-            found: Found = json.loads(said)
+            found: SelfTestResult = json.loads(said)
         except (TimeoutError, ValueError) as error:
             return None, f"the probe gave no answer: {error or 'it took too long'}"
         finally:
@@ -112,17 +116,19 @@ async def _probed(guards: Guards) -> tuple[Found | None, str]:
     return found, ""
 
 
-def _refusing(sandbox: Sandbox) -> Reports | None:
+def _refusing(sandbox: Sandbox) -> SeccompNotifications | None:
     if sandbox.listener is None:
         return None
-    return Reports(sandbox.listener, {}, Remarks(lambda _: None), lambda: None)
+    return SeccompNotifications(sandbox.listener, {}, ThrottledLog(lambda _: None), lambda: None)
 
 
-def missing(guards: list[Guard], done_without: tuple[str, ...] = ()) -> list[Guard]:
+def missing(guards: list[SandboxGuard], done_without: tuple[str, ...] = ()) -> list[SandboxGuard]:
     """Those that are needed, did not hold, and are not done without by the owner's word."""
     return [g for g in guards if g.needed and not g.held and g.name not in done_without]
 
 
-def to_put_up(guards: list[Guard]) -> Guards:
+def to_put_up(guards: list[SandboxGuard]) -> EnabledGuards:
     held = {guard.name for guard in guards if guard.held}
-    return Guards(landlock="landlock" in held, filter="filter" in held, reporting="filter" in held)
+    return EnabledGuards(
+        landlock="landlock" in held, filter="filter" in held, reporting="filter" in held
+    )

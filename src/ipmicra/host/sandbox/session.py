@@ -10,44 +10,44 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ipmicra.crawler.crawl import reachable
+from ipmicra.crawler.crawl import allowed_fetching
 from ipmicra.host.broker.broker import Broker
-from ipmicra.host.limits.usage import Meter
-from ipmicra.host.sandbox.control_channel import CodeIsGone, Conversation
+from ipmicra.host.limits.usage import UsageMeter
+from ipmicra.host.sandbox.control_channel import ControlChannel, SandboxExited
 from ipmicra.host.sandbox.launch import Sandbox, required, start
-from ipmicra.host.sandbox.output_reader import Words
-from ipmicra.host.sandbox.resource_monitor import Warden
-from ipmicra.host.sandbox.seccomp_notify import TRIES_MAX, Reports
-from ipmicra.host.sandbox.spec import Plan
+from ipmicra.host.sandbox.output_reader import OutputReader
+from ipmicra.host.sandbox.resource_monitor import ResourceMonitor
+from ipmicra.host.sandbox.seccomp_notify import TRIES_MAX, SeccompNotifications
+from ipmicra.host.sandbox.spec import SandboxSpec
 from ipmicra.host.sandbox.syscalls import names_by_number
-from ipmicra.host.sandbox.throttled_log import Remarks
+from ipmicra.host.sandbox.throttled_log import ThrottledLog
 from ipmicra.net.dns_resolver import Resolver
 from ipmicra.probing.passive import PassiveRoundTrips
-from ipmicra.protocol.guest_messages import News, Order
+from ipmicra.protocol.guest_messages import GuestCommand, StatusUpdate
 from ipmicra.settings import Settings
 
 
 @dataclass(frozen=True)
-class Shore:
+class SessionDependencies:
     """What of the dock a berth is tied to."""
 
     settings: Settings
-    meter: Meter
+    meter: UsageMeter
     resolver: Resolver
     passive: PassiveRoundTrips | None  # told what the kernel measures
     reason_to_rest: Callable[[], str | None]
-    remarks: Remarks
-    on_news: Callable[[News], None]
+    remarks: ThrottledLog
+    on_news: Callable[[StatusUpdate], None]
 
 
-class Berth:
+class SandboxSession:
     """One run of the code. `open` it; it `has_ended` when the code has, or was ended; `close` it."""
 
-    def __init__(self, plan: Plan, shore: Shore) -> None:
+    def __init__(self, plan: SandboxSpec, shore: SessionDependencies) -> None:
         self.ended = asyncio.Event()
         self.ended_why = ""
         self._plan, self._shore = plan, shore
-        self._conversation = Conversation(shore.on_news, self._end)
+        self._conversation = ControlChannel(shore.on_news, self._end)
 
     async def open(self) -> None:
         """Raises HostFault where no sandbox can be made here."""
@@ -56,7 +56,7 @@ class Berth:
         self._broker = Broker(
             self._sandbox.broker,
             shore.settings.host,
-            reachable(shore.settings),
+            allowed_fetching(shore.settings),
             shore.meter,
             shore.resolver,
             shore.reason_to_rest,
@@ -64,15 +64,17 @@ class Berth:
             shore.passive,
         )
         self._broker.open()
-        self.warden = Warden(
+        self.warden = ResourceMonitor(
             self._sandbox, plan.state, plan.limits, shore.meter, self._look, self._break
         )
         self._watching = asyncio.create_task(self.warden.watch())
-        self._words = Words(self._sandbox.words, shore.remarks)
-        self._reports: Reports | None = None
+        self._words = OutputReader(self._sandbox.words, shore.remarks)
+        self._reports: SeccompNotifications | None = None
         if self._sandbox.listener is not None:
             names = names_by_number(required()[1])
-            self._reports = Reports(self._sandbox.listener, names, shore.remarks, self._gave_no_rest)
+            self._reports = SeccompNotifications(
+                self._sandbox.listener, names, shore.remarks, self._gave_no_rest
+            )
         await self._conversation.begin(self._sandbox.control)
 
     @property
@@ -84,15 +86,15 @@ class Berth:
     def has_ended(self) -> bool:
         return self.ended.is_set()
 
-    def post(self, order: Order) -> None:
+    def post(self, order: GuestCommand) -> None:
         self._conversation.post(order)
 
-    async def ask(self, order: Order, seconds_max: float) -> str:
+    async def ask(self, order: GuestCommand, seconds_max: float) -> str:
         """Raises CodeIsGone, after ending code that does not answer."""
         with self.warden.awake():
             try:
                 return await self._conversation.ask(order, seconds_max)
-            except CodeIsGone as gone:
+            except SandboxExited as gone:
                 self._break(str(gone))
                 raise
 

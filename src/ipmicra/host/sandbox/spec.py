@@ -28,7 +28,7 @@ CODE, STATE, SETTINGS, ENTRY = "/code", "/state", "/settings.json", "/entry.py"
 
 
 @dataclass(frozen=True)
-class Limits:
+class SandboxLimits:
     """What of the machine the code may have."""
 
     memory_bytes_max: int
@@ -37,7 +37,7 @@ class Limits:
     threads_max: int = THREADS_MAX
 
     @classmethod
-    def of(cls, host: HostSettings) -> Limits:
+    def of(cls, host: HostSettings) -> SandboxLimits:
         return cls(
             memory_bytes_max=host.memory_bytes_max,
             disk_bytes_max=host.disk_bytes_max,
@@ -59,7 +59,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Guards:
+class EnabledGuards:
     """Which guards are put up. All of them, but where a check looks at one alone."""
 
     landlock: bool = True
@@ -68,15 +68,15 @@ class Guards:
 
 
 @dataclass(frozen=True)
-class Plan:
+class SandboxSpec:
     """A sandbox to be."""
 
     code: Path  # the folder that holds the program's package
     program: str  # the module that is run, such as "ipmicra.crawler.remote"
     state: Path
     settings: Path
-    limits: Limits
-    guards: Guards = Guards()
+    limits: SandboxLimits
+    guards: EnabledGuards = EnabledGuards()
     readable: tuple[Path, ...] = ()  # further files to be shown, at the places where they are
 
 

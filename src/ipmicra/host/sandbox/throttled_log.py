@@ -12,7 +12,7 @@ KINDS_MAX = 500
 CHARACTERS_MAX = 300
 
 
-class Remarks:
+class ThrottledLog:
     """Writes down what happened, through `note`."""
 
     def __init__(self, note: Callable[[str], None]) -> None:

@@ -21,8 +21,8 @@ from ipmicra.errors import HostFault
 from ipmicra.lab.box.kernel import prerequisites
 from ipmicra.lab.box.kernel.namespace import Namespace
 from ipmicra.lab.box.kernel.syscalls import die_with
-from ipmicra.lab.box.processes.control_channel import Ask, Channel, Report
-from ipmicra.lab.box.trial.timing_check import Patience, check_on_time
+from ipmicra.lab.box.processes.control_channel import Channel, RouterReport, RouterRequest
+from ipmicra.lab.box.trial.timing_check import TimingTolerance, check_on_time
 from ipmicra.lab.box.world.box_world import BoxFault, BoxWorld
 from ipmicra.lab.box.world.network_plan import fault_between, plan_of
 
@@ -40,7 +40,7 @@ EVERYBODYS_KNOBS = {
 }
 
 
-class Box:
+class NetworkBox:
     """The running box. One thread only: namespaces belong to threads."""
 
     def __init__(self, world: BoxWorld) -> None:
@@ -76,26 +76,28 @@ class Box:
         assert self._router is not None, "the box is not open"
         return self._router.pid
 
-    def begin(self) -> Report:
+    def begin(self) -> RouterReport:
         """The world's faults count from now."""
-        return self._ask(Ask(begin=True))
+        return self._ask(RouterRequest(begin=True))
 
-    def inflict(self, *faults: BoxFault) -> Report:
+    def inflict(self, *faults: BoxFault) -> RouterReport:
         """Faults beyond the world's, their times counted from now."""
         found = tuple(fault_between(self.world, self.plan.endpoints, fault) for fault in faults)
-        return self._ask(Ask(faults=found))
+        return self._ask(RouterRequest(faults=found))
 
-    def heal(self) -> Report:
+    def heal(self) -> RouterReport:
         """No fault any more."""
-        return self._ask(Ask(heal=True))
+        return self._ask(RouterRequest(heal=True))
 
-    def report(self) -> Report:
-        return self._ask(Ask())
+    def report(self) -> RouterReport:
+        return self._ask(RouterRequest())
 
-    def check_on_time(self, since: Report | None = None, patience: Patience | None = None) -> Report:
+    def check_on_time(
+        self, since: RouterReport | None = None, patience: TimingTolerance | None = None
+    ) -> RouterReport:
         """The report; raises Late where what was measured cannot be believed."""
         report = self.report()
-        check_on_time(report, since, patience or Patience())
+        check_on_time(report, since, patience or TimingTolerance())
         return report
 
     def close(self) -> None:
@@ -152,14 +154,14 @@ class Box:
         Channel(ours).send(self.plan)
         self._answer()
 
-    def _ask(self, ask: Ask) -> Report:
+    def _ask(self, ask: RouterRequest) -> RouterReport:
         assert self._plug is not None, "the box is not open"
         Channel(self._plug).send(ask)
         return self._answer()
 
-    def _answer(self) -> Report:
+    def _answer(self) -> RouterReport:
         assert self._plug is not None, "the box is not open"
-        report = Channel(self._plug).received(Report)
+        report = Channel(self._plug).received(RouterReport)
         if report is None:
             raise HostFault("the box's router has died; its last words are on stderr")
         return report

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ipmicra.errors import OurFault
-from ipmicra.lab.box.box import Box
+from ipmicra.lab.box.box import NetworkBox
 from ipmicra.lab.box.world.box_world import BoxWorld
 from ipmicra.lab.box.world.world_file import write_world
 from ipmicra.lab.loopback.server import Asked
@@ -18,10 +18,10 @@ WORLD, ACCESS_LOG, SERVER_LOG = "world.toml", "access.log", "sites.log"
 
 
 @contextmanager
-def staged(world: BoxWorld, folder: Path) -> Iterator[Box]:
+def staged(world: BoxWorld, folder: Path) -> Iterator[NetworkBox]:
     """The box, its sites answering; logs and the world's file are in the folder."""
     write_world(folder / WORLD, world)
-    with Box(world) as box, (folder / SERVER_LOG).open("ab") as log:
+    with NetworkBox(world) as box, (folder / SERVER_LOG).open("ab") as log:
         server = box.sites.start(
             [
                 sys.executable,

@@ -22,17 +22,17 @@ import msgspec
 
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.crawler.fetching.web_fetcher import WebFetcher
-from ipmicra.delegation.crawlers import CrawlerProfile, Position
+from ipmicra.delegation.crawlers import CrawlerProfile, GeoPosition
 from ipmicra.delegation.registry import strategy_named
 from ipmicra.delegation.strategy import Strategy
-from ipmicra.delegation.subnets import Subnets
+from ipmicra.delegation.subnets import SubnetLookup
 from ipmicra.errors import OurFault
-from ipmicra.lab.demo.config import HOST_CITIES, Town
+from ipmicra.lab.demo.config import HOST_CITIES, DemoConfig
 from ipmicra.lab.loopback.layout import COUNTRIES, POSITIONS, crawler_address, round_trip_ms
 from ipmicra.lab.loopback.pages import MadeSite
 from ipmicra.model.fetches import Fetched, FetchRequest
-from ipmicra.model.probes import Answer, CrawlerId, Measurement, Source, Target
-from ipmicra.net.address_guard import Guard
+from ipmicra.model.probes import CrawlerId, Measurement, ProbeAnswer, Source, Target
+from ipmicra.net.address_guard import AddressGuard
 from ipmicra.probing.prober import Prober
 from ipmicra.probing.settings import ProbingSettings
 
@@ -40,17 +40,17 @@ SITES_AT_ONCE = 12  # being fetched
 DELEGATIONS_AT_ONCE = 6
 USER_AGENT = "ipmicra-demo (demo@example.org)"
 
-Owners = Mapping[str, str]  # site's name -> crawler
+SiteOwners = Mapping[str, str]  # site's name -> crawler
 
 
-class Delegated(msgspec.Struct, frozen=True):
+class DemoDelegation(msgspec.Struct, frozen=True):
     """Who has what, and how many probes that took."""
 
     owners: dict[str, str]
     probes: int
 
 
-class Result(msgspec.Struct, frozen=True, kw_only=True):
+class ComparisonResult(msgspec.Struct, frozen=True, kw_only=True):
     """One line of the table."""
 
     strategy: str
@@ -61,10 +61,10 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     probes_per_site: float
 
 
-class Race:
+class Comparison:
     """Delegates and fetches the town's sites, from fresh connections each time."""
 
-    def __init__(self, town: Town, tree: Subnets) -> None:
+    def __init__(self, town: DemoConfig, tree: SubnetLookup) -> None:
         self._town = town
         self._tree = tree
 
@@ -86,7 +86,7 @@ class Race:
 
     # --- delegating ---------------------------------------------------------
 
-    async def delegate(self, spec: str, advance: Callable[[], object]) -> Delegated:
+    async def delegate(self, spec: str, advance: Callable[[], object]) -> DemoDelegation:
         """Every site, a few at a time, by a strategy that knows nothing yet."""
         strategy, gate = self._fresh(spec), asyncio.Semaphore(DELEGATIONS_AT_ONCE)
 
@@ -103,7 +103,7 @@ class Race:
             decided = await asyncio.gather(*(one(*pair) for pair in self._town.sites.items()))
         names = [site.name for site in self._town.sites.values()]
         owners = {name: crawler for name, (crawler, _) in zip(names, decided, strict=True)}
-        return Delegated(owners, sum(asked for _, asked in decided))
+        return DemoDelegation(owners, sum(asked for _, asked in decided))
 
     def _fresh(self, spec: str) -> Strategy:
         strategy = strategy_named(spec, self._tree, random.Random(self._town.seed))  # noqa: S311 - no secret
@@ -113,7 +113,7 @@ class Race:
                     id=CrawlerId(city),
                     address=crawler_address(city),
                     country=COUNTRIES[city],
-                    position=Position(*POSITIONS[city]),
+                    position=GeoPosition(*POSITIONS[city]),
                 )
             )
         for one, other in combinations(HOST_CITIES, 2):
@@ -122,7 +122,9 @@ class Race:
 
     # --- fetching -----------------------------------------------------------
 
-    async def run(self, name: str, delegated: Delegated, advance: Callable[[], object]) -> Result:
+    async def run(
+        self, name: str, delegated: DemoDelegation, advance: Callable[[], object]
+    ) -> ComparisonResult:
         """Fetch everything from where it was delegated to."""
         gate = asyncio.Semaphore(SITES_AT_ONCE)
 
@@ -139,7 +141,7 @@ class Race:
         for city, seconds, _ in fetched:
             by_crawler[city] += seconds
         round_trips_ms = [ms for _, _, each in fetched for ms in each]
-        return Result(
+        return ComparisonResult(
             strategy=name,
             crawl_s=max(by_crawler.values()),
             total_s=sum(by_crawler.values()),
@@ -159,7 +161,7 @@ class Race:
                 round_trips_ms.append(outcome.timings.first_byte_ms)
         return time.monotonic() - began, round_trips_ms
 
-    def _nearest_share(self, owners: Owners) -> float:
+    def _nearest_share(self, owners: SiteOwners) -> float:
         right = sum(
             owners[site.name] == min(HOST_CITIES, key=lambda city: round_trip_ms(city, site.city))
             for site in self._town.sites.values()
@@ -177,7 +179,7 @@ async def _converse(
         while True:
             asked += 1
             sounding = await probers[probe.crawler].probe(target.address, port, target.site)
-            probe = talk.send(Answer(sounding.round_trip_ms, sounding.silence))
+            probe = talk.send(ProbeAnswer(sounding.round_trip_ms, sounding.silence))
     except StopIteration as end:
         if end.value.crawler is None:
             raise OurFault(f"{target.site} went to nobody: {end.value}") from None
@@ -192,4 +194,4 @@ def _first_fetch(crawler: str, site: MadeSite, address: IPv4Address) -> Measurem
 def _prober(fetcher: WebFetcher) -> Prober:
     """Asks twice, since the first answer has the handshake in it, and never goes by earlier fetches."""
     settings = ProbingSettings(ways=("answer",), tries=2, passive_seconds_max=0.0)
-    return Prober(settings, Guard(("127.0.0.0/8",)), fetcher=fetcher)
+    return Prober(settings, AddressGuard(("127.0.0.0/8",)), fetcher=fetcher)

@@ -7,7 +7,7 @@ from functools import cached_property
 from ipaddress import IPv4Address
 from pathlib import Path
 
-from ipmicra.lab.loopback.layout import POSITIONS, Layout, crawler_address
+from ipmicra.lab.loopback.layout import POSITIONS, WebLayout, crawler_address
 from ipmicra.lab.loopback.pages import MadeSite, made_sites
 
 HOST_CITIES = ("Toronto", "Oslo", "Nairobi", "Osaka")
@@ -16,7 +16,7 @@ PAGES = 8
 
 
 @dataclass(frozen=True)
-class Town:
+class DemoConfig:
     """All that the demo's processes must agree on."""
 
     seed: int
@@ -28,8 +28,8 @@ class Town:
     pages_count: int = PAGES
 
     @cached_property
-    def layout(self) -> Layout:
-        return Layout.of(made_sites(self.seed, self.sites_count, self.pages_count, self.web_port))
+    def layout(self) -> WebLayout:
+        return WebLayout.of(made_sites(self.seed, self.sites_count, self.pages_count, self.web_port))
 
     @property
     def sites(self) -> dict[IPv4Address, MadeSite]:

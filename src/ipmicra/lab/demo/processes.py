@@ -19,7 +19,7 @@ from urllib.error import HTTPError
 from urllib.request import urlopen
 
 from ipmicra.errors import OurFault
-from ipmicra.lab.demo.config import Town
+from ipmicra.lab.demo.config import DemoConfig
 
 START_SECONDS_MAX = 40.0
 STOP_SECONDS_MAX = 10.0
@@ -29,10 +29,10 @@ _PR_SET_PDEATHSIG = 1
 _prctl = getattr(ctypes.CDLL(None), "prctl", None)
 
 
-class Stage:
+class DemoProcesses:
     """The town's processes while the context is open."""
 
-    def __init__(self, town: Town) -> None:
+    def __init__(self, town: DemoConfig) -> None:
         self._town = town
         self._running = ExitStack()
 

@@ -15,9 +15,9 @@ import msgspec
 from ipmicra.coordinator.client import CoordinatorClient
 from ipmicra.coordinator.folder import packages_folder
 from ipmicra.errors import OurFault
-from ipmicra.lab.demo.comparison import Delegated, Race, Result
-from ipmicra.lab.demo.config import HOST_CITIES, Town
-from ipmicra.lab.demo.processes import Stage
+from ipmicra.lab.demo.comparison import Comparison, ComparisonResult, DemoDelegation
+from ipmicra.lab.demo.config import HOST_CITIES, DemoConfig
+from ipmicra.lab.demo.processes import DemoProcesses
 from ipmicra.lab.loopback.registries import registry_text
 from ipmicra.registry.folder import tree_file
 from ipmicra.registry.treefile import open_tree
@@ -31,14 +31,14 @@ RIVALS = {"random": "random", "hashing": "hash", "IPMicra, 50 ms": "ipmicra@50"}
 OPTIMUM = {"optimum": "brute-force"}
 
 
-class Watch(Protocol):
+class DemoObserver(Protocol):
     """Who looks on: a part of the story begins, and moves on."""
 
     def begin(self, words: str, steps: int) -> Callable[[int, str], object]:
         """Returns what is to be called with the steps done so far, and what is being done."""
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class DemoSummary(msgspec.Struct, frozen=True, kw_only=True):
     """What came of it."""
 
     pages: int
@@ -47,25 +47,25 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
     bytes_home: int
     html_bytes: int
-    results: list[Result]
+    results: list[ComparisonResult]
 
 
-class Story:
+class DemoScenario:
     """Plays one town on one stage."""
 
-    def __init__(self, town: Town, stage: Stage, watch: Watch) -> None:
+    def __init__(self, town: DemoConfig, stage: DemoProcesses, watch: DemoObserver) -> None:
         self._town = town
         self._stage = stage
         self._watch = watch
 
-    async def play(self) -> Told:
+    async def play(self) -> DemoSummary:
         began = time.monotonic()
         self._open_the_world()
         pages = self._look_on()
         seconds = time.monotonic() - began
         client = CoordinatorClient(self._town.coordinator)
         results = await self._race(self._delegated_live(client))
-        return Told(
+        return DemoSummary(
             pages=pages,
             sites=len(self._town.sites),
             sites_by_host={host.name: host.sites for host in client.status().hosts},
@@ -129,7 +129,7 @@ class Story:
         finally:
             index.close()
 
-    def _delegated_live(self, client: CoordinatorClient) -> Delegated:
+    def _delegated_live(self, client: CoordinatorClient) -> DemoDelegation:
         """What the coordinator decided, and what it had asked for it."""
         cities = {city.lower(): city for city in HOST_CITIES}
         owners: dict[str, str] = {}
@@ -140,19 +140,19 @@ class Story:
                 raise OurFault(f"{site.name} is nobody's: {told.nearest.state}, {told.nearest.note}")
             owners[site.name] = cities[told.nearest.crawler]
             probes[told.nearest.subnet] = len(told.probes)
-        return Delegated(owners, sum(probes.values()))
+        return DemoDelegation(owners, sum(probes.values()))
 
     def _bytes_home(self) -> int:
         packages = packages_folder(self._town.folder / "home")
         return sum(path.stat().st_size for path in packages.rglob("*") if path.is_file())
 
-    async def _race(self, ours: Delegated) -> list[Result]:
-        race = Race(self._town, open_tree(tree_file(self._town.folder / "home")).tree)
+    async def _race(self, ours: DemoDelegation) -> list[ComparisonResult]:
+        race = Comparison(self._town, open_tree(tree_file(self._town.folder / "home")).tree)
         rivals = RIVALS | {OURS: ""} | OPTIMUM
         moved = self._watch.begin(
             "the same sites by other ways", len(rivals) * len(self._town.sites) * 2
         )
-        results: list[Result] = []
+        results: list[ComparisonResult] = []
         done = 0
 
         def advance() -> None:

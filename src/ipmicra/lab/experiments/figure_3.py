@@ -8,8 +8,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from ipmicra.lab.findings import STRATEGY, Cell, Column, Findings, Plot, Series, Tabulated, prose
-from ipmicra.lab.harness import Kit, Played
+from ipmicra.lab.findings import (
+    STRATEGY,
+    Cell,
+    Findings,
+    FindingsColumn,
+    Plot,
+    Series,
+    Tabulated,
+    prose,
+)
+from ipmicra.lab.harness import Kit, PlayedStrategy
 from ipmicra.lab.metrics import chosen_ms
 
 TITLE = "Figure 3: crawl time with four crawlers"
@@ -34,13 +43,13 @@ SPECS = [
 ]
 COLUMNS = [
     STRATEGY,
-    Column("page ms", "page_ms", ".1f"),
-    Column("least draw", "page_ms_min", ".1f"),
-    Column("greatest", "page_ms_max", ".1f"),
-    Column("of random", "of_random", ".0%"),
-    Column("of the optimum", "of_optimum"),
-    Column("probing ms", "probing_ms", ".1f"),
-    Column("nearest", "optimal_share", ".1%"),
+    FindingsColumn("page ms", "page_ms", ".1f"),
+    FindingsColumn("least draw", "page_ms_min", ".1f"),
+    FindingsColumn("greatest", "page_ms_max", ".1f"),
+    FindingsColumn("of random", "of_random", ".0%"),
+    FindingsColumn("of the optimum", "of_optimum"),
+    FindingsColumn("probing ms", "probing_ms", ".1f"),
+    FindingsColumn("nearest", "optimal_share", ".1%"),
 ]
 
 
@@ -59,13 +68,13 @@ def run(kit: Kit) -> Findings:
     )
 
 
-def _page_ms(played: Played, spec: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _page_ms(played: PlayedStrategy, spec: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Per draw, the mean time of a page."""
     runs = zip(played.draws, played.outcomes[spec], strict=True)
     return np.array([ROUND_TRIPS_PER_PAGE * chosen_ms(draw, outcome).mean() for draw, outcome in runs])
 
 
-def _row(played: Played, spec: str) -> dict[str, Cell]:
+def _row(played: PlayedStrategy, spec: str) -> dict[str, Cell]:
     page_ms = _page_ms(played, spec)
     probing = [np.nansum(outcome.probed_ms, axis=0).mean() for outcome in played.outcomes[spec]]
     return {

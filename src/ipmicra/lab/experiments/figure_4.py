@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ipmicra.lab.findings import COMMON, Findings, Plot, Series, Tabulated, prose
-from ipmicra.lab.harness import Kit, Played
+from ipmicra.lab.harness import Kit, PlayedStrategy
 
 TITLE = "Figure 4: accuracy and probes by threshold, twelve crawlers"
 PAPER = """
@@ -38,7 +38,7 @@ def run(kit: Kit) -> Findings:
     )
 
 
-def _plot(played: Played, name: str, title: str, figure: str, place: int) -> Plot:
+def _plot(played: PlayedStrategy, name: str, title: str, figure: str, place: int) -> Plot:
     thresholds = [float(ms) for ms in THRESHOLDS_MS]
     series = [
         Series(
@@ -58,7 +58,7 @@ def _plot(played: Played, name: str, title: str, figure: str, place: int) -> Plo
     return Plot(name, f"{title}, twelve crawlers", "threshold, ms", title.lower(), series)
 
 
-def _verdict(played: Played) -> list[str]:
+def _verdict(played: PlayedStrategy) -> list[str]:
     def told(spec: str) -> str:
         share, probes = played.figure(spec, "optimal_share"), played.figure(spec, "probes_per_site")
         return f"{share:.0%} with {probes:.1f} probes"

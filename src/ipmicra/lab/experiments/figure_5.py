@@ -15,14 +15,14 @@ from ipmicra.lab.findings import (
     PROBES,
     STRATEGY,
     Cell,
-    Column,
     Findings,
+    FindingsColumn,
     Plot,
     Series,
     Tabulated,
     prose,
 )
-from ipmicra.lab.harness import Kit, Played
+from ipmicra.lab.harness import Kit, PlayedStrategy
 
 TITLE = "Figure 5: probes per site over time, 6 and 12 crawlers"
 PAPER = """
@@ -37,15 +37,15 @@ SHOWN = ["ipmicra@50", "adaptive"]
 SMOOTHED_SITES = 20
 FLAT = 1e-6  # probes per 100 sites: less is rounding
 COLUMNS = [
-    Column("crawlers", "crawlers", ".0f"),
+    FindingsColumn("crawlers", "crawlers", ".0f"),
     STRATEGY,
     NEAREST,
     PROBES,
-    Column("first 50", "first_50"),
+    FindingsColumn("first 50", "first_50"),
     LAST_50,
-    Column("trend per 100 sites", "trend", "+.2f"),
-    Column("± draws", "trend_sd"),
-    Column("draws falling", "falling", ".0%"),
+    FindingsColumn("trend per 100 sites", "trend", "+.2f"),
+    FindingsColumn("± draws", "trend_sd"),
+    FindingsColumn("draws falling", "falling", ".0%"),
 ]
 
 
@@ -66,14 +66,14 @@ def run(kit: Kit) -> Findings:
     )
 
 
-def _probes(played: Played, spec: str) -> NDArray[np.float64]:
+def _probes(played: PlayedStrategy, spec: str) -> NDArray[np.float64]:
     """Draw by site, as far as all draws go."""
     runs = [outcome.probes for outcome in played.outcomes[spec]]
     shortest = min(len(run) for run in runs)
     return np.array([run[:shortest] for run in runs], dtype=np.float64)
 
 
-def _row(played: Played, count: int, spec: str) -> dict[str, Cell]:
+def _row(played: PlayedStrategy, count: int, spec: str) -> dict[str, Cell]:
     slopes = [_trend(outcome.probes) for outcome in played.outcomes[spec]]
     first = [outcome.probes[:50].mean() for outcome in played.outcomes[spec]]
     return {
@@ -94,7 +94,7 @@ def _trend(probes: NDArray[np.int64]) -> float:
     return per_100 if abs(per_100) > FLAT else 0.0
 
 
-def _series(played: Played, label: str, spec: str) -> Series:
+def _series(played: PlayedStrategy, label: str, spec: str) -> Series:
     mean = _probes(played, spec).mean(axis=0)
     window = min(SMOOTHED_SITES, len(mean))
     smoothed = np.convolve(mean, np.full(window, 1 / window), mode="valid")

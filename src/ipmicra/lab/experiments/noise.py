@@ -6,7 +6,7 @@ whoever asks. Judged is the truth: brute force itself errs under noise.
 
 from __future__ import annotations
 
-from ipmicra.lab.findings import COMMON, Column, Findings, Plot, Series, Tabulated, prose
+from ipmicra.lab.findings import COMMON, Findings, FindingsColumn, Plot, Series, Tabulated, prose
 from ipmicra.lab.harness import Kit
 
 TITLE = "Noisy probes: against brute force under the same noise"
@@ -25,7 +25,7 @@ def run(kit: Kit) -> Findings:
     bound = noisy.figure("brute-force", "optimal_share")
     of_bound = {spec: noisy.figure(spec, "optimal_share") / bound for spec in SPECS}
     rows = [{**row, "of_bound": of_bound[str(row["strategy"])]} for row in noisy.rows()]
-    columns = [*COMMON, Column("of brute force", "of_bound", ".1%")]
+    columns = [*COMMON, FindingsColumn("of brute force", "of_bound", ".1%")]
     series = [
         Series(label, SPECS, played.figures(SPECS, "optimal_share"))
         for label, played in (("without noise", still), ("with noise", noisy))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ipmicra.lab.experiments.overlay_hand_over import LANDMARKS_FEW, PROBES_MAX
-from ipmicra.lab.findings import Cell, Column, Findings, Plot, Series, Tabulated, prose
+from ipmicra.lab.findings import Cell, Findings, FindingsColumn, Plot, Series, Tabulated, prose
 from ipmicra.lab.harness import Kit
-from ipmicra.lab.overlay.handover_simulation import HandingOver
+from ipmicra.lab.overlay.handover_simulation import HandoverSimulation
 from ipmicra.lab.overlay.metrics import load_variation, loads, true_ms
-from ipmicra.lab.overlay.setup import Scene, peers_for, scene_of
+from ipmicra.lab.overlay.setup import OverlaySetup, peers_for, scene_of
 from ipmicra.lab.overlay.zone_inheritance import inherited
-from ipmicra.lab.overlay.zone_simulation import Rows, grown
+from ipmicra.lab.overlay.zone_simulation import ZoneRows, grown
 from ipmicra.overlay.can.nearness import HandOverRule
 
 TITLE = "A crash of 30 % of the peers"
@@ -22,12 +22,12 @@ The CAN-on-NC paper does not try failures; CAN lets the smallest neighbour take 
 CRASHED_SHARE = 0.3
 PRICE_MS = 15.0
 COLUMNS = [
-    Column("who takes over", "way"),
-    Column("true ms before", "before_ms", ".1f"),
-    Column("after", "after_ms", ".1f"),
-    Column("times before", "times"),
-    Column("nearest living peer", "nearest_ms", ".1f"),
-    Column("load variation after", "load_variation"),
+    FindingsColumn("who takes over", "way"),
+    FindingsColumn("true ms before", "before_ms", ".1f"),
+    FindingsColumn("after", "after_ms", ".1f"),
+    FindingsColumn("times before", "times"),
+    FindingsColumn("nearest living peer", "nearest_ms", ".1f"),
+    FindingsColumn("load variation after", "load_variation"),
 ]
 
 
@@ -51,7 +51,7 @@ def run(kit: Kit) -> Findings:
     )
 
 
-def _played(scene: Scene, dead: Rows) -> dict[str, list[float]]:
+def _played(scene: OverlaySetup, dead: ZoneRows) -> dict[str, list[float]]:
     plain = grown(scene, "MP")
     found = {
         "MP, the smallest neighbour": _judged(
@@ -62,7 +62,7 @@ def _played(scene: Scene, dead: Rows) -> dict[str, list[float]]:
         ),
     }
     few = scene.placed_by(scene.landmarks_spread(LANDMARKS_FEW))
-    homes = HandingOver(grown(few, "MP/slab"), HandOverRule(PRICE_MS, measured_max=PROBES_MAX))
+    homes = HandoverSimulation(grown(few, "MP/slab"), HandOverRule(PRICE_MS, measured_max=PROBES_MAX))
     before = homes.done().delegate.copy()
     homes.crash(dead)
     homes.settle()
@@ -70,7 +70,7 @@ def _played(scene: Scene, dead: Rows) -> dict[str, list[float]]:
     return found
 
 
-def _judged(scene: Scene, dead: Rows, before: Rows, after: Rows) -> list[float]:
+def _judged(scene: OverlaySetup, dead: ZoneRows, before: ZoneRows, after: ZoneRows) -> list[float]:
     living = np.setdiff1d(np.arange(scene.peers), dead)
     return [
         float(true_ms(scene, before).mean()),

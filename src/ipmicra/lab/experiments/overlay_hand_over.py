@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ipmicra.lab.findings import Cell, Column, Findings, Plot, Series, Tabulated, prose
+from ipmicra.lab.findings import Cell, Findings, FindingsColumn, Plot, Series, Tabulated, prose
 from ipmicra.lab.harness import Kit
-from ipmicra.lab.overlay.handover_simulation import HandingOver
+from ipmicra.lab.overlay.handover_simulation import HandoverSimulation
 from ipmicra.lab.overlay.metrics import distances_ms, load_variation, loads, nearest_peers, true_ms
-from ipmicra.lab.overlay.setup import Scene, peers_for, scene_of
-from ipmicra.lab.overlay.zone_simulation import Rows, grown
+from ipmicra.lab.overlay.setup import OverlaySetup, peers_for, scene_of
+from ipmicra.lab.overlay.zone_simulation import ZoneRows, grown
 from ipmicra.overlay.can.nearness import HandOverRule
 
 TITLE = "Handing sites over: true round trips, probes, loads"
@@ -26,18 +26,18 @@ PROBES_MAX = 22
 PRICES_UNMEASURED_MS = (0.0, 10.0, 20.0)
 PRICES_MEASURED_MS = (0.0, 10.0, 15.0)
 COLUMNS = [
-    Column("who crawls", "way"),
-    Column("true ms", "true_ms", ".1f"),
-    Column("of MP", "true_of_mp"),
-    Column("of nearest peer", "true_of_nearest"),
-    Column("distance ms", "distance_ms", ".1f"),
-    Column("of MP", "distance_of_mp"),
-    Column("of bound", "distance_of_bound"),
-    Column("load variation", "load_variation"),
-    Column("of MP", "load_of_mp"),
-    Column("probes", "probes", ".1f"),
-    Column("moves a site", "moves"),
-    Column("rounds", "rounds", ".1f"),
+    FindingsColumn("who crawls", "way"),
+    FindingsColumn("true ms", "true_ms", ".1f"),
+    FindingsColumn("of MP", "true_of_mp"),
+    FindingsColumn("of nearest peer", "true_of_nearest"),
+    FindingsColumn("distance ms", "distance_ms", ".1f"),
+    FindingsColumn("of MP", "distance_of_mp"),
+    FindingsColumn("of bound", "distance_of_bound"),
+    FindingsColumn("load variation", "load_variation"),
+    FindingsColumn("of MP", "load_of_mp"),
+    FindingsColumn("probes", "probes", ".1f"),
+    FindingsColumn("moves a site", "moves"),
+    FindingsColumn("rounds", "rounds", ".1f"),
 ]
 Figures = list[float]  # true ms, distance ms, load variation, probes, moves, rounds
 
@@ -61,7 +61,7 @@ def run(kit: Kit) -> Findings:
     )
 
 
-def _played(scene: Scene) -> dict[str, Figures]:
+def _played(scene: OverlaySetup) -> dict[str, Figures]:
     probes = float(len(scene.landmarks))
     landmarks = np.array(scene.landmarks)
     truly_nearest = np.argmin(scene.round_trips_ms, axis=0)
@@ -90,13 +90,13 @@ def measured(price_ms: float) -> str:
     return f"hand-over by probes, price {price_ms:.0f} ms"
 
 
-def _handed(scene: Scene, placed: Scene, rule: HandOverRule) -> Figures:
-    outcome = HandingOver(grown(placed, "MP/slab"), rule).done()
+def _handed(scene: OverlaySetup, placed: OverlaySetup, rule: HandOverRule) -> Figures:
+    outcome = HandoverSimulation(grown(placed, "MP/slab"), rule).done()
     judged = _judged(scene, outcome.delegate, float(outcome.probes.mean()))
     return [*judged[:4], outcome.moves / scene.sites, float(outcome.rounds)]
 
 
-def _judged(scene: Scene, crawler: Rows, probes: float) -> Figures:
+def _judged(scene: OverlaySetup, crawler: ZoneRows, probes: float) -> Figures:
     return [
         float(true_ms(scene, crawler).mean()),
         float(distances_ms(scene, crawler).mean()),

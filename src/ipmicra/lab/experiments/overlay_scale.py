@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ipmicra.lab.findings import Cell, Column, Findings, Plot, Series, Tabulated, prose
+from ipmicra.lab.findings import Cell, Findings, FindingsColumn, Plot, Series, Tabulated, prose
 from ipmicra.lab.harness import Kit
 from ipmicra.lab.overlay.routes import Routes
-from ipmicra.lab.overlay.setup import LANDMARKS, Scene, scene_of
+from ipmicra.lab.overlay.setup import LANDMARKS, OverlaySetup, scene_of
 from ipmicra.lab.overlay.zone_simulation import grown
 from ipmicra.overlay.can.rules import PeerRules
 
@@ -22,14 +22,14 @@ PEERS_SHARE_MAX = 0.7  # of the places; the rest are sites, whose keys letters a
 LETTERS = 500
 WAYS = (("DL/owner", False), ("MP", False), ("MP/slab", False), ("MP/slab", True))
 COLUMNS = [
-    Column("peers", "peers", ".0f"),
-    Column("scheme", "way"),
-    Column("hops", "hops"),
-    Column("p99", "hops_p99", ".0f"),
-    Column("neighbours", "neighbours", ".1f"),
-    Column("most", "neighbours_max", ".0f"),
-    Column("greetings a peer and minute", "greetings", ".0f"),
-    Column("letters lost", "lost", ".1%"),
+    FindingsColumn("peers", "peers", ".0f"),
+    FindingsColumn("scheme", "way"),
+    FindingsColumn("hops", "hops"),
+    FindingsColumn("p99", "hops_p99", ".0f"),
+    FindingsColumn("neighbours", "neighbours", ".1f"),
+    FindingsColumn("most", "neighbours_max", ".0f"),
+    FindingsColumn("greetings a peer and minute", "greetings", ".0f"),
+    FindingsColumn("letters lost", "lost", ".1%"),
 ]
 
 
@@ -54,7 +54,7 @@ def run(kit: Kit) -> Findings:
     )
 
 
-def _figures(scene: Scene, number: int, scheme: str, looking_ahead: bool) -> list[float]:
+def _figures(scene: OverlaySetup, number: int, scheme: str, looking_ahead: bool) -> list[float]:
     routes, dice = Routes(grown(scene, scheme)), np.random.default_rng(number)
     hops = [
         routes.hops(int(dice.integers(scene.peers)), scene.site_keys[int(site)], looking_ahead)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ipmicra.lab.findings import Cell, Column, Findings, Plot, Series, Tabulated, prose
+from ipmicra.lab.findings import Cell, Findings, FindingsColumn, Plot, Series, Tabulated, prose
 from ipmicra.lab.harness import Kit
 from ipmicra.lab.overlay.metrics import (
     DECILES,
@@ -20,7 +20,7 @@ from ipmicra.lab.overlay.metrics import (
     nearest_peers,
     true_ms,
 )
-from ipmicra.lab.overlay.setup import Scene, peers_for, scene_of
+from ipmicra.lab.overlay.setup import OverlaySetup, peers_for, scene_of
 from ipmicra.lab.overlay.zone_simulation import grown
 
 TITLE = "Splitting schemes: distance, in-zone probability, load"
@@ -38,13 +38,13 @@ KEEPING = ("blind", "owner", "newcomer")
 CUTS = ("", "/median")
 SHOWN = ("DL/blind", "MPP/blind", "NH/blind", "GH/blind", "MP", "MP_30_NH/blind", "DL/blind_30_NH/blind")
 COLUMNS = [
-    Column("scheme", "scheme"),
-    Column("distance ms", "distance_ms", ".1f"),
-    Column("± draws", "distance_ms_sd", ".1f"),
-    Column("true ms", "true_ms", ".1f"),
-    Column("in zone", "in_zone", ".0%"),
-    Column("load variation", "load_variation"),
-    Column("± draws", "load_variation_sd"),
+    FindingsColumn("scheme", "scheme"),
+    FindingsColumn("distance ms", "distance_ms", ".1f"),
+    FindingsColumn("± draws", "distance_ms_sd", ".1f"),
+    FindingsColumn("true ms", "true_ms", ".1f"),
+    FindingsColumn("in zone", "in_zone", ".0%"),
+    FindingsColumn("load variation", "load_variation"),
+    FindingsColumn("± draws", "load_variation_sd"),
 ]
 
 
@@ -81,7 +81,7 @@ def run(kit: Kit) -> Findings:
     )
 
 
-def _figures(scene: Scene, name: str) -> list[float]:
+def _figures(scene: OverlaySetup, name: str) -> list[float]:
     tiling = grown(scene, name)
     return [
         float(distances_ms(scene, tiling.home).mean()),

@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from ipmicra.delegation.planner import best_places, enough, mean_nearest_ms
-from ipmicra.lab.findings import Cell, Column, Findings, Plot, Series, Tabulated, prose
+from ipmicra.lab.findings import Cell, Findings, FindingsColumn, Plot, Series, Tabulated, prose
 from ipmicra.lab.harness import Kit
 from ipmicra.lab.metrics import chosen_ms
 from ipmicra.lab.sampling import Draw, candidates, draw_crawlers, draw_sites
@@ -34,18 +34,18 @@ JUDGED_COUNT = 12
 WAYS = ("planner", "spread over continents", "random")
 DELEGATED_BY = ("brute-force", "adaptive", "ipmicra@50", "hash")
 COLUMNS = [
-    Column("crawlers", "crawlers", ".0f"),
-    Column("placed by", "way"),
-    Column("unseen sites, ms", "mean_ms", ".1f"),
-    Column("± draws", "sd_ms", ".1f"),
-    Column("best draw", "min_ms", ".1f"),
-    Column("worst draw", "max_ms", ".1f"),
+    FindingsColumn("crawlers", "crawlers", ".0f"),
+    FindingsColumn("placed by", "way"),
+    FindingsColumn("unseen sites, ms", "mean_ms", ".1f"),
+    FindingsColumn("± draws", "sd_ms", ".1f"),
+    FindingsColumn("best draw", "min_ms", ".1f"),
+    FindingsColumn("worst draw", "max_ms", ".1f"),
 ]
 DELEGATED_COLUMNS = [
-    Column("delegated by", "strategy"),
-    Column("mean round trip, ms", "mean_ms", ".1f"),
-    Column("± draws", "sd_ms", ".1f"),
-    Column("probes", "probes"),
+    FindingsColumn("delegated by", "strategy"),
+    FindingsColumn("mean round trip, ms", "mean_ms", ".1f"),
+    FindingsColumn("± draws", "sd_ms", ".1f"),
+    FindingsColumn("probes", "probes"),
 ]
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ipmicra.lab.findings import STRATEGY, Cell, Column, Findings, Plot, Series, Tabulated
-from ipmicra.lab.harness import Kit, Played
+from ipmicra.lab.findings import STRATEGY, Cell, Findings, FindingsColumn, Plot, Series, Tabulated
+from ipmicra.lab.harness import Kit, PlayedStrategy
 from ipmicra.lab.metrics import LAST_SITES, excess_ms
 
 TITLE = "650 sites to train, 350 to judge"
@@ -32,14 +32,14 @@ SPECS = [
 ]
 COLUMNS = [
     STRATEGY,
-    Column("judged", "sites", ".0f"),
-    Column("nearest", "optimal_share", ".1%"),
-    Column("± draws", "optimal_share_sd", ".1%"),
-    Column("others off by ms", "off_ms", ".1f"),
-    Column("probes", "probes"),
-    Column("before last 50", "before_last"),
-    Column("last 50", "last_50"),
-    Column("of brute force", "of_brute_force", ".0%"),
+    FindingsColumn("judged", "sites", ".0f"),
+    FindingsColumn("nearest", "optimal_share", ".1%"),
+    FindingsColumn("± draws", "optimal_share_sd", ".1%"),
+    FindingsColumn("others off by ms", "off_ms", ".1f"),
+    FindingsColumn("probes", "probes"),
+    FindingsColumn("before last 50", "before_last"),
+    FindingsColumn("last 50", "last_50"),
+    FindingsColumn("of brute force", "of_brute_force", ".0%"),
 ]
 
 
@@ -54,7 +54,7 @@ def run(kit: Kit) -> Findings:
     )
 
 
-def _row(played: Played, spec: str) -> dict[str, Cell]:
+def _row(played: PlayedStrategy, spec: str) -> dict[str, Cell]:
     shares, probes, before, last = [], [], [], []
     off_ms: list[float] = []
     for draw, outcome in zip(played.draws, played.outcomes[spec], strict=True):

@@ -6,7 +6,7 @@ Asked on 12 crawlers: adaptive by the price of a probe, IPMicra and first-fit by
 from __future__ import annotations
 
 from ipmicra.lab.findings import COMMON, Findings, Plot, Series, Tabulated, prose
-from ipmicra.lab.harness import Kit, Played
+from ipmicra.lab.harness import Kit, PlayedStrategy
 
 TITLE = "The trade-off: probes against accuracy, twelve crawlers"
 PAPER = """
@@ -47,7 +47,7 @@ def run(kit: Kit) -> Findings:
     )
 
 
-def _plot(played: Played, name: str, label: str, figure: str) -> Plot:
+def _plot(played: PlayedStrategy, name: str, label: str, figure: str) -> Plot:
     series = [
         Series(
             curve,
@@ -63,7 +63,7 @@ def _plot(played: Played, name: str, label: str, figure: str) -> Plot:
     return Plot(name, "Sites at their nearest crawler", label, "share, and its range over draws", series)
 
 
-def _verdict(played: Played) -> list[str]:
+def _verdict(played: PlayedStrategy) -> list[str]:
     def cheapest(curve: str, share: float) -> str:
         enough = [spec for spec in CURVES[curve] if played.figure(spec, "optimal_share") >= share]
         costs = [played.figure(spec, "probes_per_site") for spec in enough]

@@ -14,16 +14,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ipmicra.delegation.balancing import POLICIES, Assignment, Loads, RegionalBelief
+from ipmicra.delegation.balancing import POLICIES, Loads, RegionalEstimator, UnitAssignment
 from ipmicra.delegation.balancing.assignment_lp import cheapest_owners
-from ipmicra.delegation.balancing.loads import Question
-from ipmicra.delegation.balancing.moves import Move, best_move, least_variance_move, next_best_move
+from ipmicra.delegation.balancing.loads import RoundTripQuery
+from ipmicra.delegation.balancing.moves import (
+    ProposedMove,
+    best_move,
+    least_variance_move,
+    next_best_move,
+)
 from ipmicra.delegation.balancing.passes import passes_of
 from ipmicra.delegation.balancing.policies import Policy
-from ipmicra.lab.findings import Cell, Column, Findings, Plot, Series, Tabulated, prose
+from ipmicra.lab.findings import Cell, Findings, FindingsColumn, Plot, Series, Tabulated, prose
 from ipmicra.lab.harness import Kit
 from ipmicra.lab.sampling import Draw
-from ipmicra.lab.simulator import Outcome
+from ipmicra.lab.simulator import SimulationOutcome
 from ipmicra.lab.world import Milliseconds
 
 TITLE = "Two thirds: balancing by the variance of probing results"
@@ -42,22 +47,22 @@ HEURISTICS = {"variance": least_variance_move, "next-best time": next_best_move}
 ROUNDING_MS = 1e-9
 OURS, SETTLED = "assign-and-probe", ", in passes"
 POLICY_COLUMNS = [
-    Column("policy", "policy"),
-    Column("delegated by", "base"),
-    Column("cost over the optimum", "cost", ".3f"),
-    Column("± draws", "cost_sd", ".3f"),
-    Column("worst draw", "cost_max", ".3f"),
-    Column("extra probes a site", "extra_probes"),
-    Column("moves a site", "moves"),
-    Column("within capacity", "relieved", ".0%"),
+    FindingsColumn("policy", "policy"),
+    FindingsColumn("delegated by", "base"),
+    FindingsColumn("cost over the optimum", "cost", ".3f"),
+    FindingsColumn("± draws", "cost_sd", ".3f"),
+    FindingsColumn("worst draw", "cost_max", ".3f"),
+    FindingsColumn("extra probes a site", "extra_probes"),
+    FindingsColumn("moves a site", "moves"),
+    FindingsColumn("within capacity", "relieved", ".0%"),
 ]
 MOVE_COLUMNS = [
-    Column("heuristic", "heuristic"),
-    Column("knowing", "base"),
-    Column("moves judged", "moves", ".0f"),
-    Column("found by the rule", "by_rule", ".0%"),
-    Column("of these the best", "best_share", ".1%"),
-    Column("ms lost a move", "lost_ms"),
+    FindingsColumn("heuristic", "heuristic"),
+    FindingsColumn("knowing", "base"),
+    FindingsColumn("moves judged", "moves", ".0f"),
+    FindingsColumn("found by the rule", "by_rule", ".0%"),
+    FindingsColumn("of these the best", "best_share", ".1%"),
+    FindingsColumn("ms lost a move", "lost_ms"),
 ]
 
 
@@ -89,7 +94,7 @@ def run(kit: Kit) -> Findings:
     )
 
 
-def _seen(draw: Draw, outcome: Outcome) -> Loads:
+def _seen(draw: Draw, outcome: SimulationOutcome) -> Loads:
     """What is known after a delegation: the probes made, and the first fetch of the chosen crawler."""
     known_ms = outcome.probed_ms.T.copy()
     rows = np.arange(len(outcome.chosen))
@@ -107,16 +112,16 @@ def _loads(draw: Draw, known_ms: Milliseconds, owner: NDArray[np.int64]) -> Load
     mutual_ms = draw.mutual_ms.copy()
     np.fill_diagonal(mutual_ms, 0.0)
     capacity = np.full(crawlers, CAPACITY_OF_FAIR_SHARE * sites / crawlers)
-    return Loads(known_ms, RegionalBelief(mutual_ms), np.ones(sites), capacity, owner)
+    return Loads(known_ms, RegionalEstimator(mutual_ms), np.ones(sites), capacity, owner)
 
 
 def _optimum_ms(draw: Draw) -> float:
     truth = _truth(draw)
-    return Assignment(cheapest_owners(truth.known_ms, truth), True).total_ms(truth.known_ms)
+    return UnitAssignment(cheapest_owners(truth.known_ms, truth), True).total_ms(truth.known_ms)
 
 
-def _cost_ms(draw: Draw, outcome: Outcome) -> float:
-    return Assignment(outcome.chosen, True).total_ms(draw.round_trips_ms.T)
+def _cost_ms(draw: Draw, outcome: SimulationOutcome) -> float:
+    return UnitAssignment(outcome.chosen, True).total_ms(draw.round_trips_ms.T)
 
 
 def _policy_row(
@@ -164,21 +169,21 @@ def _balanced(policies: Sequence[Policy], loads: Loads, draw: Draw) -> Balanced:
         probes, moves = probes + done.probes, moves + len(done.moves(loads))
         relieved = done.relieved
         loads = loads.learnt(answers).handed_over(done.owner, truth_ms[sites, done.owner])
-    cost_ms = Assignment(loads.owner, relieved).total_ms(truth_ms)
+    cost_ms = UnitAssignment(loads.owner, relieved).total_ms(truth_ms)
     return Balanced(cost_ms, probes / len(sites), moves / len(sites), relieved)
 
 
 def _pass(
     policy: Policy, loads: Loads, truth_ms: Milliseconds
-) -> tuple[dict[Question, float | None], Assignment]:
-    talk, answers = policy(loads), dict[Question, float | None]()
+) -> tuple[dict[RoundTripQuery, float | None], UnitAssignment]:
+    talk, answers = policy(loads), dict[RoundTripQuery, float | None]()
     try:
         question = next(talk)
         while True:
             answers[question] = float(truth_ms[question.ground, question.crawler])
             question = talk.send(answers[question])
     except StopIteration as end:
-        done: Assignment = end.value
+        done: UnitAssignment = end.value
         return answers, done
 
 
@@ -219,7 +224,7 @@ def _judged_moves(name: str, loads: Loads, draw: Draw) -> Iterator[JudgedMove]:
         owner[move.ground] = move.to
 
 
-def _extra_ms(truth: Loads, move: Move, overfull: int) -> float:
+def _extra_ms(truth: Loads, move: ProposedMove, overfull: int) -> float:
     return float(truth.known_ms[move.ground, move.to] - truth.known_ms[move.ground, overfull])
 
 

@@ -16,8 +16,8 @@ import numpy as np
 from ipmicra.errors import OperatorFault
 from ipmicra.lab.formats import tables
 from ipmicra.lab.world import (
+    LatencyNode,
     Milliseconds,
-    Place,
     World,
     from_directed,
     homes_of_single_addresses,
@@ -41,13 +41,13 @@ def load(folder: Path) -> World:
     )
 
 
-def _nodes(path: Path) -> dict[str, Place]:
-    nodes: dict[str, Place] = {}
+def _nodes(path: Path) -> dict[str, LatencyNode]:
+    nodes: dict[str, LatencyNode] = {}
     for row in tables.rows(path, ["probe_id"]):
         name = row.text("probe_id")
         if not name or name in nodes:
             raise OperatorFault(f"{row.where}: probe_id {name!r} is empty or was there before")
-        nodes[name] = Place(
+        nodes[name] = LatencyNode(
             name=name,
             address=row.address("ipv4"),
             country=row.text("country").upper(),
@@ -60,7 +60,9 @@ def _nodes(path: Path) -> dict[str, Place]:
     return nodes
 
 
-def _directed(path: Path, kept: dict[str, Place], nodes: dict[str, Place]) -> tuple[Milliseconds, int]:
+def _directed(
+    path: Path, kept: dict[str, LatencyNode], nodes: dict[str, LatencyNode]
+) -> tuple[Milliseconds, int]:
     """The matrix from source to target, and how many rows name a node that nodes.csv does not have."""
     index = {name: number for number, name in enumerate(kept)}
     directed_ms = np.full((len(kept), len(kept)), np.nan)

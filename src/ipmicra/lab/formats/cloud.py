@@ -17,7 +17,7 @@ import numpy as np
 from ipmicra.addresses import AddressRange
 from ipmicra.errors import OperatorFault
 from ipmicra.lab.formats import tables
-from ipmicra.lab.world import Home, Milliseconds, Place, World, from_directed
+from ipmicra.lab.world import Home, LatencyNode, Milliseconds, World, from_directed
 
 # Data centres of one region lie within about 100 km: 1 ms of light in fibre, there and back.
 WITHIN_REGION_MS = 1.0
@@ -37,7 +37,7 @@ def load(folder: Path) -> World:
     regions = sorted(set(prefixes) & {region for pair in measured for region in pair})
     if not regions:
         raise OperatorFault(f"{folder}: no region has both prefixes and round trips")
-    places = tuple(Place(region, prefixes[region][0].first_address()) for region in regions)
+    places = tuple(LatencyNode(region, prefixes[region][0].first_address()) for region in regions)
     homes = tuple(
         Home(prefix, index) for index, region in enumerate(regions) for prefix in prefixes[region]
     )

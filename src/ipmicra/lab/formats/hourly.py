@@ -12,7 +12,7 @@ import numpy as np
 
 from ipmicra.errors import OperatorFault
 from ipmicra.lab.formats import tables
-from ipmicra.lab.world import Place, World, from_directed, homes_of_single_addresses
+from ipmicra.lab.world import LatencyNode, World, from_directed, homes_of_single_addresses
 
 PROBES = "probes.csv"
 ROUND_TRIPS = "rtt_hourly.csv"
@@ -45,9 +45,9 @@ def hours_by_pair(folder: Path) -> dict[tuple[str, str], list[float]]:
     return hours
 
 
-def _places(path: Path) -> tuple[Place, ...]:
+def _places(path: Path) -> tuple[LatencyNode, ...]:
     places = [
-        Place(
+        LatencyNode(
             name=row.text("id"),
             address=row.address("ipv4"),
             country=row.text("country"),

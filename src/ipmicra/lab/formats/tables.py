@@ -19,7 +19,7 @@ from ipmicra.addresses import IPAddress
 from ipmicra.errors import OperatorFault
 
 
-class Row(NamedTuple):
+class CsvRow(NamedTuple):
     """One row: its cells, the columns' places in it, and where it stands."""
 
     columns: dict[str, int]
@@ -101,7 +101,7 @@ def opened(path: Path) -> Iterator[IO[str]]:
         raise OperatorFault(f"cannot read {path}: {error}") from error
 
 
-def rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
+def rows(path: Path, columns: Sequence[str]) -> Iterator[CsvRow]:
     """The rows of a CSV file that has at least these columns."""
     with opened(path) as file:
         reader = csv.reader(file)
@@ -114,4 +114,4 @@ def rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
         places = {name: place for place, name in enumerate(header)}
         for cells in reader:
             if cells:
-                yield Row(places, cells, path, reader.line_num)
+                yield CsvRow(places, cells, path, reader.line_num)

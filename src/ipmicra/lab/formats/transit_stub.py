@@ -67,7 +67,7 @@ def _shortest_ms(latencies_ms: list[float], ends: list[tuple[int, int]], count: 
     return np.asarray(shortest_path(graph, directed=False), dtype=np.float64)
 
 
-def _node(row: tables.Row, column: str, index: dict[str, int]) -> int:
+def _node(row: tables.CsvRow, column: str, index: dict[str, int]) -> int:
     name = row.text(column)
     if name not in index:
         raise OperatorFault(f"{row.where}: nodes.csv has no node {name!r}")

@@ -11,7 +11,7 @@ from ipmicra.lab.loopback.pages import MadeSite
 ROBOTS = "User-agent: *\nDisallow: /private/\n"
 
 
-class Answer(NamedTuple):
+class LoopbackResponse(NamedTuple):
     """What goes onto the wire, and what the access log says of it."""
 
     data: bytes
@@ -20,7 +20,7 @@ class Answer(NamedTuple):
     status: int
 
 
-def answer_to(site: MadeSite, head: bytes) -> Answer:
+def answer_to(site: MadeSite, head: bytes) -> LoopbackResponse:
     """The answer to one request; `head` is everything up to the empty line."""
     request, *fields = head.decode("latin-1").split("\r\n")
     method, _, rest = request.partition(" ")
@@ -38,7 +38,9 @@ def answer_to(site: MadeSite, head: bytes) -> Answer:
         "Connection: keep-alive",
     ]
     sent = b"" if method == "HEAD" else body
-    return Answer("\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + sent, method, path, status)
+    return LoopbackResponse(
+        "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + sent, method, path, status
+    )
 
 
 def _content(site: MadeSite, path: str) -> tuple[int, str, bytes]:

@@ -41,13 +41,13 @@ COUNTRIES = dict(
 
 
 @dataclass(frozen=True)
-class Layout:
+class WebLayout:
     """Which site has which address, and how far a city is from another."""
 
     sites: dict[IPv4Address, MadeSite]
 
     @classmethod
-    def of(cls, sites: list[MadeSite]) -> Layout:
+    def of(cls, sites: list[MadeSite]) -> WebLayout:
         return cls({site_address(site.city, number + 1): site for number, site in enumerate(sites)})
 
     def round_trip_ms(self, asker: IPv4Address, site: str) -> float:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from ipaddress import IPv4Network
 
-from ipmicra.lab.loopback.layout import COUNTRIES, FIRST_CITY_BLOCK, Layout
+from ipmicra.lab.loopback.layout import COUNTRIES, FIRST_CITY_BLOCK, WebLayout
 from ipmicra.lab.loopback.pages import CITIES
 
 EVERYWHERE = "ORG-CUMULUS"
 EVERYWHERE_EVERY = 3  # sites
 
 
-def registry_text(layout: Layout) -> str:
+def registry_text(layout: WebLayout) -> str:
     """The database of a registry that knows the made-up Internet."""
     records = [_organisation(EVERYWHERE, "Cumulus Hosting")]
     for number, city in enumerate(CITIES):

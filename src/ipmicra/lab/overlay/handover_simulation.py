@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ipmicra.lab.overlay.setup import Scene
-from ipmicra.lab.overlay.zone_simulation import Tiling
-from ipmicra.model.zones import Point
+from ipmicra.lab.overlay.setup import OverlaySetup
+from ipmicra.lab.overlay.zone_simulation import ZoneSimulation
+from ipmicra.model.zones import SpacePoint
 from ipmicra.overlay.can.nearness import (
     NOBODY,
     Around,
@@ -27,25 +27,25 @@ from ipmicra.overlay.can.nearness import (
 )
 
 ROUNDS_MAX = 50
-Rows = NDArray[np.int64]
+RoundTripRows = NDArray[np.int64]
 
 
 @dataclass
-class Handed:
+class HandoverResult:
     """The outcome: delegates by site, and what it took."""
 
-    delegate: Rows
-    probes: Rows  # a site, the landmarks' counted
+    delegate: RoundTripRows
+    probes: RoundTripRows  # a site, the landmarks' counted
     moves: int
     rounds: int
     measured_ms: NDArray[np.float64]  # site by peer; NaN where not measured
 
 
-class HandingOver:
+class HandoverSimulation:
     """All homes of one tiling, reviewing their sites."""
 
-    def __init__(self, tiling: Tiling, rule: HandOverRule) -> None:
-        self.scene: Scene = tiling.scene
+    def __init__(self, tiling: ZoneSimulation, rule: HandOverRule) -> None:
+        self.scene: OverlaySetup = tiling.scene
         self.rule = rule
         self.home = tiling.home
         self.adjacent = adjacency(tiling)
@@ -63,14 +63,14 @@ class HandingOver:
         if rule.measured_max:  # landmarks that measured a site are peers that measured it
             self.measured_ms[:, landmarks] = self.scene.round_trips_ms[landmarks].T
 
-    def done(self) -> Handed:
+    def done(self) -> HandoverResult:
         if self.rule.measured_max:
             for site in range(self.scene.sites):
                 self._explore(site)
         rounds = self.settle()
-        return Handed(self.delegate, self.probes, self.moves, rounds, self.measured_ms)
+        return HandoverResult(self.delegate, self.probes, self.moves, rounds, self.measured_ms)
 
-    def crash(self, dead: Rows) -> None:
+    def crash(self, dead: RoundTripRows) -> None:
         """Peers are gone; their sites wait for the next review."""
         self.alive[dead] = False
         self.loads[dead] = 0.0
@@ -82,7 +82,7 @@ class HandingOver:
                 return number
         return ROUNDS_MAX
 
-    def _candidates(self, site: int) -> Rows:
+    def _candidates(self, site: int) -> RoundTripRows:
         """The home's two-hop neighbours, who measured the site, and the best of these's neighbours."""
         known = np.isfinite(self.measured_ms[site])
         candidates = self.two_hops[self.home[site]] | known
@@ -90,7 +90,7 @@ class HandingOver:
             candidates |= self.adjacent[np.nanargmin(self.measured_ms[site])]
         return np.flatnonzero(candidates & self.alive)
 
-    def _columns(self, rows: Rows) -> Around:
+    def _columns(self, rows: RoundTripRows) -> Around:
         return Around(self.scene.peer_points[rows], self.loads[rows], self.capacities[rows])
 
     def _review(self, site: int) -> bool:
@@ -102,7 +102,7 @@ class HandingOver:
         chosen = int(rows[row_to_delegate(costs, present, self.rule)])
         return self._move(site, chosen)
 
-    def _present(self, site: int, rows: Rows) -> int:
+    def _present(self, site: int, rows: RoundTripRows) -> int:
         places = np.flatnonzero(rows == self.delegate[site])
         return int(places[0]) if len(places) else NOBODY
 
@@ -129,9 +129,9 @@ class HandingOver:
             self.probes[site] += 1
         self._review(site)
 
-    def _point(self, site: int) -> Point:
+    def _point(self, site: int) -> SpacePoint:
         return tuple(map(float, self.scene.site_points[site]))
 
 
-def adjacency(tiling: Tiling) -> NDArray[np.bool_]:
+def adjacency(tiling: ZoneSimulation) -> NDArray[np.bool_]:
     return np.array([tiling.neighbours(peer) for peer in range(tiling.joined)])

@@ -16,7 +16,7 @@ from ipmicra.coordinates.space import Space
 from ipmicra.errors import OperatorFault
 from ipmicra.lab.sampling import candidates, draw_sites
 from ipmicra.lab.world import Milliseconds, World
-from ipmicra.model.zones import Box, Point, key_in
+from ipmicra.model.zones import SpacePoint, ZoneBox, key_in
 
 LANDMARKS = 20
 PEERS_LEAST = 40  # twice the landmarks, where the paper's share would be fewer
@@ -26,15 +26,15 @@ PEERS_SHARE_OF_TS = 200 / 3000
 
 
 @dataclass(frozen=True)
-class Scene:
+class OverlaySetup:
     """Peers by rows, in the order of joining; sites in the order of insertion. Points in ms."""
 
     landmarks: tuple[int, ...]  # rows of the peers that are landmarks
     peer_points: NDArray[np.float64]
     site_points: NDArray[np.float64]
-    space: Box
-    peer_keys: list[Point]
-    site_keys: list[Point]
+    space: ZoneBox
+    peer_keys: list[SpacePoint]
+    site_keys: list[SpacePoint]
     mutual_ms: Milliseconds  # peer by peer
     round_trips_ms: Milliseconds  # peer by site: the truth
 
@@ -54,7 +54,7 @@ class Scene:
             chosen.append(self.landmarks[int(np.argmax((offsets**2).sum(axis=2).min(axis=1)))])
         return sorted(chosen)
 
-    def placed_by(self, landmarks: list[int]) -> Scene:
+    def placed_by(self, landmarks: list[int]) -> OverlaySetup:
         """The same scene with the sites where these landmarks alone would place them."""
         points = points_against(self.peer_points[landmarks], self.round_trips_ms[landmarks].T)
         return replace(
@@ -77,7 +77,7 @@ def peers_for(world: World) -> int:
     return max(PEERS_LEAST, round(share * len(world.places)))
 
 
-def scene_of(world: World, seed: int, number: int, peers: int) -> Scene:
+def scene_of(world: World, seed: int, number: int, peers: int) -> OverlaySetup:
     """The scene of that number under that seed."""
     dice = np.random.default_rng([seed, number, peers])
     draw = draw_sites(world, _places_at_random(world, dice, peers), dice, number)
@@ -88,8 +88,8 @@ def scene_of(world: World, seed: int, number: int, peers: int) -> Scene:
     peer_points[landmarks] = reference
     site_points = points_against(reference, round_trips_ms[landmarks].T)
     space = Space.around(np.concatenate([peer_points, site_points]))
-    box = Box(space.low, space.high)
-    return Scene(
+    box = ZoneBox(space.low, space.high)
+    return OverlaySetup(
         tuple(int(row) for row in landmarks),
         peer_points,
         site_points,
@@ -112,5 +112,5 @@ def _places_at_random(world: World, dice: np.random.Generator, count: int) -> tu
     return tuple(chosen)
 
 
-def keys_of(space: Box, points: NDArray[np.float64]) -> list[Point]:
+def keys_of(space: ZoneBox, points: NDArray[np.float64]) -> list[SpacePoint]:
     return [key_in(space, tuple(map(float, point))) for point in points]

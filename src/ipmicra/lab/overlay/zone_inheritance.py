@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ipmicra.lab.overlay.handover_simulation import adjacency
-from ipmicra.lab.overlay.zone_simulation import Rows, Tiling
+from ipmicra.lab.overlay.zone_simulation import ZoneRows, ZoneSimulation
 
 
-def inherited(tiling: Tiling, dead: Rows, *, by_nearness: bool) -> Rows:
+def inherited(tiling: ZoneSimulation, dead: ZoneRows, *, by_nearness: bool) -> ZoneRows:
     """By site: its crawler after each dead peer's zone went to the smallest, or nearest, living neighbour.
 
     Where all neighbours died, their living neighbours are asked, and so on outwards.
@@ -27,7 +27,7 @@ def inherited(tiling: Tiling, dead: Rows, *, by_nearness: bool) -> Rows:
     return crawler
 
 
-def _heir(tiling: Tiling, peer: int, candidates: Rows, by_nearness: bool) -> int:
+def _heir(tiling: ZoneSimulation, peer: int, candidates: ZoneRows, by_nearness: bool) -> int:
     if by_nearness:
         centre = (tiling.low[peer] + tiling.high[peer]) / 2
         offsets = tiling.scene.peer_points[candidates] - centre

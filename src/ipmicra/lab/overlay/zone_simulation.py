@@ -8,17 +8,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ipmicra.lab.overlay.setup import Scene
-from ipmicra.model.zones import Box, Point
+from ipmicra.lab.overlay.setup import OverlaySetup
+from ipmicra.model.zones import SpacePoint, ZoneBox
 from ipmicra.overlay.can.splitting import Scheme, Switch, cut_for
 
-Rows = NDArray[np.int64]
+ZoneRows = NDArray[np.int64]
 
 
-class Tiling:
+class ZoneSimulation:
     """The zones of the peers that have joined so far, and the home of each site inserted so far."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: OverlaySetup) -> None:
         self.scene = scene
         dimensions = len(scene.space.low)
         self.low = np.zeros((scene.peers, dimensions))
@@ -26,14 +26,14 @@ class Tiling:
         self.low[0], self.high[0] = scene.space.low, scene.space.high
         self.joined = 1
         self.inserted = 0
-        self.home: Rows = np.full(scene.sites, -1)
+        self.home: ZoneRows = np.full(scene.sites, -1)
         self._site_keys = np.array(scene.site_keys)
         self._splits = [0] * scene.peers
 
-    def zone(self, peer: int) -> Box:
-        return Box(tuple(map(float, self.low[peer])), tuple(map(float, self.high[peer])))
+    def zone(self, peer: int) -> ZoneBox:
+        return ZoneBox(tuple(map(float, self.low[peer])), tuple(map(float, self.high[peer])))
 
-    def owner(self, key: Point) -> int:
+    def owner(self, key: SpacePoint) -> int:
         holding = (self.low[: self.joined] <= key) & (key < self.high[: self.joined])
         return int(np.argmax(holding.all(axis=1)))
 
@@ -88,9 +88,9 @@ class Tiling:
         return np.asarray(inside.all(axis=1))
 
 
-def grown(scene: Scene, switch_text: str) -> Tiling:
+def grown(scene: OverlaySetup, switch_text: str) -> ZoneSimulation:
     """All peers joined and all sites inserted, as Table I has it."""
-    tiling, switch = Tiling(scene), Switch.parse(switch_text)
+    tiling, switch = ZoneSimulation(scene), Switch.parse(switch_text)
     tiling.insert(scene.inserted_by(1))
     for joined in range(1, scene.peers):
         tiling.join(Scheme.parse(switch.scheme_for(joined, scene.peers)))

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import msgspec
 
-from ipmicra.model.zones import Box, key_in
-from ipmicra.overlay.can.assignment import Assignment
-from ipmicra.overlay.can.gossip import Greeting
-from ipmicra.overlay.can.peer_state import Knowledge
+from ipmicra.model.zones import ZoneBox, key_in
+from ipmicra.overlay.can.assignment import SiteAssignments
+from ipmicra.overlay.can.gossip import Gossip
+from ipmicra.overlay.can.peer_state import PeerState
 from ipmicra.overlay.can.site_table import with_delegate
 from ipmicra.overlay.can.splitting import Scheme, Switch, cut_for
 from ipmicra.protocol.overlay_messages import (
-    Card,
     Join,
-    Letter,
     Outgoing,
+    PeerDescriptor,
     Routed,
+    RoutedPayload,
     SiteRecord,
     Welcome,
 )
@@ -28,14 +28,14 @@ from ipmicra.protocol.overlay_messages import (
 class Admission:
     """Lets newcomers in, and gets in."""
 
-    def __init__(self, known: Knowledge, greeting: Greeting, assignment: Assignment) -> None:
+    def __init__(self, known: PeerState, greeting: Gossip, assignment: SiteAssignments) -> None:
         self._known = known
         self._greeting = greeting
         self._assignment = assignment
         self._splits = 0
         self._joined_here = 1
 
-    def asked_of(self, via: Card) -> list[Outgoing]:
+    def asked_of(self, via: PeerDescriptor) -> list[Outgoing]:
         """My own request to be let in, by way of a peer that is in already."""
         return [Outgoing(via, Routed(self._known.key, Join(self._known.card, scheme="")))]
 
@@ -46,7 +46,7 @@ class Admission:
         out = self._assignment.homed(welcome.sites, now_s)
         return out + self._greeting.acquainted(welcome.acquaintances, now_s)
 
-    def stamped(self, letter: Letter) -> Letter:
+    def stamped(self, letter: RoutedPayload) -> RoutedPayload:
         """A join request as the bootstrap peer passes it on."""
         if not isinstance(letter, Join) or letter.scheme:
             return letter
@@ -65,7 +65,7 @@ class Admission:
         letter = msgspec.structs.replace(join, passed_on=True)
         return [Outgoing(splitter, msgspec.structs.replace(routed, letter=letter))]
 
-    def _splitter(self, scheme: Scheme) -> Card:
+    def _splitter(self, scheme: Scheme) -> PeerDescriptor:
         """Whose zone is split: mine, or the most loaded one that the scheme looks at."""
         mine, candidates = self._known.card, [self._known.card]
         if scheme.name == "NH":
@@ -74,7 +74,7 @@ class Admission:
             candidates += [self._greeting.busiest]
         return max(candidates, key=lambda card: (card.load, card.peer == mine.peer, card.peer))
 
-    def _split_for(self, newcomer: Card, scheme: Scheme, now_s: float) -> list[Outgoing]:
+    def _split_for(self, newcomer: PeerDescriptor, scheme: Scheme, now_s: float) -> list[Outgoing]:
         known, key = self._known, key_in(self._known.space, newcomer.point)
         zone = next((z for z in known.zones if z.holds(key)), max(known.zones, key=lambda z: z.volume))
         keys = [r.key for r in known.book.homed.values() if zone.holds(r.key)]
@@ -89,7 +89,7 @@ class Admission:
         welcome = Welcome((cut.given,), moving, (known.card, *before), self._splits)
         return [Outgoing(newcomer, welcome), *self._greeting.to(before, with_sites=False)]
 
-    def _moved_home(self, zone: Box, to: Card, now_s: float) -> tuple[SiteRecord, ...]:
+    def _moved_home(self, zone: ZoneBox, to: PeerDescriptor, now_s: float) -> tuple[SiteRecord, ...]:
         """The sites in the zone. Where the home crawls them itself, a new home is a new delegate."""
         book = self._known.book
         moving = book.given_away([zone])

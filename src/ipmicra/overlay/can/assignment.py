@@ -15,32 +15,32 @@ import msgspec
 
 from ipmicra.overlay.can.candidates import Candidates
 from ipmicra.overlay.can.nearness import HandOverRule
-from ipmicra.overlay.can.peer_state import Knowledge
+from ipmicra.overlay.can.peer_state import PeerState
 from ipmicra.overlay.can.routing import Routing
 from ipmicra.overlay.can.site_table import delegate_card
 from ipmicra.protocol.overlay_messages import (
     Announce,
-    Card,
     Confirm,
-    Crawl,
-    Homed,
+    CrawlSite,
+    HandBack,
     Measure,
-    Measured,
-    Measurement,
     Outgoing,
+    PeerDescriptor,
     PeerId,
-    Release,
-    Resign,
+    PeerMeasurement,
+    ReleaseSite,
     Routed,
+    SiteMeasured,
     SiteRecord,
     Submit,
+    SubmitAck,
 )
 
 
-class Assignment:
+class SiteAssignments:
     """Conducts the sites of one home."""
 
-    def __init__(self, known: Knowledge, routing: Routing) -> None:
+    def __init__(self, known: PeerState, routing: Routing) -> None:
         self._known = known
         self._routing = routing
         self._candidates = Candidates(known)
@@ -69,7 +69,7 @@ class Assignment:
         alone = self._known.rules.hand_over is None
         if alone or not record.delegate or record.delegate == departed:
             return self._assigned(record.site, now_s, without=departed)
-        return [Outgoing(delegate_card(record), Crawl(record, self._known.card))]
+        return [Outgoing(delegate_card(record), CrawlSite(record, self._known.card))]
 
     # --- taking in for others -----------------------------------------------------------------
 
@@ -90,7 +90,7 @@ class Assignment:
         """A site has come home."""
         out = self.homed([submit.record], now_s)
         taken_in_by = submit.taken_in_by or self._known.card
-        return [*out, Outgoing(taken_in_by, Homed(submit.record.site))]
+        return [*out, Outgoing(taken_in_by, SubmitAck(submit.record.site))]
 
     # --- choosing -----------------------------------------------------------------------------
 
@@ -125,7 +125,7 @@ class Assignment:
             return []
         return self._moved(record, best, now_s)
 
-    def _moved(self, record: SiteRecord, heir: Card, now_s: float) -> list[Outgoing]:
+    def _moved(self, record: SiteRecord, heir: PeerDescriptor, now_s: float) -> list[Outgoing]:
         known, site = self._known, record.site
         former = delegate_card(record) if record.delegate else None
         changed = known.book.delegated(site, heir, now_s)
@@ -134,13 +134,13 @@ class Assignment:
             known.book.take_up(changed, now_s)
         else:
             known.book.stop(changed)
-            out.append(Outgoing(heir, Crawl(changed, known.card)))
+            out.append(Outgoing(heir, CrawlSite(changed, known.card)))
         if former is not None and former.peer != known.id:
-            out.append(Outgoing(former, Release(site, changed.epoch, heir)))
+            out.append(Outgoing(former, ReleaseSite(site, changed.epoch, heir)))
         self._reckon(heir, former, changed.pages)
         return out
 
-    def _reckon(self, heir: Card, former: Card | None, pages: float) -> None:
+    def _reckon(self, heir: PeerDescriptor, former: PeerDescriptor | None, pages: float) -> None:
         """Count a move at once in what I believe of others' loads, before they say so themselves."""
         for card, change in ((heir, pages), (former, -pages)):
             neighbour = self._known.table.get(card.peer) if card is not None else None
@@ -160,14 +160,14 @@ class Assignment:
             return []
         return [Outgoing(chosen, wanted)]
 
-    def was_measured(self, measured: Measured, now_s: float) -> list[Outgoing]:
+    def was_measured(self, measured: SiteMeasured, now_s: float) -> list[Outgoing]:
         """A peer's answer: the site may move, and the next peer is asked."""
         rule = self._known.rules.hand_over
         if measured.site not in self._known.book.homed or rule is None:
             return []
         self._candidates.met(measured)
         by, took_ms = measured.by, measured.round_trip_ms
-        answer = Measurement(by.peer, math.inf if took_ms is None else took_ms, by.point, by.address)
+        answer = PeerMeasurement(by.peer, math.inf if took_ms is None else took_ms, by.point, by.address)
         self._known.book.measured(measured.site, answer)
         return self._assigned(measured.site, now_s) + self._asked(measured.site, rule)
 
@@ -183,13 +183,13 @@ class Assignment:
         if record.delegate == crawler.peer:
             record = book.heard_from_delegate(record.site, crawler, now_s)
             if announce.record.epoch < record.epoch:
-                return [Outgoing(crawler, Crawl(record, self._known.card))]
+                return [Outgoing(crawler, CrawlSite(record, self._known.card))]
             return [Outgoing(crawler, Confirm(record.site, record.epoch))]
         if announce.record.epoch >= record.epoch:
             record = book.at_epoch(record.site, announce.record.epoch + 1)
-        return [Outgoing(crawler, Release(record.site, record.epoch, delegate_card(record)))]
+        return [Outgoing(crawler, ReleaseSite(record.site, record.epoch, delegate_card(record)))]
 
-    def resigned(self, resign: Resign, now_s: float) -> list[Outgoing]:
+    def resigned(self, resign: HandBack, now_s: float) -> list[Outgoing]:
         record = self._known.book.homed.get(resign.site)
         if record is None or record.delegate != resign.crawler:
             return []
@@ -217,5 +217,5 @@ class Assignment:
         known, out = self._known, []
         for site, record in sorted(known.book.crawled.items()):
             if site not in known.book.homed:
-                out += self._routing.passed_on(Routed(record.key, Resign(site, known.id)))
+                out += self._routing.passed_on(Routed(record.key, HandBack(site, known.id)))
         return out

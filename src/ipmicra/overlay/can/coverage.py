@@ -6,22 +6,22 @@ holes vanish whatever made them: neighbours that died together, or messages that
 
 from __future__ import annotations
 
-from ipmicra.model.zones import Box
-from ipmicra.overlay.can.assignment import Assignment
-from ipmicra.overlay.can.gossip import Greeting
+from ipmicra.model.zones import ZoneBox
+from ipmicra.overlay.can.assignment import SiteAssignments
+from ipmicra.overlay.can.gossip import Gossip
 from ipmicra.overlay.can.open_faces import OpenFace, open_faces
-from ipmicra.overlay.can.peer_state import Knowledge
+from ipmicra.overlay.can.peer_state import PeerState
 from ipmicra.overlay.can.routing import Routing
-from ipmicra.protocol.overlay_messages import Card, Locate, Located, Outgoing, Routed
+from ipmicra.protocol.overlay_messages import Locate, LocateReply, Outgoing, PeerDescriptor, Routed
 
 WHO_IS_THERE = "who is beyond my border?"
 
 
-class Holes:
+class CoverageRepair:
     """Watches one peer's borders."""
 
     def __init__(
-        self, known: Knowledge, routing: Routing, greeting: Greeting, assignment: Assignment
+        self, known: PeerState, routing: Routing, greeting: Gossip, assignment: SiteAssignments
     ) -> None:
         self._known = known
         self._routing = routing
@@ -53,7 +53,7 @@ class Holes:
         found = open_faces(known.zones, others, known.space)
         self._open_since_s = {face: self._open_since_s.get(face, now_s) for face in found}
 
-    def answered(self, located: Located, now_s: float) -> list[Outgoing]:
+    def answered(self, located: LocateReply, now_s: float) -> list[Outgoing]:
         """Somebody is there."""
         if located.question != WHO_IS_THERE:
             return []
@@ -62,7 +62,7 @@ class Holes:
     def _claimed(self, faces: list[OpenFace], now_s: float) -> list[Outgoing]:
         known = self._known
         around = known.table.two_hops(known.card)
-        vacant: list[Box] = []
+        vacant: list[ZoneBox] = []
         for face in faces:
             zones = [zone for card in around.values() for zone in card.zones] + vacant
             hole = face.hole(known.space, zones)
@@ -71,5 +71,5 @@ class Holes:
             return []
         known.add_zones(vacant)
         out = self._assignment.homed(known.copies.within(vacant), now_s)
-        others: list[Card] = [card for card in around.values() if card.peer != known.id]
+        others: list[PeerDescriptor] = [card for card in around.values() if card.peer != known.id]
         return out + self._greeting.acquainted(others, now_s)

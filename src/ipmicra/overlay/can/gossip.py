@@ -14,21 +14,27 @@ import msgspec
 
 from ipmicra.model.zones import left_of
 from ipmicra.overlay.can.neighbour_table import borders
-from ipmicra.overlay.can.peer_state import Knowledge
-from ipmicra.protocol.overlay_messages import Card, Outgoing, Remember, Rival, Update
+from ipmicra.overlay.can.peer_state import PeerState
+from ipmicra.protocol.overlay_messages import (
+    ConflictNotice,
+    Outgoing,
+    PeerDescriptor,
+    StoreRecords,
+    Update,
+)
 
 
-class Greeting:
+class Gossip:
     """Keeps neighbours acquainted."""
 
-    def __init__(self, known: Knowledge) -> None:
+    def __init__(self, known: PeerState) -> None:
         self._known = known
-        self._busiest: Card | None = None
+        self._busiest: PeerDescriptor | None = None
         self._hellos = 0
         self._book_last_listed = -1
 
     @property
-    def busiest(self) -> Card | None:
+    def busiest(self) -> PeerDescriptor | None:
         """The most loaded peer heard of."""
         return self._busiest
 
@@ -41,13 +47,13 @@ class Greeting:
         self._book_last_listed = book.changes
         return self.to(self._known.table.cards(), with_sites=listing)
 
-    def to(self, cards: Iterable[Card], with_sites: bool) -> list[Outgoing]:
+    def to(self, cards: Iterable[PeerDescriptor], with_sites: bool) -> list[Outgoing]:
         known = self._known
         sites = tuple(known.book.homed.values()) if with_sites else None
         update = Update(known.card, tuple(known.table.cards()), sites, self._busiest_known())
         return [Outgoing(card, update) for card in cards if card.peer != known.id]
 
-    def acquainted(self, cards: Iterable[Card], now_s: float) -> list[Outgoing]:
+    def acquainted(self, cards: Iterable[PeerDescriptor], now_s: float) -> list[Outgoing]:
         """Note those of them who border my zones, and greet all of them."""
         known = self._known
         others = [card for card in cards if card.peer != known.id]
@@ -77,9 +83,9 @@ class Greeting:
             return []
         missing = self._known.copies.unknown_to(update.card.zones, update.sites)
         self._known.copies.refresh(update.sites, now_s)
-        return [Outgoing(update.card, Remember(missing))] if missing else []
+        return [Outgoing(update.card, StoreRecords(missing))] if missing else []
 
-    def _rivalled(self, card: Card) -> list[Outgoing]:
+    def _rivalled(self, card: PeerDescriptor) -> list[Outgoing]:
         """Neighbours whose zones another peer now claims: dead, or, if they live, its rivals."""
         known, out = self._known, []
         for neighbour in known.table:
@@ -88,7 +94,7 @@ class Greeting:
                 a.overlaps(b) for a in theirs.zones for b in card.zones
             ):
                 continue
-            out.append(Outgoing(theirs, Rival(card)))
+            out.append(Outgoing(theirs, ConflictNotice(card)))
             rest = tuple(left_of(theirs.zones, card.zones))
             if borders(rest, known.zones):
                 neighbour.card = msgspec.structs.replace(theirs, zones=rest)
@@ -96,7 +102,7 @@ class Greeting:
                 known.table.forget(theirs.peer)
         return out
 
-    def _introduced(self, cards: Iterable[Card], now_s: float) -> list[Outgoing]:
+    def _introduced(self, cards: Iterable[PeerDescriptor], now_s: float) -> list[Outgoing]:
         """Greet those of a neighbour's neighbours who border me and whom I do not know.
 
         A card whose zones somebody I know holds is a dead peer's, still going round.
@@ -112,13 +118,13 @@ class Greeting:
                 out += self.to([card], with_sites=True)
         return out
 
-    def _heard_of(self, busiest: Card | None, sender: Card) -> None:
+    def _heard_of(self, busiest: PeerDescriptor | None, sender: PeerDescriptor) -> None:
         if self._busiest is not None and self._busiest.peer == sender.peer:
             self._busiest = sender
         if busiest is not None and (self._busiest is None or busiest.load > self._busiest.load):
             self._busiest = busiest
 
-    def _busiest_known(self) -> Card:
+    def _busiest_known(self) -> PeerDescriptor:
         candidates = [self._known.card, *self._known.table.cards()]
         candidates += [self._busiest] if self._busiest else []
         self._busiest = max(candidates, key=lambda card: (card.load, card.peer))

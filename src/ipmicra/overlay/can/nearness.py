@@ -25,10 +25,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ipmicra.model.zones import Point
-from ipmicra.protocol.overlay_messages import Card
+from ipmicra.model.zones import SpacePoint
+from ipmicra.protocol.overlay_messages import PeerDescriptor
 
-Column = NDArray[np.float64]
+LoadColumn = NDArray[np.float64]
 NOBODY = -1
 
 
@@ -50,11 +50,11 @@ class Around:
     """The peers that a home can choose from, in columns; rows in the order of their names."""
 
     points: NDArray[np.float64]
-    loads: Column
-    capacities: Column
+    loads: LoadColumn
+    capacities: LoadColumn
 
     @classmethod
-    def of(cls, cards: Sequence[Card]) -> Around:
+    def of(cls, cards: Sequence[PeerDescriptor]) -> Around:
         return cls(
             np.array([card.point for card in cards], dtype=np.float64),
             np.array([card.load for card in cards], dtype=np.float64),
@@ -67,7 +67,7 @@ class Around:
         return (float(self.loads.sum()) + pages) / capacity if capacity > 0 else 1.0
 
 
-def prices_ms(around: Around, pages: float, present: int, rule: HandOverRule) -> Column:
+def prices_ms(around: Around, pages: float, present: int, rule: HandOverRule) -> LoadColumn:
     """What each peer's load adds to its cost, were the site with it."""
     carried = around.loads + pages
     if present != NOBODY:
@@ -76,18 +76,18 @@ def prices_ms(around: Around, pages: float, present: int, rule: HandOverRule) ->
     return np.asarray(rule.price_ms * carried / capacity / max(around.fair_load(pages), 1e-9))
 
 
-def distances_ms(point: Point, points: NDArray[np.float64]) -> Column:
+def distances_ms(point: SpacePoint, points: NDArray[np.float64]) -> LoadColumn:
     return np.asarray(np.sqrt(((points - np.asarray(point)) ** 2).sum(axis=1)))
 
 
-def costs_ms(predicted: Column, measured: Column, prices: Column) -> Column:
+def costs_ms(predicted: LoadColumn, measured: LoadColumn, prices: LoadColumn) -> LoadColumn:
     """Cost by row. Where anybody has a round trip to the site, only who has one is eligible."""
     known = np.isfinite(measured)
     nearness = np.where(known, measured, np.inf) if known.any() else predicted
     return np.asarray(nearness + prices)
 
 
-def row_to_delegate(costs: Column, present: int, rule: HandOverRule) -> int:
+def row_to_delegate(costs: LoadColumn, present: int, rule: HandOverRule) -> int:
     """Who should crawl the site: its present delegate, unless somebody is cheaper by enough."""
     best = int(np.argmin(costs))
     if present != NOBODY and math.isfinite(costs[present]):
@@ -95,7 +95,7 @@ def row_to_delegate(costs: Column, present: int, rule: HandOverRule) -> int:
     return best
 
 
-def promises_ms(to_landmarks: NDArray[np.float64], from_landmarks: Column) -> Column:
+def promises_ms(to_landmarks: NDArray[np.float64], from_landmarks: LoadColumn) -> LoadColumn:
     """The least that each peer's round trip can be, by the landmarks that measured peer and site alike.
 
     By the triangle inequality no round trip is below the difference of the two to a landmark. Peers by
@@ -105,7 +105,7 @@ def promises_ms(to_landmarks: NDArray[np.float64], from_landmarks: Column) -> Co
     return np.asarray(np.where(np.isnan(bounds), 0.0, bounds).max(axis=1, initial=0.0))
 
 
-def row_to_measure(promises: Column, measured: Column, prices: Column) -> int:
+def row_to_measure(promises: LoadColumn, measured: LoadColumn, prices: LoadColumn) -> int:
     """The peer that promises most of those that were not asked (NaN); NOBODY when all were."""
     asked = ~np.isnan(measured)
     if asked.all():

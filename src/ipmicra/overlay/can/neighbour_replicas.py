@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ipmicra.model.zones import Box
+from ipmicra.model.zones import ZoneBox
 from ipmicra.protocol.overlay_messages import SiteRecord
 
 
-class Copies:
+class NeighbourReplicas:
     """Copies of the records that other peers are home to."""
 
     def __init__(self) -> None:
@@ -28,13 +28,15 @@ class Copies:
     def sites(self) -> list[str]:
         return list(self._kept)
 
-    def within(self, zones: Iterable[Box]) -> list[SiteRecord]:
+    def within(self, zones: Iterable[ZoneBox]) -> list[SiteRecord]:
         boxes = list(zones)
         return [
             record for record, _ in self._kept.values() if any(box.holds(record.key) for box in boxes)
         ]
 
-    def unknown_to(self, zones: Iterable[Box], listed: Iterable[SiteRecord]) -> tuple[SiteRecord, ...]:
+    def unknown_to(
+        self, zones: Iterable[ZoneBox], listed: Iterable[SiteRecord]
+    ) -> tuple[SiteRecord, ...]:
         """What the owner of the zones did not list though it is home to it."""
         epochs = {record.site: record.epoch for record in listed}
         return tuple(r for r in self.within(zones) if r.epoch > epochs.get(r.site, -1))

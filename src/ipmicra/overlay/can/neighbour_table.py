@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from ipmicra.model.zones import Box, Point
-from ipmicra.protocol.overlay_messages import Card, PeerId
+from ipmicra.model.zones import SpacePoint, ZoneBox
+from ipmicra.protocol.overlay_messages import PeerDescriptor, PeerId
 
 NEWEST = 2**62  # no card's version is above it
 
@@ -20,13 +20,13 @@ NEWEST = 2**62  # no card's version is above it
 class Neighbour:
     """What I know of one neighbour."""
 
-    card: Card
+    card: PeerDescriptor
     heard_s: float  # or since when I wait to hear from it
     met: bool = False  # it has spoken to me itself; otherwise I have its card from others
     unreached_s: float | None = None  # since when it could not be reached, unless it spoke after that
-    neighbours: dict[PeerId, Card] = field(default_factory=dict)
+    neighbours: dict[PeerId, PeerDescriptor] = field(default_factory=dict)
 
-    def dead_since_s(self, patience: Patience) -> float:
+    def dead_since_s(self, patience: SuspicionTimes) -> float:
         """When it counts, or will count, as dead, unless it speaks before."""
         by_silence_s = self.heard_s + patience.silent_after_s
         if self.unreached_s is None:
@@ -34,7 +34,7 @@ class Neighbour:
         return min(by_silence_s, self.unreached_s + patience.unreached_after_s)
 
 
-class Patience(Protocol):
+class SuspicionTimes(Protocol):
     """How long a neighbour may keep silent, and how long if it cannot be reached either."""
 
     @property
@@ -64,10 +64,12 @@ class NeighbourTable:
     def get(self, peer: PeerId) -> Neighbour | None:
         return self._known.get(peer)
 
-    def cards(self) -> list[Card]:
+    def cards(self) -> list[PeerDescriptor]:
         return [neighbour.card for neighbour in self]
 
-    def note(self, card: Card, mine: Iterable[Box], now_s: float, heard: bool) -> Neighbour | None:
+    def note(
+        self, card: PeerDescriptor, mine: Iterable[ZoneBox], now_s: float, heard: bool
+    ) -> Neighbour | None:
         """Take in a card. `heard`: from the peer itself, so it is alive. None: not my neighbour."""
         if card.version <= self._departed.get(card.peer, -1) and not heard:
             return None
@@ -87,7 +89,7 @@ class NeighbourTable:
             known.unreached_s = None
         return known
 
-    def is_outdated(self, card: Card) -> bool:
+    def is_outdated(self, card: PeerDescriptor) -> bool:
         """Whether I have a newer card of that peer."""
         known = self._known.get(card.peer)
         return known is not None and card.version < known.card.version
@@ -110,7 +112,7 @@ class NeighbourTable:
         """Whether the peer has left or died, as far as I know."""
         return peer in self._departed
 
-    def prune(self, mine: Iterable[Box]) -> list[Card]:
+    def prune(self, mine: Iterable[ZoneBox]) -> list[PeerDescriptor]:
         """Forget those who no longer border my zones; returns their cards."""
         boxes = list(mine)
         gone = [n.card for n in self if not borders(n.card.zones, boxes)]
@@ -118,7 +120,7 @@ class NeighbourTable:
             del self._known[card.peer]
         return gone
 
-    def nearest_to(self, key: Point, passed: Iterable[PeerId]) -> Neighbour | None:
+    def nearest_to(self, key: SpacePoint, passed: Iterable[PeerId]) -> Neighbour | None:
         """The neighbour by whom a letter comes nearest to the key in two hops, of those not passed yet."""
         avoid = set(passed)
         candidates = [n for n in self if n.card.peer not in avoid]
@@ -130,9 +132,9 @@ class NeighbourTable:
 
         return min(candidates, key=nearness, default=None)
 
-    def two_hops(self, me: Card) -> dict[PeerId, Card]:
+    def two_hops(self, me: PeerDescriptor) -> dict[PeerId, PeerDescriptor]:
         """My neighbours' neighbours, my neighbours and I; the newest card of each."""
-        found: dict[PeerId, Card] = {}
+        found: dict[PeerId, PeerDescriptor] = {}
         for neighbour in self:
             for card in neighbour.neighbours.values():
                 if card.peer not in found or card.version > found[card.peer].version:
@@ -146,15 +148,15 @@ class NeighbourTable:
         """Those who spoke to me themselves, and lately."""
         return [n for n in self if n.met and n.unreached_s is None and now_s - n.heard_s <= after_s]
 
-    def dead(self, now_s: float, patience: Patience) -> list[Neighbour]:
+    def dead(self, now_s: float, patience: SuspicionTimes) -> list[Neighbour]:
         """Those who have been silent for too long."""
         return [n for n in self if now_s > n.dead_since_s(patience)]
 
 
-def borders(theirs: Iterable[Box], mine: Iterable[Box]) -> bool:
+def borders(theirs: Iterable[ZoneBox], mine: Iterable[ZoneBox]) -> bool:
     boxes = list(mine)
     return any(a.abuts(b) for a in theirs for b in boxes)
 
 
-def distance_to(zones: Iterable[Box], key: Point) -> float:
+def distance_to(zones: Iterable[ZoneBox], key: SpacePoint) -> float:
     return min((zone.distance(key) for zone in zones), default=float("inf"))

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ipmicra.model.zones import Box, Point, left_of
+from ipmicra.model.zones import SpacePoint, ZoneBox, left_of
 
 
 class OpenFace(NamedTuple):
@@ -20,15 +20,15 @@ class OpenFace(NamedTuple):
     axis: int
     upwards: bool
     at: float
-    part: Box  # without the axis
+    part: ZoneBox  # without the axis
 
-    def beyond(self) -> Point:
+    def beyond(self) -> SpacePoint:
         """A point just outside."""
         x = self.at if self.upwards else math.nextafter(self.at, -math.inf)
         centre = self.part.centre
         return (*centre[: self.axis], x, *centre[self.axis :])
 
-    def hole(self, space: Box, others: Iterable[Box]) -> Box | None:
+    def hole(self, space: ZoneBox, others: Iterable[ZoneBox]) -> ZoneBox | None:
         """From here on outwards, as far as nobody is known to be; None when somebody is right here."""
         ends = [space.high[self.axis] if self.upwards else space.low[self.axis]]
         for zone in others:
@@ -41,10 +41,10 @@ class OpenFace(NamedTuple):
         if end == self.at:
             return None
         low, high = (self.at, end) if self.upwards else (end, self.at)
-        return Box(_with(self.part.low, self.axis, low), _with(self.part.high, self.axis, high))
+        return ZoneBox(_with(self.part.low, self.axis, low), _with(self.part.high, self.axis, high))
 
 
-def open_faces(mine: Iterable[Box], others: Iterable[Box], space: Box) -> list[OpenFace]:
+def open_faces(mine: Iterable[ZoneBox], others: Iterable[ZoneBox], space: ZoneBox) -> list[OpenFace]:
     """The parts of my faces beyond which there is neither the space's end, nor another zone."""
     own, around = list(mine), list(others)
     return [
@@ -60,7 +60,9 @@ def open_faces(mine: Iterable[Box], others: Iterable[Box], space: Box) -> list[O
     ]
 
 
-def _uncovered(zone: Box, axis: int, at: float, upwards: bool, others: list[Box]) -> list[Box]:
+def _uncovered(
+    zone: ZoneBox, axis: int, at: float, upwards: bool, others: list[ZoneBox]
+) -> list[ZoneBox]:
     covering = [
         _without(other, axis)
         for other in others
@@ -73,9 +75,11 @@ def _uncovered(zone: Box, axis: int, at: float, upwards: bool, others: list[Box]
     return left_of([_without(zone, axis)], covering)
 
 
-def _without(zone: Box, axis: int) -> Box:
-    return Box((*zone.low[:axis], *zone.low[axis + 1 :]), (*zone.high[:axis], *zone.high[axis + 1 :]))
+def _without(zone: ZoneBox, axis: int) -> ZoneBox:
+    return ZoneBox(
+        (*zone.low[:axis], *zone.low[axis + 1 :]), (*zone.high[:axis], *zone.high[axis + 1 :])
+    )
 
 
-def _with(point: Point, axis: int, x: float) -> Point:
+def _with(point: SpacePoint, axis: int, x: float) -> SpacePoint:
     return (*point[:axis], x, *point[axis:])

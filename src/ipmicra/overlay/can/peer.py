@@ -13,46 +13,46 @@ from typing import assert_never
 
 import msgspec
 
-from ipmicra.model.zones import Box, Point
+from ipmicra.model.zones import SpacePoint, ZoneBox
 from ipmicra.overlay.can.admission import Admission
-from ipmicra.overlay.can.assignment import Assignment
-from ipmicra.overlay.can.coverage import Holes
-from ipmicra.overlay.can.gossip import Greeting
+from ipmicra.overlay.can.assignment import SiteAssignments
+from ipmicra.overlay.can.coverage import CoverageRepair
+from ipmicra.overlay.can.gossip import Gossip
 from ipmicra.overlay.can.neighbour_table import NeighbourTable
-from ipmicra.overlay.can.peer_state import Knowledge
+from ipmicra.overlay.can.peer_state import PeerState
 from ipmicra.overlay.can.registrar import Registrar
-from ipmicra.overlay.can.remote_replica import Witness
+from ipmicra.overlay.can.remote_replica import RemoteReplicas
 from ipmicra.overlay.can.routing import Routing
 from ipmicra.overlay.can.rules import PeerRules
-from ipmicra.overlay.can.site_table import SiteBook
-from ipmicra.overlay.can.zone_transfer import Succession
+from ipmicra.overlay.can.site_table import SiteTable
+from ipmicra.overlay.can.zone_transfer import ZoneTransfer
 from ipmicra.protocol.overlay_messages import (
     Announce,
-    Card,
     Confirm,
-    Crawl,
-    Gone,
+    ConflictNotice,
+    CrawlSite,
+    HandBack,
     HandOver,
-    Homed,
     Join,
-    Letter,
     Locate,
-    Located,
+    LocateReply,
     Measure,
-    Measured,
-    Message,
     Outgoing,
+    PeerDescriptor,
     PeerId,
+    PeerLeft,
+    PeerMessage,
     Register,
     Registered,
-    Release,
-    Remember,
-    Resign,
-    Rival,
+    ReleaseSite,
+    ReplicateFar,
     Routed,
+    RoutedPayload,
+    SiteMeasured,
     SiteRecord,
+    StoreRecords,
     Submit,
-    Testify,
+    SubmitAck,
     Update,
     Welcome,
 )
@@ -61,25 +61,27 @@ from ipmicra.protocol.overlay_messages import (
 class Peer:
     """One peer. `found` or `join` first; then `handle` what arrives and call `tick` now and then."""
 
-    def __init__(self, card: Card, space: Box, rules: PeerRules) -> None:
-        self._known = Knowledge(card, space, rules)
+    def __init__(self, card: PeerDescriptor, space: ZoneBox, rules: PeerRules) -> None:
+        self._known = PeerState(card, space, rules)
         self._routing = Routing(self._known)
-        self._greeting = Greeting(self._known)
-        self._assignment = Assignment(self._known, self._routing)
+        self._greeting = Gossip(self._known)
+        self._assignment = SiteAssignments(self._known, self._routing)
         self._admission = Admission(self._known, self._greeting, self._assignment)
-        self._succession = Succession(self._known, self._greeting, self._assignment, self._admission)
-        self._holes = Holes(self._known, self._routing, self._greeting, self._assignment)
-        self._witness = Witness(self._known, self._assignment)
+        self._succession = ZoneTransfer(self._known, self._greeting, self._assignment, self._admission)
+        self._holes = CoverageRepair(self._known, self._routing, self._greeting, self._assignment)
+        self._witness = RemoteReplicas(self._known, self._assignment)
         self._registrar = Registrar(self._known, self._assignment)
         self._next_registration_s = 0.0
         self._next_testimony_s = 0.0
-        self.last_heard: Card | None = None  # by whom to come in again, should I lose all my zones
+        self.last_heard: PeerDescriptor | None = (
+            None  # by whom to come in again, should I lose all my zones
+        )
         self._next_look_s = 0.0
         self._next_hello_s = 0.0
         self._next_announcement_s = 0.0
 
     @property
-    def card(self) -> Card:
+    def card(self) -> PeerDescriptor:
         return self._known.card
 
     @property
@@ -87,7 +89,7 @@ class Peer:
         return self._known.id
 
     @property
-    def zones(self) -> tuple[Box, ...]:
+    def zones(self) -> tuple[ZoneBox, ...]:
         return self._known.zones
 
     @property
@@ -95,7 +97,7 @@ class Peer:
         return self._known.table
 
     @property
-    def book(self) -> SiteBook:
+    def book(self) -> SiteTable:
         return self._known.book
 
     @property
@@ -106,7 +108,7 @@ class Peer:
     def letters_lost(self) -> int:
         return self._routing.letters_lost
 
-    def owns(self, key: Point) -> bool:
+    def owns(self, key: SpacePoint) -> bool:
         return self._known.owns(key)
 
     def sites_known(self) -> set[str]:
@@ -118,7 +120,7 @@ class Peer:
         """The sites that I may crawl now."""
         return self.book.leased(now_s - self._known.rules.lease_s)
 
-    def around(self) -> list[Card]:
+    def around(self) -> list[PeerDescriptor]:
         """The peers within two hops, as far as they live."""
         found = self.table.two_hops(self.card)
         return [card for peer, card in found.items() if peer != self.id and not self.table.mourns(peer)]
@@ -129,7 +131,7 @@ class Peer:
         """Be the first peer: own the whole space."""
         self._known.set_zones([self._known.space])
 
-    def join(self, via: Card) -> list[Outgoing]:
+    def join(self, via: PeerDescriptor) -> list[Outgoing]:
         """Ask a peer that is in the network already to let me in."""
         return self._admission.asked_of(via)
 
@@ -144,7 +146,7 @@ class Peer:
         return wanted
 
     def probed(self, wanted: Measure, round_trip_ms: float | None) -> list[Outgoing]:
-        answer = Measured(wanted.site, self.card, round_trip_ms, tuple(self.table.cards()))
+        answer = SiteMeasured(wanted.site, self.card, round_trip_ms, tuple(self.table.cards()))
         return [Outgoing(wanted.home, answer)]
 
     def undelivered(self, outgoing: Outgoing, now_s: float) -> list[Outgoing]:
@@ -156,7 +158,7 @@ class Peer:
         match outgoing.message:
             case Routed():
                 return self._routing.around(outgoing.to.peer, outgoing.message)
-            case Crawl():
+            case CrawlSite():
                 return self._assignment.refused(outgoing.message.record.site, outgoing.to.peer, now_s)
             case _:
                 return []
@@ -197,7 +199,7 @@ class Peer:
             out += say.resignations() if known.leaving else say.announcements()
         return out
 
-    def handle(self, message: Message, now_s: float) -> list[Outgoing]:
+    def handle(self, message: PeerMessage, now_s: float) -> list[Outgoing]:
         match message:
             case Routed():
                 return self._routed(message, now_s)
@@ -207,17 +209,17 @@ class Peer:
                 return self._admission.welcomed(message, now_s)
             case HandOver():
                 return self._succession.inherited(message, now_s)
-            case Rival():
+            case ConflictNotice():
                 return self._succession.challenged(message.card)
-            case Remember():
+            case StoreRecords():
                 return self._assignment.homed(message.sites, now_s)
-            case Measured():
+            case SiteMeasured():
                 return self._assignment.was_measured(message, now_s)
-            case Located():
+            case LocateReply():
                 return self._holes.answered(message, now_s)
             case Registered():
                 return self._registrar.answered(message.record)
-            case Gone() | Homed() | Crawl() | Confirm() | Release() | Measure():
+            case PeerLeft() | SubmitAck() | CrawlSite() | Confirm() | ReleaseSite() | Measure():
                 self._told(message, now_s)
                 return []
             case never:
@@ -225,20 +227,22 @@ class Peer:
 
     # --- what comes of a message --------------------------------------------------------------
 
-    def _told(self, message: Gone | Homed | Crawl | Confirm | Release | Measure, now_s: float) -> None:
+    def _told(
+        self, message: PeerLeft | SubmitAck | CrawlSite | Confirm | ReleaseSite | Measure, now_s: float
+    ) -> None:
         """What needs no answer now."""
         match message:
-            case Gone():
+            case PeerLeft():
                 self.table.bury(message.leaver)
                 if message.heir.peer != self.id:
                     self.table.note(message.heir, self.zones, now_s, heard=False)
-            case Homed():
+            case SubmitAck():
                 self.book.on_their_way.pop(message.site, None)
-            case Crawl():
+            case CrawlSite():
                 self.book.take_up(message.record, now_s)
             case Confirm():
                 self.book.confirmed(message.site, message.epoch, now_s)
-            case Release():
+            case ReleaseSite():
                 self.book.lay_down(message.site, message.epoch)
             case Measure():
                 self._assignment.probes_wanted.append(message)
@@ -261,7 +265,7 @@ class Peer:
             return self._delivered(letter, routed, now_s)
         return self._routing.passed_on(msgspec.structs.replace(routed, letter=letter))
 
-    def _delivered(self, letter: Letter, routed: Routed, now_s: float) -> list[Outgoing]:
+    def _delivered(self, letter: RoutedPayload, routed: Routed, now_s: float) -> list[Outgoing]:
         match letter:
             case Join():
                 return self._admission.admitted(letter, routed, now_s)
@@ -269,14 +273,14 @@ class Peer:
                 return self._assignment.submitted(letter, now_s)
             case Announce():
                 return self._assignment.announced(letter, now_s)
-            case Resign():
+            case HandBack():
                 return self._assignment.resigned(letter, now_s)
             case Register():
                 return self._registrar.registered(letter, now_s)
-            case Testify():
+            case ReplicateFar():
                 self._witness.heard(letter.records, now_s)
                 return []
             case Locate():
-                return [Outgoing(letter.asker, Located(letter.question, self.card, routed.hops))]
+                return [Outgoing(letter.asker, LocateReply(letter.question, self.card, routed.hops))]
             case never:
                 assert_never(never)

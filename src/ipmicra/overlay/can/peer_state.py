@@ -10,28 +10,28 @@ from collections.abc import Iterable
 
 import msgspec
 
-from ipmicra.model.zones import Box, Point, key_in, left_of, merged
-from ipmicra.overlay.can.neighbour_replicas import Copies
+from ipmicra.model.zones import SpacePoint, ZoneBox, key_in, left_of, merged
+from ipmicra.overlay.can.neighbour_replicas import NeighbourReplicas
 from ipmicra.overlay.can.neighbour_table import NeighbourTable
 from ipmicra.overlay.can.rules import PeerRules
-from ipmicra.overlay.can.site_table import SiteBook
-from ipmicra.protocol.overlay_messages import Card, PeerId
+from ipmicra.overlay.can.site_table import SiteTable
+from ipmicra.protocol.overlay_messages import PeerDescriptor, PeerId
 
 
-class Knowledge:
+class PeerState:
     """What the parts of one peer share."""
 
-    def __init__(self, card: Card, space: Box, rules: PeerRules) -> None:
+    def __init__(self, card: PeerDescriptor, space: ZoneBox, rules: PeerRules) -> None:
         self.space = space
         self.rules = rules
         self.table = NeighbourTable()
-        self.book = SiteBook()
-        self.copies = Copies()
+        self.book = SiteTable()
+        self.copies = NeighbourReplicas()
         self.leaving = False
         self._card = card
 
     @property
-    def card(self) -> Card:
+    def card(self) -> PeerDescriptor:
         """My card with my load as it is now."""
         if self._card.load != self.book.load:
             self._change(load=self.book.load)
@@ -42,21 +42,21 @@ class Knowledge:
         return self._card.peer
 
     @property
-    def zones(self) -> tuple[Box, ...]:
+    def zones(self) -> tuple[ZoneBox, ...]:
         return self._card.zones
 
     @property
-    def key(self) -> Point:
+    def key(self) -> SpacePoint:
         """My own point, moved into the space."""
         return key_in(self.space, self._card.point)
 
-    def owns(self, key: Point) -> bool:
+    def owns(self, key: SpacePoint) -> bool:
         return any(zone.holds(key) for zone in self.zones)
 
-    def set_zones(self, zones: Iterable[Box]) -> None:
+    def set_zones(self, zones: Iterable[ZoneBox]) -> None:
         self._change(zones=merged(zones))
 
-    def add_zones(self, zones: Iterable[Box]) -> None:
+    def add_zones(self, zones: Iterable[ZoneBox]) -> None:
         """Take zones on top of mine; what I hold already is not held twice."""
         self.set_zones([*self.zones, *left_of(zones, self.zones)])
 

@@ -12,17 +12,17 @@ from statistics import pstdev
 
 import msgspec
 
-from ipmicra.model.zones import Box, Point
-from ipmicra.protocol.overlay_messages import Card, PeerId, SiteRecord
+from ipmicra.model.zones import SpacePoint, ZoneBox
+from ipmicra.protocol.overlay_messages import PeerDescriptor, PeerId, SiteRecord
 
-Corner = tuple[float, float]
+PlaneCorner = tuple[float, float]
 
 
 class ZoneShape(msgspec.Struct, frozen=True):
     """One zone; corners in ms, counter-clockwise from the low ones."""
 
     peer: PeerId
-    corners: tuple[Corner, Corner, Corner, Corner]
+    corners: tuple[PlaneCorner, PlaneCorner, PlaneCorner, PlaneCorner]
     depth: float
     share: float  # of the space
 
@@ -31,7 +31,7 @@ class PeerSpot(msgspec.Struct, frozen=True):
     """Where one peer stands, and how many pages the sites have that it crawls."""
 
     name: PeerId
-    at: Corner
+    at: PlaneCorner
     load: float
     sites: int
 
@@ -40,25 +40,25 @@ class SiteSpot(msgspec.Struct, frozen=True):
     """Where one site lies, and where its crawler stands, if that is known."""
 
     site: str
-    at: Corner
+    at: PlaneCorner
     crawler: PeerId
-    crawler_at: Corner | None
+    crawler_at: PlaneCorner | None
 
 
 class Projection(msgspec.Struct, frozen=True):
     """All there is to draw; the frame is the space's."""
 
     axes: tuple[int, int]
-    low: Corner
-    high: Corner
+    low: PlaneCorner
+    high: PlaneCorner
     zones: tuple[ZoneShape, ...]
     peers: tuple[PeerSpot, ...]
     sites: tuple[SiteSpot, ...] = ()
 
 
 def projected(
-    cards: Sequence[Card],
-    space: Box,
+    cards: Sequence[PeerDescriptor],
+    space: ZoneBox,
     sites: Mapping[PeerId, int],
     records: Iterable[SiteRecord] = (),
 ) -> Projection:
@@ -87,7 +87,7 @@ def projected(
 
 
 def _sites(
-    records: Iterable[SiteRecord], stand: Mapping[PeerId, Corner], first: int, second: int
+    records: Iterable[SiteRecord], stand: Mapping[PeerId, PlaneCorner], first: int, second: int
 ) -> list[SiteSpot]:
     return [
         SiteSpot(
@@ -100,14 +100,16 @@ def _sites(
     ]
 
 
-def _axes_by_spread(points: Sequence[Point], dimensions: int) -> list[int]:
+def _axes_by_spread(points: Sequence[SpacePoint], dimensions: int) -> list[int]:
     spreads = [
         pstdev([point[axis] for point in points]) if points else 0.0 for axis in range(dimensions)
     ]
     return sorted(range(dimensions), key=lambda axis: (-spreads[axis], axis))
 
 
-def _zone(peer: PeerId, zone: Box, space: Box, first: int, second: int, behind: int | None) -> ZoneShape:
+def _zone(
+    peer: PeerId, zone: ZoneBox, space: ZoneBox, first: int, second: int, behind: int | None
+) -> ZoneShape:
     left, right = zone.low[first], zone.high[first]
     bottom, top = zone.low[second], zone.high[second]
     depth = 0.0

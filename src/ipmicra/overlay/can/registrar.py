@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from hashlib import blake2b
 
-from ipmicra.model.zones import Box, Point, key_in
-from ipmicra.overlay.can.assignment import Assignment
-from ipmicra.overlay.can.peer_state import Knowledge
+from ipmicra.model.zones import SpacePoint, ZoneBox, key_in
+from ipmicra.overlay.can.assignment import SiteAssignments
+from ipmicra.overlay.can.peer_state import PeerState
 from ipmicra.overlay.can.site_table import delegate_card
 from ipmicra.protocol.overlay_messages import (
     Outgoing,
     Register,
     Registered,
-    Release,
+    ReleaseSite,
     Routed,
     SiteRecord,
 )
@@ -30,7 +30,7 @@ MISSED_MAX = 3.0  # times that a home may be late before its registration is for
 class Registrar:
     """Both sides of it, of one peer."""
 
-    def __init__(self, known: Knowledge, assignment: Assignment) -> None:
+    def __init__(self, known: PeerState, assignment: SiteAssignments) -> None:
         self._known = known
         self._assignment = assignment
         self._registered: dict[str, tuple[SiteRecord, float]] = {}
@@ -64,7 +64,7 @@ class Registrar:
             return out
         return [
             *out,
-            Outgoing(delegate_card(mine), Release(mine.site, mine.epoch + 1, delegate_card(first))),
+            Outgoing(delegate_card(mine), ReleaseSite(mine.site, mine.epoch + 1, delegate_card(first))),
         ]
 
     def _question(self, record: SiteRecord) -> Outgoing:
@@ -84,7 +84,7 @@ class Registrar:
         return [Outgoing(letter.asker, Registered(first))]
 
 
-def name_key(space: Box, site: str) -> Point:
+def name_key(space: ZoneBox, site: str) -> SpacePoint:
     """A place that depends on the name alone."""
     digest = blake2b(site.encode(), digest_size=8 * space.dimensions).digest()
     parts = [int.from_bytes(digest[at : at + 8], "big") / 2**64 for at in range(0, len(digest), 8)]

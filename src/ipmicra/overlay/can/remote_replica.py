@@ -10,18 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ipmicra.model.zones import Box, Point, key_in
-from ipmicra.overlay.can.assignment import Assignment
-from ipmicra.overlay.can.peer_state import Knowledge
-from ipmicra.protocol.overlay_messages import Outgoing, Routed, SiteRecord, Testify
+from ipmicra.model.zones import SpacePoint, ZoneBox, key_in
+from ipmicra.overlay.can.assignment import SiteAssignments
+from ipmicra.overlay.can.peer_state import PeerState
+from ipmicra.protocol.overlay_messages import Outgoing, ReplicateFar, Routed, SiteRecord
 
 MISSED_MAX = 2.5  # times that a home may be late before its witness speaks
 
 
-class Witness:
+class RemoteReplicas:
     """Both sides of it, of one peer."""
 
-    def __init__(self, known: Knowledge, assignment: Assignment) -> None:
+    def __init__(self, known: PeerState, assignment: SiteAssignments) -> None:
         self._known = known
         self._assignment = assignment
         self._heard: dict[str, tuple[SiteRecord, float]] = {}
@@ -36,7 +36,7 @@ class Witness:
             records = tuple(r for r in known.book.homed.values() if zone.holds(r.key))
             if records:
                 far = opposite(known.space, zone.centre)
-                out += [Outgoing(known.card, Routed(far, Testify(records)))]
+                out += [Outgoing(known.card, Routed(far, ReplicateFar(records)))]
         return out
 
     def heard(self, records: Iterable[SiteRecord], now_s: float) -> None:
@@ -51,7 +51,7 @@ class Witness:
         return [letter for record in late for letter in self._assignment.taken_in(record)]
 
 
-def opposite(space: Box, point: Point) -> Point:
+def opposite(space: ZoneBox, point: SpacePoint) -> SpacePoint:
     """Half of each side away, going round at the end: far from the point wherever it lies."""
     moved = (
         low + (x - low + (high - low) / 2) % (high - low)

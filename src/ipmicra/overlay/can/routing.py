@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import msgspec
 
-from ipmicra.overlay.can.peer_state import Knowledge
+from ipmicra.overlay.can.peer_state import PeerState
 from ipmicra.protocol.overlay_messages import Outgoing, PeerId, Routed
 
 
 class Routing:
     """Passes letters on."""
 
-    def __init__(self, known: Knowledge) -> None:
+    def __init__(self, known: PeerState) -> None:
         self._known = known
         self.letters_lost = 0
 

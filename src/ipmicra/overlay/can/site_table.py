@@ -11,11 +11,11 @@ from collections.abc import Iterable
 
 import msgspec
 
-from ipmicra.model.zones import Box
-from ipmicra.protocol.overlay_messages import Card, Measurement, PeerId, SiteRecord
+from ipmicra.model.zones import ZoneBox
+from ipmicra.protocol.overlay_messages import PeerDescriptor, PeerId, PeerMeasurement, SiteRecord
 
 
-class SiteBook:
+class SiteTable:
     """What one peer knows of sites."""
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class SiteBook:
         self._delegate_heard_s[record.site] = now_s
         return True
 
-    def delegated(self, site: str, to: Card, now_s: float) -> SiteRecord:
+    def delegated(self, site: str, to: PeerDescriptor, now_s: float) -> SiteRecord:
         """The record after its delegate changed; a new epoch and a new lease begin."""
         self._delegate_heard_s[site] = now_s
         return self._keep(with_delegate(self.homed[site], to))
@@ -50,7 +50,7 @@ class SiteBook:
         """The same delegate in a later epoch."""
         return self._keep(msgspec.structs.replace(self.homed[site], epoch=epoch))
 
-    def measured(self, site: str, measurement: Measurement) -> SiteRecord:
+    def measured(self, site: str, measurement: PeerMeasurement) -> SiteRecord:
         """One more round trip is known."""
         record = self.homed[site]
         others = [known for known in record.measured if known.peer != measurement.peer]
@@ -63,7 +63,7 @@ class SiteBook:
         left = tuple(known for known in record.measured if known.peer != peer)
         return self._keep(msgspec.structs.replace(record, measured=left))
 
-    def heard_from_delegate(self, site: str, delegate: Card, now_s: float) -> SiteRecord:
+    def heard_from_delegate(self, site: str, delegate: PeerDescriptor, now_s: float) -> SiteRecord:
         """Its lease begins anew; it may be reached elsewhere by now."""
         self._delegate_heard_s[site] = now_s
         record = self.homed[site]
@@ -126,7 +126,7 @@ class SiteBook:
         self.changes += 1
         self.stop(record)
 
-    def given_away(self, zones: Iterable[Box]) -> tuple[SiteRecord, ...]:
+    def given_away(self, zones: Iterable[ZoneBox]) -> tuple[SiteRecord, ...]:
         """The records whose keys lie in `zones`; I am their home no longer."""
         boxes = list(zones)
         moving = [r for r in self.homed.values() if any(box.holds(r.key) for box in boxes)]
@@ -137,13 +137,13 @@ class SiteBook:
         return tuple(moving)
 
 
-def with_delegate(record: SiteRecord, to: Card) -> SiteRecord:
+def with_delegate(record: SiteRecord, to: PeerDescriptor) -> SiteRecord:
     """The record in the epoch that begins with this delegate."""
     return msgspec.structs.replace(
         record, delegate=to.peer, delegate_address=to.address, epoch=record.epoch + 1
     )
 
 
-def delegate_card(record: SiteRecord) -> Card:
+def delegate_card(record: SiteRecord) -> PeerDescriptor:
     """Enough of a card to write to the delegate."""
-    return Card(record.delegate, record.point, (), address=record.delegate_address)
+    return PeerDescriptor(record.delegate, record.point, (), address=record.delegate_address)

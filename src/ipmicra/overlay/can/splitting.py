@@ -20,7 +20,7 @@ from statistics import median
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from ipmicra.errors import OperatorFault
-from ipmicra.model.zones import Box, Point
+from ipmicra.model.zones import SpacePoint, ZoneBox
 
 SchemeName: TypeAlias = Literal["DL", "MPP", "NH", "GH", "MP"]
 Keeping: TypeAlias = Literal["blind", "owner", "newcomer"]
@@ -82,12 +82,17 @@ class Switch(NamedTuple):
 class Cut(NamedTuple):
     """The outcome: the part that stays with the owner, and the newcomer's."""
 
-    kept: Box
-    given: Box
+    kept: ZoneBox
+    given: ZoneBox
 
 
 def cut_for(
-    scheme: Scheme, zone: Box, owner: Point, newcomer: Point, site_keys: Sequence[Point], splits: int
+    scheme: Scheme,
+    zone: ZoneBox,
+    owner: SpacePoint,
+    newcomer: SpacePoint,
+    site_keys: Sequence[SpacePoint],
+    splits: int,
 ) -> Cut:
     """How `zone` is divided. `splits` is how often it has been divided before."""
     if scheme.name == "MP":
@@ -98,13 +103,15 @@ def cut_for(
     return _shared_out(scheme.keeping, lower, upper, owner, newcomer)
 
 
-def _axis_in_turn(zone: Box, splits: int) -> int:
+def _axis_in_turn(zone: ZoneBox, splits: int) -> int:
     """The next dimension; one that is too thin to be cut (sites on the boundary) is passed over."""
     turns = [(splits + later) % zone.dimensions for later in range(zone.dimensions)]
     return next((axis for axis in turns if zone.cuttable(axis, zone.centre[axis])), turns[0])
 
 
-def _middle_point_cut(scheme: Scheme, zone: Box, owner: Point, newcomer: Point, splits: int) -> Cut:
+def _middle_point_cut(
+    scheme: Scheme, zone: ZoneBox, owner: SpacePoint, newcomer: SpacePoint, splits: int
+) -> Cut:
     """The newcomer always gets the part that it stands in; peers on one spot halve the zone."""
     differences = [abs(a - b) for a, b in zip(owner, newcomer, strict=True)]
     sides = zone.sides if scheme.against_slabs else (1.0,) * zone.dimensions
@@ -119,7 +126,7 @@ def _middle_point_cut(scheme: Scheme, zone: Box, owner: Point, newcomer: Point, 
     return _shared_out("newcomer", lower, upper, owner, newcomer)
 
 
-def _median_of(axis: int, zone: Box, site_keys: Sequence[Point]) -> float | None:
+def _median_of(axis: int, zone: ZoneBox, site_keys: Sequence[SpacePoint]) -> float | None:
     """The median of the sites along the axis, where it cuts the zone."""
     if not site_keys:
         return None
@@ -127,7 +134,9 @@ def _median_of(axis: int, zone: Box, site_keys: Sequence[Point]) -> float | None
     return at if zone.cuttable(axis, at) else None
 
 
-def _shared_out(keeping: Keeping, lower: Box, upper: Box, owner: Point, newcomer: Point) -> Cut:
+def _shared_out(
+    keeping: Keeping, lower: ZoneBox, upper: ZoneBox, owner: SpacePoint, newcomer: SpacePoint
+) -> Cut:
     if keeping == "owner" and upper.holds(owner):
         return Cut(kept=upper, given=lower)
     if keeping == "newcomer" and lower.holds(newcomer):

@@ -13,9 +13,9 @@ import math
 from collections.abc import Container
 from typing import NamedTuple
 
-from ipmicra.model.zones import Box
+from ipmicra.model.zones import ZoneBox
 from ipmicra.overlay.can.neighbour_table import Neighbour, borders
-from ipmicra.protocol.overlay_messages import Card, PeerId
+from ipmicra.protocol.overlay_messages import PeerDescriptor, PeerId
 
 PATIENCE_WITH_STRANGERS = 3  # steps
 
@@ -23,11 +23,13 @@ PATIENCE_WITH_STRANGERS = 3  # steps
 class ZonesToClaim(NamedTuple):
     """Zones to take now, and those left to others or to a later turn."""
 
-    zones: tuple[Box, ...]
-    rest: tuple[Box, ...]
+    zones: tuple[ZoneBox, ...]
+    rest: tuple[ZoneBox, ...]
 
 
-def zones_to_claim(me: Card, dead: Neighbour, also_dead: Container[PeerId], turn: int) -> ZonesToClaim:
+def zones_to_claim(
+    me: PeerDescriptor, dead: Neighbour, also_dead: Container[PeerId], turn: int
+) -> ZonesToClaim:
     """`turn`: how many steps have gone by since the neighbour counts as dead."""
     turn -= 0 if dead.met else PATIENCE_WITH_STRANGERS
     mine = tuple(zone for zone in dead.card.zones if rank_for(zone, me, dead, also_dead) <= turn)
@@ -35,7 +37,7 @@ def zones_to_claim(me: Card, dead: Neighbour, also_dead: Container[PeerId], turn
     return ZonesToClaim(mine, rest)
 
 
-def rank_for(zone: Box, me: Card, dead: Neighbour, also_dead: Container[PeerId]) -> int:
+def rank_for(zone: ZoneBox, me: PeerDescriptor, dead: Neighbour, also_dead: Container[PeerId]) -> int:
     """My place among the candidates for a zone; 0 is first. Only who borders the zone is a candidate."""
     others = {peer: card for peer, card in dead.neighbours.items() if peer not in also_dead}
     candidates = {**others, me.peer: me}

@@ -13,36 +13,36 @@ from typing import NamedTuple
 
 import msgspec
 
-from ipmicra.model.zones import Box, left_of
+from ipmicra.model.zones import ZoneBox, left_of
 from ipmicra.overlay.can.admission import Admission
-from ipmicra.overlay.can.assignment import Assignment
-from ipmicra.overlay.can.gossip import Greeting
+from ipmicra.overlay.can.assignment import SiteAssignments
+from ipmicra.overlay.can.gossip import Gossip
 from ipmicra.overlay.can.neighbour_table import Neighbour
-from ipmicra.overlay.can.peer_state import Knowledge
+from ipmicra.overlay.can.peer_state import PeerState
 from ipmicra.overlay.can.takeover import zones_to_claim
 from ipmicra.protocol.overlay_messages import (
-    Card,
-    Gone,
     HandOver,
     Outgoing,
+    PeerDescriptor,
     PeerId,
-    Remember,
+    PeerLeft,
     SiteRecord,
+    StoreRecords,
 )
 
 
 class Promise(NamedTuple):
     """Zones offered to, or accepted from, somebody who has yet to say so."""
 
-    zones: tuple[Box, ...]
+    zones: tuple[ZoneBox, ...]
     given_s: float
 
 
-class Succession:
+class ZoneTransfer:
     """Conducts offers, inheritances and disputes of one peer."""
 
     def __init__(
-        self, known: Knowledge, greeting: Greeting, assignment: Assignment, admission: Admission
+        self, known: PeerState, greeting: Gossip, assignment: SiteAssignments, admission: Admission
     ) -> None:
         self._known = known
         self._greeting = greeting
@@ -59,7 +59,7 @@ class Succession:
         heir = self._heir(now_s)
         return [] if heir is None else self._offered(self._known.zones, heir, now_s)
 
-    def _heir(self, now_s: float) -> Card | None:
+    def _heir(self, now_s: float) -> PeerDescriptor | None:
         """A neighbour whose zone makes one box with mine; failing that, the one nearest to my zone."""
         known = self._known
         living = known.table.alive(now_s, 2 * known.rules.hello_every_s)
@@ -87,7 +87,7 @@ class Succession:
         """An offer that is not taken up in time is void, on either side."""
         return now_s - promise.given_s <= self._known.rules.silent_after_s
 
-    def _offered(self, zones: tuple[Box, ...], to: Card, now_s: float) -> list[Outgoing]:
+    def _offered(self, zones: tuple[ZoneBox, ...], to: PeerDescriptor, now_s: float) -> list[Outgoing]:
         """Offer zones and the sites in them. They stay mine until the taker's greeting shows them."""
         known = self._known
         self._offers[to.peer] = Promise(zones, now_s)
@@ -95,7 +95,7 @@ class Succession:
         others = (known.card, *(card for card in known.table.cards() if card.peer != to.peer))
         return [Outgoing(to, HandOver(known.id, zones, sites, others))]
 
-    def taken_up(self, taker: Card, now_s: float) -> list[Outgoing]:
+    def taken_up(self, taker: PeerDescriptor, now_s: float) -> list[Outgoing]:
         """A greeting that may show that the taker has what I offered: let go of it then."""
         known, offer = self._known, self._offers.get(taker.peer)
         taken = [] if offer is None else _shared(offer.zones, taker.zones)
@@ -104,13 +104,13 @@ class Succession:
         del self._offers[taker.peer]
         sites = self._let_go(taken, now_s)
         dropped = known.table.prune(known.zones)
-        out = [Outgoing(taker, Remember(sites))] if sites else []
+        out = [Outgoing(taker, StoreRecords(sites))] if sites else []
         if known.leaving and not known.zones:
             told = {card.peer: card for card in (*dropped, taker)}
-            return out + [Outgoing(card, Gone(known.id, taker)) for card in told.values()]
+            return out + [Outgoing(card, PeerLeft(known.id, taker)) for card in told.values()]
         return out + self._greeting.to([*known.table.cards(), *dropped], with_sites=False)
 
-    def _let_go(self, zones: list[Box], now_s: float) -> tuple[SiteRecord, ...]:
+    def _let_go(self, zones: list[ZoneBox], now_s: float) -> tuple[SiteRecord, ...]:
         """Zones and sites are mine no longer; I crawl them on only as somebody's delegate."""
         known = self._known
         sites = known.book.given_away(zones)
@@ -157,12 +157,12 @@ class Succession:
 
     # --- disputes -----------------------------------------------------------------------------
 
-    def challenged(self, theirs: Card) -> list[Outgoing]:
+    def challenged(self, theirs: PeerDescriptor) -> list[Outgoing]:
         """Somebody says that another claims what is mine: ask it, for a card from others may be old."""
         overlapping = any(a.overlaps(b) for a in theirs.zones for b in self._known.zones)
         return self._greeting.to([theirs], with_sites=False) if overlapping else []
 
-    def settled(self, theirs: Card, now_s: float) -> list[Outgoing]:
+    def settled(self, theirs: PeerDescriptor, now_s: float) -> list[Outgoing]:
         """Two claims on one region, unless they hold it by an offer that is not yet let go of."""
         known = self._known
         disputed = [z for z in theirs.zones if any(z.overlaps(mine) for mine in known.zones)]
@@ -179,12 +179,12 @@ class Succession:
         out += self._greeting.to([theirs, *known.table.cards(), *dropped], with_sites=False)
         return out if known.zones else out + self._admission.asked_of(theirs)
 
-    def _accepted_from(self, giver: PeerId, now_s: float) -> tuple[Box, ...]:
+    def _accepted_from(self, giver: PeerId, now_s: float) -> tuple[ZoneBox, ...]:
         accepted = self._accepted.get(giver)
         return accepted.zones if accepted is not None and self._holds(accepted, now_s) else ()
 
 
-def _shared(first: Iterable[Box], second: Iterable[Box]) -> list[Box]:
+def _shared(first: Iterable[ZoneBox], second: Iterable[ZoneBox]) -> list[ZoneBox]:
     """The regions that lie in both."""
     zones = list(first)
     return left_of(zones, left_of(zones, second))

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ipmicra.protocol.overlay_messages import Card, Outgoing
+from ipmicra.protocol.overlay_messages import Outgoing, PeerDescriptor
 
 CONNECT_SECONDS_MAX = 3.0
 WAITING_MAX = 10_000  # frames; a peer that reads slower than this loses the newest
@@ -25,17 +25,19 @@ SHORTEST_SECONDS = 1.0  # a line that breaks sooner is no line: a relay hangs up
 Sealing = Callable[[Outgoing], bytes]
 
 
-class Lost(NamedTuple):
+class ConnectionLost(NamedTuple):
     """A peer that cannot be reached, and what was meant for it, if anything."""
 
-    to: Card
+    to: PeerDescriptor
     outgoing: Outgoing | None
 
 
-class Lines:
+class PeerConnections:
     """Connections to other peers, each opened when there is something to say."""
 
-    def __init__(self, tasks: asyncio.TaskGroup, seal: Sealing, lost: Callable[[Lost], None]) -> None:
+    def __init__(
+        self, tasks: asyncio.TaskGroup, seal: Sealing, lost: Callable[[ConnectionLost], None]
+    ) -> None:
         self._tasks = tasks
         self._seal = seal
         self._lost = lost
@@ -62,7 +64,7 @@ class Lines:
         try:
             line.waiting.put_nowait(outgoing)
         except asyncio.QueueFull:
-            self._lost(Lost(outgoing.to, outgoing))
+            self._lost(ConnectionLost(outgoing.to, outgoing))
 
     async def _speak(self, line: _Line) -> None:
         """Until the peer cannot be reached or nothing was said for a while."""
@@ -70,11 +72,11 @@ class Lines:
             while await line.carried(self._seal):
                 pass
         except OSError:  # TimeoutError is one
-            self._lost(Lost(line.to, line.unsaid))
+            self._lost(ConnectionLost(line.to, line.unsaid))
             while not line.waiting.empty():
                 left = line.waiting.get_nowait()
                 if left is not None:
-                    self._lost(Lost(left.to, left))
+                    self._lost(ConnectionLost(left.to, left))
         finally:
             del self._lines[line.to.address]
 
@@ -82,7 +84,7 @@ class Lines:
 class _Line:
     """One connection at a time to one peer."""
 
-    def __init__(self, to: Card) -> None:
+    def __init__(self, to: PeerDescriptor) -> None:
         self.to = to
         self.waiting: asyncio.Queue[Outgoing | None] = asyncio.Queue(WAITING_MAX)
         self.unsaid: Outgoing | None = None

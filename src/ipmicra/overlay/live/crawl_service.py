@@ -20,21 +20,21 @@ from pathlib import Path
 
 from ipmicra.carrier.package import PackageFile, digest_of
 from ipmicra.errors import HostFault
-from ipmicra.host.hosted.in_process import Crawler
+from ipmicra.host.hosted.in_process import InProcessCrawler
 from ipmicra.host.hosted.interface import STATE_FOLDER
-from ipmicra.host.limits.owner_rules import Rules
-from ipmicra.host.measuring.probe_service import Soundings
-from ipmicra.host.store import HeldSite, Ledger
+from ipmicra.host.limits.owner_rules import OwnerRules
+from ipmicra.host.measuring.probe_service import ProbeService
+from ipmicra.host.store import HeldSite, HostStore
 from ipmicra.model.urls import Site, name_of, port_of
 from ipmicra.net.dns_resolver import DnsResolver, NamesUnreachable, NoSuchName
 from ipmicra.overlay.can.peer import Peer
 from ipmicra.overlay.can.site_table import delegate_card
 from ipmicra.overlay.live import chunked_transfer
-from ipmicra.overlay.live.package_store import Shelf
+from ipmicra.overlay.live.package_store import PeerPackageStore
 from ipmicra.protocol.host_messages import ProbeTarget
-from ipmicra.protocol.overlay_frames import Seal
-from ipmicra.protocol.overlay_messages import Card, PeerId, Release, SiteRecord
-from ipmicra.protocol.overlay_rpc import Kind, Parcel
+from ipmicra.protocol.overlay_frames import FrameCodec
+from ipmicra.protocol.overlay_messages import PeerDescriptor, PeerId, ReleaseSite, SiteRecord
+from ipmicra.protocol.overlay_rpc import RpcKind, TransferChunk
 from ipmicra.settings import Settings
 
 LOOK_SECONDS = 0.5
@@ -47,28 +47,28 @@ KEEPERS_TRIED = 4
 _log = logging.getLogger(__name__)
 
 
-class Household:
+class PeerCrawlService:
     """What one peer crawls and keeps. `run` works until cancelled; then close it."""
 
     def __init__(
         self,
         folder: Path,
         peer: Peer,
-        seal: Seal,
+        seal: FrameCodec,
         settings: Settings,
         reload: Callable[[], Settings] | None = None,
     ) -> None:
         """With `reload` the owner's rules may change while the peer runs."""
         (folder / STATE_FOLDER).mkdir(parents=True, exist_ok=True)
         self._peer, self._seal = peer, seal
-        self._ledger = Ledger(folder)
-        self._rules = Rules(folder, settings, self._ledger, lambda: datetime.now(UTC), reload)
+        self._ledger = HostStore(folder)
+        self._rules = OwnerRules(folder, settings, self._ledger, lambda: datetime.now(UTC), reload)
         self._meter = self._rules.meter
-        self.crawler = Crawler(folder / STATE_FOLDER, peer.id, settings, self._meter)
-        self.shelf = Shelf(folder)
-        self.parcels = chunked_transfer.Parcels(self._received)
+        self.crawler = InProcessCrawler(folder / STATE_FOLDER, peer.id, settings, self._meter)
+        self.shelf = PeerPackageStore(folder)
+        self.parcels = chunked_transfer.ChunkedTransfer(self._received)
         self._names = DnsResolver(settings.fetching.dns_servers)
-        self._soundings = Soundings(
+        self._soundings = ProbeService(
             lambda: self.settings,
             self._meter,
             self.crawler.passive,
@@ -81,7 +81,7 @@ class Household:
         self._complete: set[str] = set()
         self.found: asyncio.Queue[Site] = asyncio.Queue()  # sites that pages link to, each once
         self._met: set[Site] = set()
-        self._heirs: dict[str, Card] = {}
+        self._heirs: dict[str, PeerDescriptor] = {}
         self._states: dict[str, bytes] = {}  # that were sent to me, until I begin their sites
         self._wanted_since_s: dict[str, float] = {}
         self._arriving: set[str] = set()  # sites whose documents have come since I last looked
@@ -191,7 +191,7 @@ class Household:
 
     # --- ending -------------------------------------------------------------------------------
 
-    def released(self, release: Release) -> None:
+    def released(self, release: ReleaseSite) -> None:
         """The home says who crawls a site after me."""
         self._heirs[release.site] = release.heir
 
@@ -236,17 +236,17 @@ class Household:
         if heir is not None or now_s - since_s > STATE_SECONDS_MAX:
             del self._states[site], self._wanted_since_s[site]
 
-    def _hand_over(self, site: str, epoch: int, heir: Card, state: bytes) -> None:
+    def _hand_over(self, site: str, epoch: int, heir: PeerDescriptor, state: bytes) -> None:
         task = asyncio.create_task(self._handed_over(site, epoch, heir, state))
         self._handing_over.add(task)
         task.add_done_callback(self._handing_over.discard)
 
-    def _heir(self, site: str) -> Card | None:
+    def _heir(self, site: str) -> PeerDescriptor | None:
         homed = self._peer.book.homed.get(site)
         heir = self._heirs.pop(site, None) or (None if homed is None else delegate_card(homed))
         return heir if heir is not None and heir.address and heir.peer != self._peer.id else None
 
-    async def _handed_over(self, site: str, epoch: int, heir: Card, state: bytes) -> None:
+    async def _handed_over(self, site: str, epoch: int, heir: PeerDescriptor, state: bytes) -> None:
         """Documents first. An heir that gets neither begins anew."""
         try:
             for package in await asyncio.to_thread(self.shelf.documents_of, site):
@@ -307,17 +307,17 @@ class Household:
             return True
         return not keepers
 
-    def _keepers(self) -> list[Card]:
+    def _keepers(self) -> list[PeerDescriptor]:
         """The peers around in an order that is my own and stays, so that a site's pages stay together."""
         around = [card for card in self._peer.around() if card.address]
         return sorted(around, key=lambda card: _draw(self._peer.id, card.peer))
 
-    async def _sent(self, to: Card, kind: Kind, site: str, epoch: int, data: bytes) -> None:
+    async def _sent(self, to: PeerDescriptor, kind: RpcKind, site: str, epoch: int, data: bytes) -> None:
         await self._meter.upload_turn(len(data))
         self._meter.count(to.address, site, "peer", 0, len(data))
         await chunked_transfer.sent(to.address, self._seal, self._peer.id, kind, site, epoch, data)
 
-    async def _received(self, parcel: Parcel, data: bytes) -> None:
+    async def _received(self, parcel: TransferChunk, data: bytes) -> None:
         if parcel.kind == "state":
             self._states[parcel.site] = data
         else:

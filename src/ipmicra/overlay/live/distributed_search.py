@@ -19,26 +19,26 @@ from dataclasses import dataclass, field
 import msgspec
 
 from ipmicra.errors import HostFault
-from ipmicra.model.zones import Box
-from ipmicra.protocol.overlay_messages import Card, PeerId
-from ipmicra.protocol.overlay_rpc import FoundHere
-from ipmicra.search.contract import Answer, Hit, Request
+from ipmicra.model.zones import ZoneBox
+from ipmicra.protocol.overlay_messages import PeerDescriptor, PeerId
+from ipmicra.protocol.overlay_rpc import LocalSearchReply
+from ipmicra.search.contract import Hit, SearchAnswer, SearchRequest
 
-AskOne = Callable[[Card], Awaitable[FoundHere]]
+AskOne = Callable[[PeerDescriptor], Awaitable[LocalSearchReply]]
 
 
 @dataclass
-class Gathering:
+class DistributedSearch:
     """One question on its way round the network."""
 
     ask: AskOne
     at_once_max: int
-    found: dict[PeerId, FoundHere] = field(default_factory=dict)
+    found: dict[PeerId, LocalSearchReply] = field(default_factory=dict)
     silent: set[PeerId] = field(default_factory=set)
-    _waiting: list[Card] = field(default_factory=list)
+    _waiting: list[PeerDescriptor] = field(default_factory=list)
     _met: set[PeerId] = field(default_factory=set)
 
-    async def gathered(self, mine: FoundHere, seconds_max: float) -> None:
+    async def gathered(self, mine: LocalSearchReply, seconds_max: float) -> None:
         """All that can be asked; what is still under way when the time is over is given up."""
         self._came(mine)
         try:
@@ -51,13 +51,13 @@ class Gathering:
         except TimeoutError:
             pass
 
-    async def _asked(self, card: Card) -> None:
+    async def _asked(self, card: PeerDescriptor) -> None:
         try:
             self._came(await self.ask(card))
         except HostFault:
             self.silent.add(card.peer)
 
-    def _came(self, answer: FoundHere) -> None:
+    def _came(self, answer: LocalSearchReply) -> None:
         self.found[answer.card.peer] = answer
         self._met.add(answer.card.peer)
         for card in answer.neighbours:
@@ -66,7 +66,9 @@ class Gathering:
                 self._waiting.append(card)
 
 
-def merged(found: Iterable[FoundHere], space: Box, request: Request, began_s: float) -> Answer:
+def merged(
+    found: Iterable[LocalSearchReply], space: ZoneBox, request: SearchRequest, began_s: float
+) -> SearchAnswer:
     """One answer out of many, and what it does not know."""
     answers = list(found)
     covered = {site for answer in answers for site in answer.complete}
@@ -85,7 +87,7 @@ def merged(found: Iterable[FoundHere], space: Box, request: Request, began_s: fl
     remarks = (
         [] if share > 1 - 1e-6 else [f"peers with {1 - share:.0%} of the space did not answer in time"]
     )
-    return Answer(
+    return SearchAnswer(
         hits=folded[request.offset : request.offset + request.limit],
         total=len(best),
         took_ms=(time.perf_counter() - began_s) * 1000,

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from ipmicra.errors import OperatorFault
-from ipmicra.model.zones import Box
+from ipmicra.model.zones import ZoneBox
 from ipmicra.overlay.can.splitting import Switch
 
 SECRET_BYTES = 32
@@ -27,8 +27,8 @@ class NetworkFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     scheme: str = "MP/slab"
 
     @property
-    def space(self) -> Box:
-        return Box(self.low, self.high)
+    def space(self) -> ZoneBox:
+        return ZoneBox(self.low, self.high)
 
 
 def make(path: Path, low: tuple[float, ...], high: tuple[float, ...], scheme: str) -> NetworkFile:

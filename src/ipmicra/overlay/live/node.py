@@ -12,29 +12,29 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 
 from ipmicra.errors import HostFault
-from ipmicra.model.zones import Box
+from ipmicra.model.zones import ZoneBox
 from ipmicra.overlay.can.peer import Peer
-from ipmicra.overlay.live.connections import Lines, Lost
-from ipmicra.overlay.live.crawl_service import Household
-from ipmicra.overlay.live.relay import Outlet, Relay, Reply, read_frame
-from ipmicra.overlay.live.rpc_server import Answering
-from ipmicra.protocol.overlay_frames import Seal
-from ipmicra.protocol.overlay_messages import Card, Measure, Message, Outgoing, PeerId
+from ipmicra.overlay.live.connections import ConnectionLost, PeerConnections
+from ipmicra.overlay.live.crawl_service import PeerCrawlService
+from ipmicra.overlay.live.relay import Relay, RelayClient, Reply, read_frame
+from ipmicra.overlay.live.rpc_server import RpcServer
+from ipmicra.protocol.overlay_frames import FrameCodec
+from ipmicra.protocol.overlay_messages import Measure, Outgoing, PeerDescriptor, PeerId, PeerMessage
 from ipmicra.protocol.overlay_rpc import (
     ANSWERS,
     QUESTIONS,
-    Answer,
     Attach,
-    Carried,
-    Question,
-    Sorry,
+    RelayedFrame,
+    RpcError,
+    RpcReply,
+    RpcRequest,
 )
 
 TICK_SECONDS = 0.5
 JOIN_AGAIN_SECONDS = 5.0
 LEAVING_SECONDS_MAX = 20.0
 
-Probe = Callable[[str], Awaitable[float | None]]
+ProbeRoundTrip = Callable[[str], Awaitable[float | None]]
 
 
 async def no_probe(site: str) -> float | None:
@@ -51,10 +51,10 @@ class Node:
     def __init__(
         self,
         peer: Peer,
-        space: Box,
-        seal: Seal,
-        probe: Probe = no_probe,
-        household: Household | None = None,
+        space: ZoneBox,
+        seal: FrameCodec,
+        probe: ProbeRoundTrip = no_probe,
+        household: PeerCrawlService | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.peer, self.space, self.seal = peer, space, seal
@@ -62,29 +62,31 @@ class Node:
         self.frames_refused = 0
         self.probe = probe
         self.clock = clock
-        self._answering = Answering(self)
+        self._answering = RpcServer(self)
         self._relay = Relay(peer.card.address, seal)
-        self._lines: Lines | None = None
+        self._lines: PeerConnections | None = None
         self._tasks: asyncio.TaskGroup | None = None
         self._readers: set[asyncio.Task[None]] = set()
 
     async def run(self, via: str | None, ready: Callable[[], object] = lambda: None) -> None:
         """Found the network, or join it through the peer at `via`; then take part."""
         async with contextlib.AsyncExitStack() as stack:
-            outlet = None if self.peer.card.address else Outlet(self.peer.id, self.seal, self.hear)
+            outlet = None if self.peer.card.address else RelayClient(self.peer.id, self.seal, self.hear)
             stack.push_async_callback(self._hang_up)
             if outlet is None:
                 host, _, port = self.peer.card.address.rpartition(":")
                 listening = await asyncio.start_server(self._listen, host.strip("[]"), int(port))
                 await stack.enter_async_context(listening)
             tasks = self._tasks = await stack.enter_async_context(asyncio.TaskGroup())
-            self._lines = Lines(tasks, self._sealed, self._lost)
+            self._lines = PeerConnections(tasks, self._sealed, self._lost)
             if via is None:
                 self.peer.found()
             ready()
             await self._take_part(tasks, via, outlet)
 
-    async def _take_part(self, tasks: asyncio.TaskGroup, via: str | None, outlet: Outlet | None) -> None:
+    async def _take_part(
+        self, tasks: asyncio.TaskGroup, via: str | None, outlet: RelayClient | None
+    ) -> None:
         assert self._lines is not None
         helping = []
         if outlet is not None:
@@ -112,7 +114,9 @@ class Node:
         join_at_s = 0.0
         while not (self.peer.has_left and (self.household is None or self.household.is_done)):
             now_s = self.clock()
-            way_in = self.peer.last_heard or (Card(PeerId(""), (), (), address=via) if via else None)
+            way_in = self.peer.last_heard or (
+                PeerDescriptor(PeerId(""), (), (), address=via) if via else None
+            )
             if self.peer.zones:
                 self.send(self.peer.tick(now_s))
             elif way_in and self.peer.card.address and not self.peer.has_left and now_s >= join_at_s:
@@ -162,14 +166,14 @@ class Node:
     def _sealed(self, outgoing: Outgoing) -> bytes:
         return self.seal.sealed(outgoing.message, outgoing.to.address, self.clock())
 
-    def _lost(self, lost: Lost) -> None:
+    def _lost(self, lost: ConnectionLost) -> None:
         self.peer.unreached(lost.to.peer, self.clock())
         if lost.outgoing is not None:
             self.send(self.peer.undelivered(lost.outgoing, self.clock()))
 
     # --- what comes in ------------------------------------------------------------------------
 
-    def take_in(self, message: Message) -> None:
+    def take_in(self, message: PeerMessage) -> None:
         """A message of another peer's, or of my own to myself."""
         self._answering.noticed(message)
         self.send(self.peer.handle(message, self.clock()))
@@ -210,7 +214,7 @@ class Node:
                 raise HostFault("a peer that cannot be reached relays for nobody")
             attached = self._relay.attach(message.name, writer)
             await reply(self.seal.sealed(attached, found.mark, self.clock()))
-        elif isinstance(message, Carried):
+        elif isinstance(message, RelayedFrame):
             await self._relay.handed_back(message)
         elif isinstance(message, QUESTIONS):
             replying = self._replied(message, found.mark, reply)
@@ -224,11 +228,11 @@ class Node:
         else:
             self.take_in(message)
 
-    async def _replied(self, question: Question, mark: str, reply: Reply) -> None:
-        answer: Answer | Sorry
+    async def _replied(self, question: RpcRequest, mark: str, reply: Reply) -> None:
+        answer: RpcReply | RpcError
         try:
             answer = await self._answering.answer(question)
         except HostFault as fault:
-            answer = Sorry(str(fault))
+            answer = RpcError(str(fault))
         with contextlib.suppress(OSError):
             await reply(self.seal.sealed(answer, mark, self.clock()))

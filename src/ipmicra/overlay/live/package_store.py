@@ -18,7 +18,7 @@ from ipmicra.carrier.package import Package, digest_of, pack, unpack
 from ipmicra.carrier.page_delta import made_whole, urls_changed
 from ipmicra.carrier.record_queries import NO_SITE, links_elsewhere, site_about
 from ipmicra.model.records import (
-    Measurement,
+    FetchMeasurement,
     PageChanged,
     PageGone,
     PageMoved,
@@ -26,7 +26,7 @@ from ipmicra.model.records import (
     VisitFailed,
 )
 from ipmicra.model.urls import Normaliser, Site, site_of
-from ipmicra.search.contract import Answer, Request
+from ipmicra.search.contract import SearchAnswer, SearchRequest
 from ipmicra.search.spool_ingest import FOLDER as INDEX_FOLDER
 from ipmicra.search.tantivy.index import TantivyIndex
 
@@ -37,10 +37,10 @@ CREATE TABLE IF NOT EXISTS about (
     site TEXT NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (site, digest)) WITHOUT ROWID;
 """
 
-Visit: TypeAlias = PageSeen | PageChanged | PageGone | PageMoved | VisitFailed
+StoredVisit: TypeAlias = PageSeen | PageChanged | PageGone | PageMoved | VisitFailed
 
 
-class Shelf:
+class PeerPackageStore:
     """One peer's packages. Threads may use it, one at a time is let in. Close it."""
 
     def __init__(self, folder: Path) -> None:
@@ -97,7 +97,7 @@ class Shelf:
 
     def documents_of(self, site: str) -> list[bytes]:
         """All that is known of a site's pages, as a package by each crawler that saw them."""
-        newest: dict[tuple[str, str], Visit] = {}
+        newest: dict[tuple[str, str], StoredVisit] = {}
         with self._turn:
             for package in self._about(site):
                 for record in self._visits_in(package, site):
@@ -111,15 +111,15 @@ class Shelf:
         for (digest,) in rows.fetchall():
             yield unpack(self.package(digest))
 
-    def _pages_of(self, site: str) -> list[Visit]:
+    def _pages_of(self, site: str) -> list[StoredVisit]:
         return [record for package in self._about(site) for record in self._visits_in(package, site)]
 
-    def _visits_in(self, package: Package, site: str) -> Iterator[Visit]:
+    def _visits_in(self, package: Package, site: str) -> Iterator[StoredVisit]:
         for record in package.records:
-            if not isinstance(record, Measurement) and site_about(record, self._normaliser) == site:
+            if not isinstance(record, FetchMeasurement) and site_about(record, self._normaliser) == site:
                 yield record
 
-    def search(self, request: Request) -> Answer:
+    def search(self, request: SearchRequest) -> SearchAnswer:
         with self._turn:
             return self._index.search(request)
 
@@ -134,8 +134,8 @@ class Shelf:
         return {site_about(record, self._normaliser) for record in package.records} - {NO_SITE}
 
 
-def _packed(newest: dict[tuple[str, str], Visit]) -> list[bytes]:
-    by_crawler: defaultdict[str, list[Visit]] = defaultdict(list)
+def _packed(newest: dict[tuple[str, str], StoredVisit]) -> list[bytes]:
+    by_crawler: defaultdict[str, list[StoredVisit]] = defaultdict(list)
     for (crawler, _), record in sorted(newest.items(), key=lambda item: item[0]):
         by_crawler[crawler].append(record)
     return [pack(records, crawler, 0) for crawler, records in by_crawler.items()]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ipmicra.overlay.can.projection import Projection, projected
-from ipmicra.protocol.overlay_rpc import Status
+from ipmicra.protocol.overlay_rpc import PeerStatus
 
 
-def shown_on_a_plane(peers: Sequence[Status]) -> Projection:
+def shown_on_a_plane(peers: Sequence[PeerStatus]) -> Projection:
     """The asked peers with their sites; of one that was asked alone, its neighbours, too."""
     cards = {card.peer: card for peer in peers for card in peer.neighbours} if len(peers) == 1 else {}
     cards |= {peer.card.peer: peer.card for peer in peers}

@@ -19,9 +19,9 @@ from collections.abc import Awaitable, Callable, Iterable
 
 from ipmicra.errors import HostFault
 from ipmicra.overlay.live.connections import CONNECT_SECONDS_MAX, opened
-from ipmicra.protocol.overlay_frames import MAC_BYTES, Seal, length_of
+from ipmicra.protocol.overlay_frames import MAC_BYTES, FrameCodec, length_of
 from ipmicra.protocol.overlay_messages import PeerId
-from ipmicra.protocol.overlay_rpc import Attach, Attached, Carried
+from ipmicra.protocol.overlay_rpc import Attach, Attached, RelayedFrame
 
 LOOK_AGAIN_SECONDS = 1.0
 
@@ -37,7 +37,7 @@ async def read_frame(reader: asyncio.StreamReader) -> bytes:
 class Relay:
     """The reachable side: who is attached here."""
 
-    def __init__(self, address: str, seal: Seal) -> None:
+    def __init__(self, address: str, seal: FrameCodec) -> None:
         self._address, self._seal = address, seal
         self._attached: dict[str, asyncio.StreamWriter] = {}
         self._channels: dict[int, Reply] = {}
@@ -60,11 +60,11 @@ class Relay:
             raise HostFault(f"{receiver} is not attached here")
         number = next(self._numbers) if channel is None else channel
         self._channels[number] = reply
-        writer.write(self._seal.sealed(Carried(number, frame), receiver, time.time()))
+        writer.write(self._seal.sealed(RelayedFrame(number, frame), receiver, time.time()))
         await writer.drain()
         return number
 
-    async def handed_back(self, carried: Carried) -> None:
+    async def handed_back(self, carried: RelayedFrame) -> None:
         reply = self._channels.get(carried.channel)
         if reply is not None:
             await reply(carried.frame)
@@ -78,10 +78,10 @@ class Relay:
             del self._attached[address]
 
 
-class Outlet:
+class RelayClient:
     """The unreachable side: one relay at a time."""
 
-    def __init__(self, name: PeerId, seal: Seal, hear: HearFrame) -> None:
+    def __init__(self, name: PeerId, seal: FrameCodec, hear: HearFrame) -> None:
         self._name, self._seal, self._hear = name, seal, hear
         self.address = ""
 
@@ -110,7 +110,7 @@ class Outlet:
             moved(answer.address)
             while True:
                 carried = self._seal.opened(await read_frame(reader), self.address, time.time()).message
-                if isinstance(carried, Carried):
+                if isinstance(carried, RelayedFrame):
                     with contextlib.suppress(HostFault):  # a frame that is not for me ends nothing
                         await self._hear(carried.frame, self._reply_on(carried.channel, relay, writer))
         finally:
@@ -118,7 +118,7 @@ class Outlet:
 
     def _reply_on(self, channel: int, relay: str, writer: asyncio.StreamWriter) -> Reply:
         async def reply(frame: bytes) -> None:
-            writer.write(self._seal.sealed(Carried(channel, frame), relay, time.time()))
+            writer.write(self._seal.sealed(RelayedFrame(channel, frame), relay, time.time()))
             await writer.drain()
 
         return reply

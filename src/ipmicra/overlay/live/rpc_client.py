@@ -6,39 +6,39 @@ import asyncio
 import time
 
 from ipmicra.errors import HostFault
-from ipmicra.model.zones import Box, Point, key_in
+from ipmicra.model.zones import SpacePoint, ZoneBox, key_in
 from ipmicra.overlay.live.connections import opened
-from ipmicra.protocol.overlay_frames import MAC_BYTES, Seal, length_of
-from ipmicra.protocol.overlay_messages import Homed, Located, PeerId, SiteRecord
+from ipmicra.protocol.overlay_frames import MAC_BYTES, FrameCodec, length_of
+from ipmicra.protocol.overlay_messages import LocateReply, PeerId, SiteRecord, SubmitAck
 from ipmicra.protocol.overlay_rpc import (
-    AskSearch,
-    AskStatus,
-    AskToSubmit,
-    AskWhoOwns,
-    Found,
-    Question,
-    Sorry,
-    Spoken,
-    Status,
+    GetStatus,
+    LocateKey,
+    PeerStatus,
+    RpcError,
+    RpcRequest,
+    SearchAll,
+    SearchReply,
+    SubmitSite,
+    WireMessage,
 )
-from ipmicra.search.contract import Request
+from ipmicra.search.contract import SearchRequest
 
 SECONDS_MAX = 5.0
 SUBMITTING_SECONDS_MAX = 30.0
 SEARCHING_SECONDS_MAX = 10.0
 
 
-async def status_of(address: str, seal: Seal) -> Status:
+async def status_of(address: str, seal: FrameCodec) -> PeerStatus:
     """What the peer at this address says of itself."""
-    answer = await asked(address, seal, AskStatus(), SECONDS_MAX)
-    if not isinstance(answer, Status):
+    answer = await asked(address, seal, GetStatus(), SECONDS_MAX)
+    if not isinstance(answer, PeerStatus):
         raise HostFault(f"{address} answered something else than its status")
     return answer
 
 
-async def everybody(address: str, seal: Seal, at_once_max: int = 16) -> list[Status]:
+async def everybody(address: str, seal: FrameCodec, at_once_max: int = 16) -> list[PeerStatus]:
     """The status of all peers that can be found, from neighbour to neighbour; who is silent is left out."""
-    found: dict[PeerId, Status] = {}
+    found: dict[PeerId, PeerStatus] = {}
     waiting, met = [address], {address}
     while waiting:
         asking, waiting = waiting[:at_once_max], waiting[at_once_max:]
@@ -57,38 +57,40 @@ async def everybody(address: str, seal: Seal, at_once_max: int = 16) -> list[Sta
     return [found[peer] for peer in sorted(found)]
 
 
-async def _status_or_fault(address: str, seal: Seal) -> Status | HostFault:
+async def _status_or_fault(address: str, seal: FrameCodec) -> PeerStatus | HostFault:
     try:
         return await status_of(address, seal)
     except HostFault as fault:
         return fault
 
 
-async def submit(site: str, point: Point | None, space: Box, address: str, seal: Seal) -> None:
+async def submit(
+    site: str, point: SpacePoint | None, space: ZoneBox, address: str, seal: FrameCodec
+) -> None:
     """Give a site to any peer; on return its home has it. Without a point peers place it by probes."""
     record = None if point is None else SiteRecord(site, key_in(space, point), point)
-    answer = await asked(address, seal, AskToSubmit(site, record), SUBMITTING_SECONDS_MAX)
-    if not isinstance(answer, Homed):
+    answer = await asked(address, seal, SubmitSite(site, record), SUBMITTING_SECONDS_MAX)
+    if not isinstance(answer, SubmitAck):
         raise HostFault(f"{address} answered something else than that {site} is home")
 
 
-async def who_owns(key: Point, address: str, seal: Seal) -> Located:
+async def who_owns(key: SpacePoint, address: str, seal: FrameCodec) -> LocateReply:
     """The owner of a place, found by way of any peer."""
-    answer = await asked(address, seal, AskWhoOwns(key), SECONDS_MAX)
-    if not isinstance(answer, Located):
+    answer = await asked(address, seal, LocateKey(key), SECONDS_MAX)
+    if not isinstance(answer, LocateReply):
         raise HostFault(f"{address} answered something else than who owns {key}")
     return answer
 
 
-async def search(request: Request, address: str, seal: Seal) -> Found:
+async def search(request: SearchRequest, address: str, seal: FrameCodec) -> SearchReply:
     """What the network finds, asked by way of any peer."""
-    answer = await asked(address, seal, AskSearch(request), SEARCHING_SECONDS_MAX)
-    if not isinstance(answer, Found):
+    answer = await asked(address, seal, SearchAll(request), SEARCHING_SECONDS_MAX)
+    if not isinstance(answer, SearchReply):
         raise HostFault(f"{address} answered something else than what it found")
     return answer
 
 
-async def asked(address: str, seal: Seal, question: Question, seconds_max: float) -> Spoken:
+async def asked(address: str, seal: FrameCodec, question: RpcRequest, seconds_max: float) -> WireMessage:
     """One question over a connection of its own. Raises HostFault where no answer comes."""
     try:
         async with asyncio.timeout(seconds_max):
@@ -108,7 +110,7 @@ async def asked(address: str, seal: Seal, question: Question, seconds_max: float
         ) from None
 
 
-def _unless_sorry(answer: Spoken, address: str) -> Spoken:
-    if isinstance(answer, Sorry):
+def _unless_sorry(answer: WireMessage, address: str) -> WireMessage:
+    if isinstance(answer, RpcError):
         raise HostFault(f"the peer at {address} says: {answer.why}")
     return answer

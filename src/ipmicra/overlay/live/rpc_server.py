@@ -14,41 +14,41 @@ import msgspec
 from ipmicra.errors import HostFault
 from ipmicra.model.urls import Site
 from ipmicra.overlay.live import placement
-from ipmicra.overlay.live.distributed_search import Gathering, merged
+from ipmicra.overlay.live.distributed_search import DistributedSearch, merged
 from ipmicra.overlay.live.rpc_client import asked
 from ipmicra.protocol.overlay_messages import (
-    Card,
-    Homed,
     Locate,
-    Located,
+    LocateReply,
     Measure,
-    Measured,
-    Message,
     Outgoing,
-    Release,
+    PeerDescriptor,
+    PeerMessage,
+    ReleaseSite,
     Routed,
+    SiteMeasured,
     SiteRecord,
     Submit,
+    SubmitAck,
 )
 from ipmicra.protocol.overlay_rpc import (
-    Answer,
-    AskSearch,
-    AskSearchHere,
-    AskStatus,
-    AskToSubmit,
-    AskWhoOwns,
     Attach,
-    Found,
-    FoundHere,
-    Parcel,
-    Question,
-    Status,
+    GetStatus,
+    LocalSearchReply,
+    LocateKey,
+    PeerStatus,
+    RpcReply,
+    RpcRequest,
+    SearchAll,
+    SearchLocal,
+    SearchReply,
+    SubmitSite,
+    TransferChunk,
 )
-from ipmicra.search.contract import Request
+from ipmicra.search.contract import SearchRequest
 from ipmicra.search.keys import site_of
 
 if TYPE_CHECKING:
-    from ipmicra.overlay.live.crawl_service import Household
+    from ipmicra.overlay.live.crawl_service import PeerCrawlService
     from ipmicra.overlay.live.node import Node
 
 SEARCH_PEER_SECONDS_MAX = 2.0
@@ -57,65 +57,65 @@ HITS_A_PEER = 100
 PLACES_TOLD_MAX = 200  # sites of one peer; more dots than that show nothing
 
 
-class Answering:
+class RpcServer:
     """The questions that one node has open."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
         self._numbers = itertools.count()
-        self._waiting: dict[str, asyncio.Future[Homed | Located]] = {}
-        self._measured: dict[str, asyncio.Queue[Measured]] = {}
+        self._waiting: dict[str, asyncio.Future[SubmitAck | LocateReply]] = {}
+        self._measured: dict[str, asyncio.Queue[SiteMeasured]] = {}
 
-    async def answer(self, question: Question) -> Answer:
+    async def answer(self, question: RpcRequest) -> RpcReply:
         match question:
-            case AskStatus():
+            case GetStatus():
                 return await self.status()
-            case AskToSubmit():
+            case SubmitSite():
                 record = question.record or await self._placed(question.site)
                 return await self._expected(f"home {record.site}", Routed(record.key, Submit(record)))
-            case AskWhoOwns():
+            case LocateKey():
                 name = f"owner {next(self._numbers)}"
                 letter = Routed(question.key, Locate(self._node.peer.card, name))
                 return await self._expected(name, letter)
-            case Parcel():
+            case TransferChunk():
                 return await self._household().parcels.came(question)
-            case AskSearchHere():
+            case SearchLocal():
                 return await self._searched_here(question.request)
-            case AskSearch():
+            case SearchAll():
                 return await self._searched(question.request)
             case Attach():
                 raise HostFault("to be attached is no question to be asked through others")
             case never:
                 assert_never(never)
 
-    def _household(self) -> Household:
+    def _household(self) -> PeerCrawlService:
         if self._node.household is None:
             raise HostFault("this peer neither crawls nor keeps anything")
         return self._node.household
 
     # --- letters and what comes back ----------------------------------------------------------
 
-    async def _expected(self, name: str, letter: Routed) -> Homed | Located:
+    async def _expected(self, name: str, letter: Routed) -> SubmitAck | LocateReply:
         """Send a letter by way of myself and wait for what comes back; whoever asks gives up first."""
         waiting = self._waiting.setdefault(name, asyncio.get_running_loop().create_future())
         self._node.take_in(letter)
         return await asyncio.shield(waiting)
 
-    def noticed(self, message: Message) -> None:
+    def noticed(self, message: PeerMessage) -> None:
         """A message came in that may answer something."""
         match message:
-            case Homed():
+            case SubmitAck():
                 self._resolve(f"home {message.site}", message)
-            case Located():
+            case LocateReply():
                 self._resolve(message.question, message)
-            case Measured() if message.site in self._measured:
+            case SiteMeasured() if message.site in self._measured:
                 self._measured[message.site].put_nowait(message)
-            case Release() if self._node.household is not None:
+            case ReleaseSite() if self._node.household is not None:
                 self._node.household.released(message)
             case _:
                 pass
 
-    def _resolve(self, name: str, message: Homed | Located) -> None:
+    def _resolve(self, name: str, message: SubmitAck | LocateReply) -> None:
         waiting = self._waiting.pop(name, None)
         if waiting is not None and not waiting.done():
             waiting.set_result(message)
@@ -128,7 +128,7 @@ class Answering:
         others = [card for card in node.peer.around() if card.address]
         landmarks = placement.spread([node.peer.card, *others], placement.LANDMARKS_MAX)
         queue = self._measured.setdefault(site, asyncio.Queue())
-        answers: list[Measured] = []
+        answers: list[SiteMeasured] = []
         try:
             node.send([Outgoing(card, Measure(site, node.peer.card)) for card in landmarks])
             async with asyncio.timeout(placement.PLACING_SECONDS_MAX):
@@ -146,41 +146,41 @@ class Answering:
             site = await found.get()
             with contextlib.suppress(HostFault, TimeoutError):
                 async with asyncio.timeout(FOUND_SECONDS_MAX):
-                    await self.answer(AskToSubmit(site))
+                    await self.answer(SubmitSite(site))
 
     # --- searching ----------------------------------------------------------------------------
 
-    async def _searched_here(self, request: Request) -> FoundHere:
+    async def _searched_here(self, request: SearchRequest) -> LocalSearchReply:
         peer = self._node.peer
-        every = Request(text=request.text, limit=HITS_A_PEER, per_site=0)
+        every = SearchRequest(text=request.text, limit=HITS_A_PEER, per_site=0)
         household = self._household()
         found = await asyncio.to_thread(household.shelf.search, every)
         names = tuple(site_of(site) for site in household.complete())
-        return FoundHere(peer.card, tuple(found.hits), names, tuple(peer.table.cards()))
+        return LocalSearchReply(peer.card, tuple(found.hits), names, tuple(peer.table.cards()))
 
-    async def _searched(self, request: Request) -> Found:
+    async def _searched(self, request: SearchRequest) -> SearchReply:
         node, began_s = self._node, time.perf_counter()
 
-        async def ask(card: Card) -> FoundHere:
-            question = AskSearchHere(request)
+        async def ask(card: PeerDescriptor) -> LocalSearchReply:
+            question = SearchLocal(request)
             answer = await asked(card.address, node.seal, question, SEARCH_PEER_SECONDS_MAX)
-            if not isinstance(answer, FoundHere):
+            if not isinstance(answer, LocalSearchReply):
                 raise HostFault(f"{card.peer} answered something else than what it finds")
             return answer
 
         knobs = self._household().settings.overlay
-        round_trip = Gathering(ask, knobs.searched_at_once_max)
+        round_trip = DistributedSearch(ask, knobs.searched_at_once_max)
         mine = await self._searched_here(request)
         await round_trip.gathered(mine, knobs.search_seconds_max)
         answer = merged(round_trip.found.values(), node.space, request, began_s)
-        return Found(answer, len(round_trip.found), len(round_trip.silent))
+        return SearchReply(answer, len(round_trip.found), len(round_trip.silent))
 
     # --- status -------------------------------------------------------------------------------
 
-    async def status(self) -> Status:
+    async def status(self) -> PeerStatus:
         node, peer, household = self._node, self._node.peer, self._node.household
         pages = 0 if household is None else await asyncio.to_thread(household.shelf.page_count)
-        return Status(
+        return PeerStatus(
             card=peer.card,
             space=node.space,
             neighbours=tuple(peer.table.cards()),

@@ -22,10 +22,10 @@ from litestar.response.base import ASGIResponse
 
 from ipmicra import __version__
 from ipmicra.errors import Fault
-from ipmicra.search.contract import Answer
+from ipmicra.search.contract import SearchAnswer
 from ipmicra.search.http import pages, responses
-from ipmicra.search.http.fast_path import Straight
-from ipmicra.search.http.parameters import Refusal, SearchOperation
+from ipmicra.search.http.fast_path import SearchFastPath
+from ipmicra.search.http.parameters import BadParameter, SearchOperation
 from ipmicra.search.spool_ingest import FOLDER, integrate_all, waiting_packages
 from ipmicra.search.tantivy.index import TantivyIndex
 from ipmicra.theme.assets import serve_asset
@@ -35,13 +35,13 @@ from ipmicra.theme.policy import HEADERS, RESPONSE_HEADERS
 _METHODS = (HttpMethod.GET, HttpMethod.HEAD)  # the server keeps the body of an answer to HEAD to itself
 _ANSWERS = {
     200: ResponseSpec(
-        Answer,
+        SearchAnswer,
         generate_examples=False,
         description="Results. `partial` says that a cap was reached, and `remarks` which: the question was "
         "cut, or pages beyond a depth were not looked at.",
     ),
     400: ResponseSpec(
-        Refusal,
+        BadParameter,
         generate_examples=False,
         description="A parameter is out of bounds, unknown, or there twice; `detail` says what to write.",
     ),
@@ -82,7 +82,7 @@ def search_api(index: TantivyIndex) -> HTTPRouteHandler:
     return api
 
 
-def _given(request: _AnyRequest) -> responses.Given:
+def _given(request: _AnyRequest) -> responses.SearchContext:
     return list(request.query_params.multi_items())
 
 
@@ -128,7 +128,7 @@ def serve(
 
 def answering(index: TantivyIndex, address: str, port: int) -> None:
     """Answer from an index as it is, until interrupted."""
-    straight = Straight(index, NOWHERE_ELSE, application(index))
+    straight = SearchFastPath(index, NOWHERE_ELSE, application(index))
     uvicorn.run(straight, host=address, port=port, log_level="warning", access_log=False)
 
 

@@ -21,10 +21,10 @@ from ipmicra.theme.layout import Navigation
 from ipmicra.theme.policy import HEADERS
 
 _POLICY = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
-_Answering: TypeAlias = Callable[[responses.Given], bytes]
+_Answering: TypeAlias = Callable[[responses.SearchContext], bytes]
 
 
-class Straight:
+class SearchFastPath:
     """An ASGI application in front of another."""
 
     def __init__(self, index: TantivyIndex, navigation: Navigation, behind: ASGIApp) -> None:

@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 
 import htpy as h
 
-from ipmicra.search.contract import Answer, Hit, Request
+from ipmicra.search.contract import Hit, SearchAnswer, SearchRequest
 from ipmicra.theme.layout import Navigation, document, safe_address
 
 HERE = "/search"
@@ -31,7 +31,7 @@ def empty_page(pages: int, navigation: Navigation) -> str:
     return document("Search", body, here=HERE, navigation=navigation, with_search=False)
 
 
-def answer_page(request: Request, answer: Answer, navigation: Navigation) -> str:
+def answer_page(request: SearchRequest, answer: SearchAnswer, navigation: Navigation) -> str:
     text, short = escape(request.text), escape(request.text[:60])
     rest = [
         _summary(request, answer),
@@ -80,11 +80,11 @@ def _form(text: str, autofocus: bool = False) -> h.Element:
     ]
 
 
-def _summary(request: Request, answer: Answer) -> str:
+def _summary(request: SearchRequest, answer: SearchAnswer) -> str:
     words = [f"{answer.total:,} pages match, {answer.took_ms:.1f} ms", *answer.remarks]
     summary = f'<p class="note">{escape("; ".join(words))}</p>'
     if answer.did_you_mean:
-        better = _link(Request(text=answer.did_you_mean, per_site=request.per_site))
+        better = _link(SearchRequest(text=answer.did_you_mean, per_site=request.per_site))
         summary += f"<p>Did you mean {_a(better, answer.did_you_mean)}?</p>"
     return summary
 
@@ -104,7 +104,7 @@ def _hit(hit: Hit) -> str:
     )
 
 
-def _turning(request: Request, answer: Answer) -> str:
+def _turning(request: SearchRequest, answer: SearchAnswer) -> str:
     links = ""
     if request.offset > 0:
         before = max(0, request.offset - request.limit)
@@ -113,7 +113,7 @@ def _turning(request: Request, answer: Answer) -> str:
         after = request.offset + request.limit
         links += _a(_link(request, after), "Next", "next")
     if request.per_site:
-        every = Request(text=request.text, limit=request.limit, per_site=0)
+        every = SearchRequest(text=request.text, limit=request.limit, per_site=0)
         links += _a(_link(every), "All results of each site")
     return f'<nav class="turning" aria-label="More results">{links}</nav>' if links else ""
 
@@ -123,7 +123,7 @@ def _a(address: str, text: str, relation: str = "") -> str:
     return f'<a href="{escape(address)}"{rel}>{escape(text)}</a>'
 
 
-def _link(request: Request, offset: int = 0) -> str:
+def _link(request: SearchRequest, offset: int = 0) -> str:
     fields = {"q": request.text}
     if offset:
         fields["offset"] = str(offset)

@@ -14,14 +14,14 @@ import msgspec
 from litestar.exceptions import ValidationException
 from litestar.openapi.spec import OpenAPIType, Operation, Parameter, Schema
 
-from ipmicra.search.contract import Request
+from ipmicra.search.contract import SearchRequest
 from ipmicra.search.query_parser import PARTS_MAX, TEXT_CHARACTERS_MAX
 
 _SHOWN_CHARACTERS = 20  # of what was refused
 _YES_OR_NO = {"true": True, "false": False}
 
 
-class Refusal(msgspec.Struct, frozen=True, kw_only=True):
+class BadParameter(msgspec.Struct, frozen=True, kw_only=True):
     """What a program is told that asked wrongly."""
 
     status_code: int
@@ -57,7 +57,7 @@ _NUMBERS = {
 NAMES = frozenset({"q", "every", *_NUMBERS})
 
 
-def asked(given: Mapping[str, str]) -> Request:
+def asked(given: Mapping[str, str]) -> SearchRequest:
     """The request that the parameters make; what is not given has its default."""
     limit, offset = (
         number.read(name, given[name]) if name in given else number.default
@@ -66,7 +66,7 @@ def asked(given: Mapping[str, str]) -> Request:
     every = given.get("every", "false")
     if every not in _YES_OR_NO:
         raise _refused("every", every, "write true or false")
-    return Request(
+    return SearchRequest(
         text=given.get("q", ""), limit=limit, offset=offset, per_site=0 if _YES_OR_NO[every] else 1
     )
 

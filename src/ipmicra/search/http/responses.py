@@ -16,16 +16,16 @@ from ipmicra.search.tantivy.index import TantivyIndex
 from ipmicra.theme.layout import Navigation
 
 API, PAGE = "/api/search", "/search"
-Given: TypeAlias = Sequence[tuple[str, str]]  # names and values behind the question mark
+SearchContext: TypeAlias = Sequence[tuple[str, str]]  # names and values behind the question mark
 _encode = msgspec.json.Encoder().encode
 
 
-def found(index: TantivyIndex, given: Given) -> bytes:
+def found(index: TantivyIndex, given: SearchContext) -> bytes:
     refuse_others([name for name, _ in given])
     return _encode(index.search(asked(dict(given))))
 
 
-def page(index: TantivyIndex, navigation: Navigation, given: Given) -> bytes:
+def page(index: TantivyIndex, navigation: Navigation, given: SearchContext) -> bytes:
     """Where something is said twice, the first counts."""
     wanted = asked(dict(reversed(given)))
     if not wanted.text.strip():

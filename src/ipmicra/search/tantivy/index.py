@@ -21,15 +21,15 @@ from ipmicra.carrier.package import Package
 from ipmicra.errors import OperatorFault
 from ipmicra.search import catalogue_ingest
 from ipmicra.search.authority import SiteAuthority
-from ipmicra.search.catalogue import Entry, Ledger, Shown
-from ipmicra.search.contract import Answer, Hit, Request
+from ipmicra.search.catalogue import CatalogueEntry, PageCatalogue, StoredHit
+from ipmicra.search.contract import Hit, SearchAnswer, SearchRequest
 from ipmicra.search.keys import key_of, site_of
 from ipmicra.search.page_codec import HEAD_CHARACTERS
-from ipmicra.search.query_parser import Question, parse_question
-from ipmicra.search.ranking import Candidates, Ranked, ranked
+from ipmicra.search.query_parser import ParsedQuery, parse_query
+from ipmicra.search.ranking import Ranked, ScoredDocuments, ranked
 from ipmicra.search.snippets import NOTHING, Excerpted, Marker
 from ipmicra.search.tantivy import schema
-from ipmicra.search.tantivy.query_builder import Asking
+from ipmicra.search.tantivy.query_builder import QueryBuilder
 from ipmicra.search.tantivy.spelling import Spelling
 
 CANDIDATES_MIN = 60  # looked at for folding and re-ranking
@@ -49,7 +49,7 @@ class TantivyIndex:
         self._schema = schema.schema()
         self._engine = tantivy.Index(self._schema, path=str(folder / "engine"))
         self._analyzers = schema.register_analyzers(self._engine)
-        self._ledger = Ledger(folder / "ledger.sqlite")
+        self._ledger = PageCatalogue(folder / "ledger.sqlite")
         self._meta = folder / "engine" / "meta.json"
         self._see()
         self._writer = self._opened_writer(folder) if writable else None
@@ -75,13 +75,13 @@ class TantivyIndex:
         self._ledger.commit()
         self.reload()
 
-    def search(self, request: Request) -> Answer:
+    def search(self, request: SearchRequest) -> SearchAnswer:
         start = time.perf_counter()
         answer = self._answered(request)
         return msgspec.structs.replace(answer, took_ms=(time.perf_counter() - start) * 1000)
 
-    def _answer(self, request: Request) -> Answer:
-        question = parse_question(request.text)
+    def _answer(self, request: SearchRequest) -> SearchAnswer:
+        question = parse_query(request.text)
         searcher, asking = self._searcher, self._asking
         limit, offset = min(max(request.limit, 0), LIMIT_MAX), max(request.offset, 0)
         depth = min(max(_CANDIDATES_A_RESULT * (offset + limit), CANDIDATES_MIN), CANDIDATES_MAX)
@@ -92,7 +92,7 @@ class TantivyIndex:
         if offset + limit > len(order) and total > depth:
             remarks.append(f"only the best {depth} of {total} pages were looked at")
         better = "" if total else self._spelling(searcher).better(request.text, question)
-        return Answer(
+        return SearchAnswer(
             hits=self._hits(order[offset:], question),
             total=total,
             took_ms=0.0,
@@ -114,7 +114,7 @@ class TantivyIndex:
         """What is committed, questions to it, how much its sites count, and no answer yet."""
         self._seen = self._stamp()  # before looking: what changes meanwhile is looked at again
         self._searcher = self._engine.searcher()
-        self._asking = Asking(self._schema, self._analyzers, self._searcher)
+        self._asking = QueryBuilder(self._schema, self._analyzers, self._searcher)
         self._authority = SiteAuthority(self._ledger.links.authority())
         self._answered = lru_cache(ANSWERS_REMEMBERED)(self._answer)
 
@@ -146,7 +146,7 @@ class TantivyIndex:
     def wanted(self, crawler: str) -> list[str]:
         return self._ledger.wanted(crawler)
 
-    def _document(self, entry: Entry) -> tantivy.Document:
+    def _document(self, entry: CatalogueEntry) -> tantivy.Document:
         assert entry.page is not None
         links, key, site_key = self._ledger.links, key_of(entry.url), key_of(site_of(entry.url))
         other_sites, own_pages = links.linking(key, site_key)
@@ -161,7 +161,7 @@ class TantivyIndex:
     def _texts(self, identities: list[int]) -> Iterator[str]:
         return (f"{one.facts.title}\n{one.head}" for one in self._ledger.shown(identities).values())
 
-    def _hits(self, order: list[Ranked], question: Question) -> list[Hit]:
+    def _hits(self, order: list[Ranked], question: ParsedQuery) -> list[Hit]:
         shown = self._ledger.shown([result.identity for result in order])
         results = [(result, shown[result.identity]) for result in order if result.identity in shown]
         snippets = Marker(question.words()).snippets([self._excerpted(page) for _, page in results])
@@ -170,19 +170,19 @@ class TantivyIndex:
             for (result, page), snippet in zip(results, snippets, strict=True)
         ]
 
-    def _excerpted(self, page: Shown) -> Excerpted:
+    def _excerpted(self, page: StoredHit) -> Excerpted:
         if page.facts.robots.nosnippet:
             return NOTHING
         is_whole = len(page.head) < HEAD_CHARACTERS
         rest = None if is_whole else partial(self._ledger.rest, page.identity)
         return Excerpted(page.head, page.facts.description, rest)
 
-    def _candidates(self, searcher: tantivy.Searcher, found: tantivy.SearchResult) -> Candidates:
+    def _candidates(self, searcher: tantivy.Searcher, found: tantivy.SearchResult) -> ScoredDocuments:
         hits = found.hits  # made anew each time it is asked for
         addresses = [address for _, address in hits]
         column = searcher.fast_field_values  # every page has each of them
         site = np.array(column("site_key", addresses), dtype=np.int64)
-        return Candidates(
+        return ScoredDocuments(
             identity=np.array(column("id", addresses), dtype=np.int64),
             score=np.array([score for score, _ in hits], dtype=np.float64),
             similarity=np.array(column("similarity", addresses), dtype=np.uint64),
@@ -192,7 +192,7 @@ class TantivyIndex:
         )
 
 
-def _hit(page: Shown, result: Ranked, snippet: str) -> Hit:
+def _hit(page: StoredHit, result: Ranked, snippet: str) -> Hit:
     facts = page.facts
     return Hit(
         url=page.url,

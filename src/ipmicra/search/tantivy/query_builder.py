@@ -19,10 +19,10 @@ from ipmicra.search.query_parser import (
     All,
     Either,
     Not,
+    ParsedQuery,
     Part,
-    Question,
+    QueryWords,
     Restriction,
-    Words,
     seconds_at,
 )
 from ipmicra.search.tantivy.schema import BODY_FIELDS, NAMES, analyzer_of, cjk_runs
@@ -35,7 +35,7 @@ _TIE_BREAKER = 0.3
 _WORDS_REMEMBERED = 20_000
 
 
-class _Looked(NamedTuple):
+class _TermInfo(NamedTuple):
     """What was found out about a text of a question."""
 
     runs: tuple[str, ...]  # of Chinese, Japanese and Korean characters
@@ -53,7 +53,7 @@ class _Looked(NamedTuple):
         return len(self.terms) == 1 and not self.runs
 
 
-class Asking:
+class QueryBuilder:
     """Questions for one state of one index."""
 
     def __init__(
@@ -76,14 +76,14 @@ class Asking:
             "before": lambda value: self._dated(upper=seconds_at(value)),
         }
 
-    def query(self, question: Question) -> Query:
+    def query(self, question: ParsedQuery) -> Query:
         parts = question.asked.parts
-        looked = [self._looked(part.text) for part in parts if isinstance(part, Words)]
+        looked = [self._looked(part.text) for part in parts if isinstance(part, QueryWords)]
         if looked and len(looked) == len(parts) and all(one.is_plain for one in looked):
             return self._plain(looked)
         return self._any(parts)
 
-    def _plain(self, words: list[_Looked]) -> Query:
+    def _plain(self, words: list[_TermInfo]) -> Query:
         """Nothing but words, as most questions are."""
         lifts = [(Occur.Should, lift) for word in words for lift in word.lifts]
         first, *others = (word.in_bodies for word in words)
@@ -118,7 +118,7 @@ class Asking:
         """What makes a page better that is found anyway: that it is called so."""
         if isinstance(part, All | Either):
             return [lift for inner in part.parts for lift in self._lifts(inner)]
-        if not isinstance(part, Words):
+        if not isinstance(part, QueryWords):
             return []
         return list(self._looked(part.text).lifts)
 
@@ -132,7 +132,7 @@ class Asking:
     def _bodies_of(self, part: Part) -> frozenset[str] | None:
         """The fields in which the part may be found; None where the field does not matter."""
         match part:
-            case Words(text=text):
+            case QueryWords(text=text):
                 looked = self._looked(text)
                 return frozenset(looked.in_bodies) if looked.is_word else None
             case Not():
@@ -152,7 +152,7 @@ class Asking:
 
     def _of(self, part: Part, body: str) -> Query:
         match part:
-            case Words():
+            case QueryWords():
                 return self._words(part, body)
             case Restriction():
                 return Query.const_score_query(self._restrictions[part.field](part.value), 0.0)
@@ -172,7 +172,7 @@ class Asking:
             case never:
                 assert_never(never)
 
-    def _words(self, part: Words, body: str) -> Query:
+    def _words(self, part: QueryWords, body: str) -> Query:
         looked = self._looked(part.text)
         if looked.is_plain:
             return looked.in_bodies.get(body) or Query.empty_query()
@@ -183,13 +183,13 @@ class Asking:
             clauses.append((Occur.Must, self._phrase(looked.terms)))
         return _combined(clauses)
 
-    def _look(self, text: str) -> _Looked:
+    def _look(self, text: str) -> _TermInfo:
         runs = tuple(cjk_runs(text))
         terms = tuple(
             term for term in self._analyzers["words"].analyze(text) if not runs or not cjk_runs(term)
         )
         in_bodies = self._in_bodies(text) if len(terms) == 1 else {}
-        return _Looked(runs, terms, in_bodies, self._called(terms), text.isascii())
+        return _TermInfo(runs, terms, in_bodies, self._called(terms), text.isascii())
 
     def _called(self, terms: Sequence[str]) -> tuple[Query, ...]:
         return tuple(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 import tantivy
 from tantivy import Query
 
-from ipmicra.search.query_parser import Question
+from ipmicra.search.query_parser import ParsedQuery
 
 _WORDS_MAX = 4
 _PAGES_READ = 8  # of those that have a word like it
@@ -33,7 +33,7 @@ class Spelling:
     ) -> None:
         self._schema, self._searcher, self._words, self._texts_of = schema, searcher, words, texts_of
 
-    def better(self, text: str, question: Question) -> str:
+    def better(self, text: str, question: ParsedQuery) -> str:
         """The question with its unknown words replaced, or "" where there is nothing to improve."""
         better = text
         for word in question.words()[:_WORDS_MAX]:

@@ -10,12 +10,12 @@ from ipaddress import IPv4Address
 
 import numpy as np
 
-from ipmicra.delegation.crawlers import CrawlerProfile, Position
+from ipmicra.delegation.crawlers import CrawlerProfile, GeoPosition
 from ipmicra.delegation.decision import Decision
 from ipmicra.delegation.strategies.adaptive import Adaptive, AdaptiveSettings
 from ipmicra.delegation.strategies.adaptive.arrays import Floats
 from ipmicra.hierarchy import SubnetTree
-from ipmicra.model.probes import Answer, CrawlerId, Probe, Target
+from ipmicra.model.probes import CrawlerId, Probe, ProbeAnswer, Target
 from tests.delegation.worlds import driven, tree_of
 
 COUNTRIES = ("DE", "US", "JP", "BR", "AU", "ZA")
@@ -71,7 +71,7 @@ class MadeWorld:
     def introduce(self, strategy: Adaptive, number: int, positions: bool = True) -> None:
         """One crawler joins and measures those that are there."""
         north, east = self.crawlers[number]
-        position = Position(float(north), float(east)) if positions else None
+        position = GeoPosition(float(north), float(east)) if positions else None
         strategy.crawler_joined(CrawlerProfile(name_of(number), position=position))
         for other in range(len(self.crawlers)):
             if other != number and name_of(other) in strategy.crawlers:
@@ -79,8 +79,8 @@ class MadeWorld:
                 strategy.crawlers_measured(name_of(number), name_of(other), apart)
 
     def delegate(self, strategy: Adaptive, target: Target, afresh: bool = False) -> Decision:
-        def tell(probe: Probe) -> Answer:
-            return Answer(self.round_trip_ms(int(probe.crawler[1:]), target))
+        def tell(probe: Probe) -> ProbeAnswer:
+            return ProbeAnswer(self.round_trip_ms(int(probe.crawler[1:]), target))
 
         return driven(strategy.delegate(target, 0.0, afresh=afresh), tell)
 
@@ -106,7 +106,10 @@ def name_of(number: int) -> CrawlerId:
 
 def _apart_ms(here: Floats, there: Floats) -> float:
     """Degrees to milliseconds: a degree is 111 km, a millisecond of round trip 70 km."""
-    one, other = Position(float(here[0]), float(here[1])), Position(float(there[0]), float(there[1]))
+    one, other = (
+        GeoPosition(float(here[0]), float(here[1])),
+        GeoPosition(float(there[0]), float(there[1])),
+    )
     return one.distance_km(other) / 70.0
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from ipmicra.delegation.strategies.adaptive.colocation import past_twins, served
 from ipmicra.delegation.strategies.adaptive.examples import Examples
-from ipmicra.delegation.strategies.adaptive.facts import Facts
+from ipmicra.delegation.strategies.adaptive.facts import SiteFeatures
 from tests.delegation.strategies.adaptive.made_worlds import CloudWorld, MadeWorld
 
 OFF_MS = 0.1
@@ -50,7 +50,9 @@ def test_without_past_sites_nobody_is_told() -> None:
 def test_twins_are_told_what_they_did_not_measure() -> None:
     examples = Examples(crawlers=2, sites_max=4)
     for doubt_ms in (0.0, 8.0, 8.0):
-        examples.add(Facts(), np.array([20.0, 30.0]), np.array([[0.0, 0.0], [doubt_ms / 2, doubt_ms]]))
+        examples.add(
+            SiteFeatures(), np.array([20.0, 30.0]), np.array([[0.0, 0.0], [doubt_ms / 2, doubt_ms]])
+        )
     examples.tell(np.arange(3), 1, 10.0, np.array([1.0, 1.0, 0.5]), OFF_MS)
     assert examples.values_ms[1, :3].tolist() == [30.0, 10.0, 20.0]
     for doubts in examples.doubts_ms[1]:  # for somebody alike, and for a twin

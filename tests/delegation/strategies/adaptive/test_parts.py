@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from ipmicra.addresses import AddressRange
 from ipmicra.delegation.crawlers import CrawlerProfile
 from ipmicra.delegation.strategies.adaptive.arrays import Singles
-from ipmicra.delegation.strategies.adaptive.bounds import Bounds, bounding_row
+from ipmicra.delegation.strategies.adaptive.bounds import RoundTripBounds, bounding_row
 from ipmicra.delegation.strategies.adaptive.city_points import places_by_country
-from ipmicra.delegation.strategies.adaptive.examples import Examples, Fixed, Kind
+from ipmicra.delegation.strategies.adaptive.examples import ExampleKind, Examples, Fixed
 from ipmicra.delegation.strategies.adaptive.facts import (
-    Facts,
+    SiteFeatures,
     country_number,
     facts_of,
     identities_of,
@@ -29,13 +29,13 @@ from ipmicra.delegation.strategies.adaptive.groups import Groups
 from ipmicra.delegation.strategies.adaptive.mutual import Mutual, filled, spacing_ms
 from ipmicra.delegation.strategies.adaptive.price import price_factor
 from ipmicra.delegation.strategies.adaptive.sampling import sampled
-from ipmicra.delegation.strategies.adaptive.subnet_agreement import Agreement
+from ipmicra.delegation.strategies.adaptive.subnet_agreement import SubnetAgreement
 from ipmicra.delegation.strategies.adaptive.value_of_information import (
     expected_savings_ms,
     nearest_shares,
     sifted,
 )
-from ipmicra.delegation.strategies.adaptive.variances import FIRST_SHIFT_MS, Spreads
+from ipmicra.delegation.strategies.adaptive.variances import FIRST_SHIFT_MS, VarianceModel
 from ipmicra.delegation.subnets import NoSubnets
 from ipmicra.model.probes import CrawlerId
 from tests.delegation.worlds import tree_of
@@ -126,7 +126,7 @@ def test_groups_hold_the_latest_in_the_order_they_came(countries: list[int], roo
 def test_the_oldest_example_gives_way() -> None:
     examples = Examples(2, sites_max=3)
     for number in range(5):
-        examples.add(Facts(country=number), np.full(2, float(number)), np.zeros((2, 2)))
+        examples.add(SiteFeatures(country=number), np.full(2, float(number)), np.zeros((2, 2)))
     assert examples.count == 3
     shared = [examples.by_site.sharing(0, number).tolist() for number in range(5)]
     assert shared == [[], [], [2], [0], [1]]
@@ -135,12 +135,12 @@ def test_the_oldest_example_gives_way() -> None:
 def test_sites_and_towns_keep_their_rows_when_there_come_more_of_the_others() -> None:
     examples = Examples(1, sites_max=1000)
     for towns in (2, 2, 5, 1):
-        facts = [Facts(country=900 + town) for town in range(towns)]
+        facts = [SiteFeatures(country=900 + town) for town in range(towns)]
         values = np.arange(towns, dtype=float)[:, None]
         examples.set_fixed(Fixed(1, facts, [1.0] * towns, values, np.zeros((towns, 1))))
         for _ in range(50):
             number = examples.sites
-            examples.add(Facts(country=number), np.full(1, 100.0 + number), np.zeros((1, 2)))
+            examples.add(SiteFeatures(country=number), np.full(1, 100.0 + number), np.zeros((1, 2)))
         assert examples.count == towns + examples.sites
         assert examples.mass == examples.count
         for number in range(examples.sites):
@@ -156,7 +156,7 @@ def test_sites_and_towns_keep_their_rows_when_there_come_more_of_the_others() ->
 def test_columns_follow_joins_and_leaves(joins: list[bool]) -> None:
     examples, width = Examples(1, sites_max=100), 1
     for join in joins:
-        examples.add(Facts(), np.ones(width), np.zeros((width, 2)))
+        examples.add(SiteFeatures(), np.ones(width), np.zeros((width, 2)))
         if join:
             examples.add_column(np.full(examples.count, 7.0), np.zeros(examples.count))
             width += 1
@@ -189,12 +189,12 @@ def test_no_more_is_weighed_than_there_is_room_for(sites: int, room: int, countr
 def test_whoever_shares_a_subnet_is_weighed_among_thousands() -> None:
     examples = Examples(1, sites_max=4000)
     for number in range(3000):
-        examples.add(Facts(country=1, subnet=number // 3), np.ones(1), np.zeros((1, 2)))
-    rows = rows_for(Facts(country=1, subnet=500), examples, 200)
+        examples.add(SiteFeatures(country=1, subnet=number // 3), np.ones(1), np.zeros((1, 2)))
+    rows = rows_for(SiteFeatures(country=1, subnet=500), examples, 200)
     assert {1500, 1501, 1502} <= set(rows)
 
 
-def rows_for(site: Facts, examples: Examples, room: int) -> list[int]:
+def rows_for(site: SiteFeatures, examples: Examples, room: int) -> list[int]:
     rows: list[int] = sampled(identities_of(site), None, examples, room).rows.tolist()
     return rows
 
@@ -227,7 +227,7 @@ def test_mutual_round_trips_keep_to_their_crawlers_when_one_leaves() -> None:
     st.lists(st.one_of(st.floats(0, 500), st.just(float("nan"))), min_size=1, max_size=9),
 )
 def test_bounds_are_never_negative_and_never_lost(round_trip_ms: float, mutual: list[float]) -> None:
-    bounds, row = Bounds(len(mutual)), bounding_row(np.array(mutual), np.zeros(len(mutual)))
+    bounds, row = RoundTripBounds(len(mutual)), bounding_row(np.array(mutual), np.zeros(len(mutual)))
     bounds.tighten(round_trip_ms, row)
     before = bounds.least_ms.copy()
     bounds.tighten(round_trip_ms + 5.0, row)
@@ -237,7 +237,7 @@ def test_bounds_are_never_negative_and_never_lost(round_trip_ms: float, mutual: 
 
 
 def test_light_binds_more_than_half_a_triangle() -> None:
-    bounds = Bounds(1)
+    bounds = RoundTripBounds(1)
     bounds.tighten(10.0, bounding_row(np.array([100.0]), np.array([80.0])))
     assert bounds.least_ms[0] == 70.0
     bounds.tighten(190.0, bounding_row(np.array([10.0]), np.array([8.0])))
@@ -267,9 +267,9 @@ def test_the_nearest_is_who_the_weightiest_examples_say() -> None:
 
 
 def test_spreads_shrink_where_answers_are_foretold() -> None:
-    spreads, dice = Spreads(), random.Random(1)
+    spreads, dice = VarianceModel(), random.Random(1)
     for _ in range(300):
-        learn_of_one(spreads, Kind.SITE, dice.gauss(0, 0.5))
+        learn_of_one(spreads, ExampleKind.SITE, dice.gauss(0, 0.5))
         spreads.learn_shift(singles([0.1]), singles([0.01]), singles([1.0]))
     own_ms, own_share = spreads.widths((0, 0, 1, 0)).own
     assert 0.2 < own_ms[0] + 40.0 * own_share[0] < 1.5
@@ -277,7 +277,7 @@ def test_spreads_shrink_where_answers_are_foretold() -> None:
 
 
 def test_agreement_is_doubted_until_enough_sites_say_so() -> None:
-    agreement, subnet = Agreement(), AddressRange.parse("20.1.0.0/16")
+    agreement, subnet = SubnetAgreement(), AddressRange.parse("20.1.0.0/16")
     a, b = CrawlerId("a"), CrawlerId("b")
     assert agreement.doubt(subnet, a) == 0.5
     for _ in range(8):
@@ -290,7 +290,7 @@ def test_agreement_is_doubted_until_enough_sites_say_so() -> None:
 
 
 def test_twins_count_for_more_where_they_explain_more() -> None:
-    spreads = Spreads()
+    spreads = VarianceModel()
     first = spreads.twin_share
     for _ in range(50):
         spreads.learn_twins(0.1, 0.8)
@@ -302,17 +302,21 @@ def test_twins_count_for_more_where_they_explain_more() -> None:
 
 
 def test_a_twins_own_doubt_is_not_held_against_machine_rooms() -> None:
-    sure, unsure = Spreads(), Spreads()
+    sure, unsure = VarianceModel(), VarianceModel()
     for spreads, doubt_ms in ((sure, 0.0), (unsure, 20.0)):
         for _ in range(50):
-            learn_of_one(spreads, Kind.TWIN, 8.0, doubt_ms)
-    assert sure.factors[Kind.TWIN] > 4.0
-    assert unsure.factors[Kind.TWIN] < 1.5
+            learn_of_one(spreads, ExampleKind.TWIN, 8.0, doubt_ms)
+    assert sure.factors[ExampleKind.TWIN] > 4.0
+    assert unsure.factors[ExampleKind.TWIN] < 1.5
 
 
-def learn_of_one(spreads: Spreads, kind: Kind, residual_ms: float, doubt_ms: float = 0.0) -> None:
+def learn_of_one(
+    spreads: VarianceModel, kind: ExampleKind, residual_ms: float, doubt_ms: float = 0.0
+) -> None:
     """One example of that kind says 40 ms, and this is what it misses by."""
-    own_ms, own_share = spreads.widths((0, 0, int(kind is Kind.SITE), int(kind is Kind.TWIN))).own
+    own_ms, own_share = spreads.widths(
+        (0, 0, int(kind is ExampleKind.SITE), int(kind is ExampleKind.TWIN))
+    ).own
     own = own_ms + 40.0 * own_share
     variances = singles([[float(own[0]) ** 2 + doubt_ms**2]])
     scores = singles([[residual_ms**2 / float(variances[0, 0])]])

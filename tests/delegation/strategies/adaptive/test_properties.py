@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ipmicra.delegation.decision import Decision, Why
 from ipmicra.delegation.strategies.adaptive import Adaptive
-from ipmicra.model.probes import Answer, Measurement, Probe, Silence
+from ipmicra.model.probes import Measurement, NoAnswer, Probe, ProbeAnswer
 from tests.delegation.strategies.adaptive.made_worlds import MadeWorld, name_of
 from tests.delegation.worlds import driven
 
@@ -34,9 +34,9 @@ def test_whatever_is_answered_probes_are_bounded_and_no_number_is_lost(
     strategy = world.strategy()
     left = list(answers)
 
-    def tell(probe: Probe) -> Answer:
+    def tell(probe: Probe) -> ProbeAnswer:
         value = left.pop() if left else None
-        return Answer(value, Silence.TIMED_OUT if value is None else None)
+        return ProbeAnswer(value, NoAnswer.TIMED_OUT if value is None else None)
 
     for number in range(8):
         decision = driven(strategy.delegate(world.target(number), float(number)), tell)
@@ -111,7 +111,7 @@ def test_crawlers_that_join_and_leave_meanwhile_do_not_confuse_it() -> None:
     ended: Decision | None = None
     while ended is None:
         try:
-            probe = talk.send(Answer(world.round_trip_ms(int(probe.crawler[1:]), probe.target)))
+            probe = talk.send(ProbeAnswer(world.round_trip_ms(int(probe.crawler[1:]), probe.target)))
             assert probe.crawler != leaver
         except StopIteration as end:
             ended = end.value
@@ -124,7 +124,7 @@ def test_an_anycast_address_teaches_nothing_about_places() -> None:
     world = MadeWorld(4, crawlers=6)
     strategy = world.strategy(explore=1.0)
     before = strategy.experience.examples.sites
-    decision = driven(strategy.delegate(world.target(0), 0.0), lambda _: Answer(1.0))
+    decision = driven(strategy.delegate(world.target(0), 0.0), lambda _: ProbeAnswer(1.0))
     assert decision.why is Why.ANYCAST
     assert strategy.experience.examples.sites == before
     assert strategy.agreement.counts == {}

@@ -36,4 +36,6 @@ def command(keys: Path, repository: Path, root_keys: int, threshold: int, as_jso
     result = {"repository": str(repository), "keys": str(keys), "fingerprint": fingerprint(root)}
     terminal.show(result, as_json, lambda: Text(f"fingerprint: {result['fingerprint']}"))
     if not as_json:
-        terminal.remark(f"now take the root keys in {keys} offline: root-1.pem to root-{root_keys}.pem")
+        terminal.print_note(
+            f"now take the root keys in {keys} offline: root-1.pem to root-{root_keys}.pem"
+        )

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from ipmicra.cli import terminal
 from ipmicra.cli.bundle_options import repository_option
-from ipmicra.cli.coordinator_database import database_option, opened_rows
+from ipmicra.cli.coordinator_database import database_option, open_database
 from ipmicra.coordinator.bundles import rollout_orders
 from ipmicra.coordinator.bundles.publishing import publish
 from ipmicra.coordinator.bundles.repository import Repository
@@ -49,7 +49,7 @@ def command(
         raise OperatorFault(
             f"version {roll_out} is not signed; signed are {', '.join(signed.versions())}"
         )
-    with opened_rows(context, database) as rows:
+    with open_database(context, database) as rows:
         files = publish(repository, bundles_folder(rows.settings.data_folder))
         with rows.database.begin() as connection:
             if halt is not None:

@@ -8,7 +8,7 @@ import click
 from rich.text import Text
 
 from ipmicra.cli import terminal
-from ipmicra.cli.coordinator_database import database_option, opened_rows
+from ipmicra.cli.coordinator_database import database_option, open_database
 from ipmicra.coordinator.admin import sessions
 from ipmicra.web.login import link_to
 
@@ -32,7 +32,7 @@ def command(context: click.Context, address: str, database: str | None, as_json:
       ipmicra coordinator admin-link
       ipmicra coordinator admin-link --address https://crawl.example.org
     """
-    with opened_rows(context, database) as rows, rows.database.begin() as connection:
+    with open_database(context, database) as rows, rows.database.begin() as connection:
         token = sessions.new_link(connection, time.time())
     link = link_to(address, token)
     terminal.show({"link": link}, as_json, lambda: Text(link))

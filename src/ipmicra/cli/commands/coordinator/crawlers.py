@@ -8,9 +8,9 @@ import click
 from rich.table import Table
 
 from ipmicra.cli import terminal
-from ipmicra.cli.coordinator_database import database_option, opened_rows
+from ipmicra.cli.coordinator_database import database_option, open_database
 from ipmicra.coordinator.admin.crawler_states import ENDED
-from ipmicra.coordinator.views.crawlers import CrawlerStanding, crawlers
+from ipmicra.coordinator.views.crawlers import CrawlerStatus, crawlers
 
 
 @click.command()
@@ -30,12 +30,12 @@ def command(context: click.Context, ended: bool, database: str | None, as_json: 
       ipmicra coordinator crawlers --ended --json
     """
     now_s = time.time()
-    with opened_rows(context, database) as rows, rows.database.read() as connection:
+    with open_database(context, database) as rows, rows.database.read() as connection:
         found = [c for c in crawlers(connection, now_s) if ended or c.state not in ENDED]
     terminal.show(found, as_json, lambda: _table(found, now_s))
 
 
-def _table(found: list[CrawlerStanding], now_s: float) -> Table:
+def _table(found: list[CrawlerStatus], now_s: float) -> Table:
     heads = (
         "crawler",
         "state",

@@ -8,8 +8,8 @@ import click
 from rich.table import Table
 
 from ipmicra.cli import terminal
-from ipmicra.cli.coordinator_database import database_option, opened_rows
-from ipmicra.coordinator.views.status import HostStanding, hosts_standing
+from ipmicra.cli.coordinator_database import database_option, open_database
+from ipmicra.coordinator.views.status import HostStatus, hosts_standing
 
 
 @click.command()
@@ -25,18 +25,18 @@ def command(context: click.Context, database: str | None, as_json: bool) -> None
       ipmicra coordinator hosts --json
     """
     now_s = time.time()
-    with opened_rows(context, database) as rows, rows.database.read() as connection:
+    with open_database(context, database) as rows, rows.database.read() as connection:
         found = hosts_standing(connection, now_s)
     terminal.show(found, as_json, lambda: _table(found, now_s))
 
 
-def _now(host: HostStanding) -> str:
+def _now(host: HostStatus) -> str:
     if not host.present:
         return "absent"
     return "awake" if host.awake else f"asleep: {host.resting}" if host.resting else "asleep"
 
 
-def _table(found: list[HostStanding], now_s: float) -> Table:
+def _table(found: list[HostStatus], now_s: float) -> Table:
     table = Table("host", "state", "now", "address", "heard", "sites")
     for host in found:
         now = _now(host)

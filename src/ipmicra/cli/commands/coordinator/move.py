@@ -7,7 +7,7 @@ import time
 import click
 
 from ipmicra.cli import terminal
-from ipmicra.cli.coordinator_database import database_option, opened_rows
+from ipmicra.cli.coordinator_database import database_option, open_database
 from ipmicra.coordinator.admin import commands
 
 
@@ -28,6 +28,6 @@ def command(context: click.Context, name: str, target: str, database: str | None
       ipmicra coordinator move lima oslo
       ipmicra coordinator resume lima
     """
-    with opened_rows(context, database) as rows, rows.database.begin() as connection:
+    with open_database(context, database) as rows, rows.database.begin() as connection:
         commands.move(connection, name, target, time.time())
-    terminal.remark(f"{name} moves to {target} as soon as the coordinator runs")
+    terminal.print_note(f"{name} moves to {target} as soon as the coordinator runs")

@@ -7,7 +7,7 @@ import time
 import click
 
 from ipmicra.cli import terminal
-from ipmicra.cli.coordinator_database import database_option, opened_rows
+from ipmicra.cli.coordinator_database import database_option, open_database
 from ipmicra.coordinator.admin import commands
 
 
@@ -23,6 +23,6 @@ def command(context: click.Context, name: str, reason: str, database: str | None
     Examples:
       ipmicra coordinator pause lima --reason "a site complains about it"
     """
-    with opened_rows(context, database) as rows, rows.database.begin() as connection:
+    with open_database(context, database) as rows, rows.database.begin() as connection:
         commands.pause(connection, name, reason, time.time())
-    terminal.remark(f"{name} is told to pause when it next asks")
+    terminal.print_note(f"{name} is told to pause when it next asks")

@@ -7,7 +7,7 @@ import time
 import click
 
 from ipmicra.cli import terminal
-from ipmicra.cli.coordinator_database import database_option, opened_rows
+from ipmicra.cli.coordinator_database import database_option, open_database
 from ipmicra.coordinator.ingest import purge
 
 
@@ -29,8 +29,8 @@ def command(context: click.Context, crawler: str, why: str, yes: bool, database:
     """
     if not yes:
         click.confirm(f"Take everything that {crawler} brought out of the index?", abort=True, err=True)
-    with opened_rows(context, database) as rows, rows.database.begin() as connection:
-        waiting = purge.wish(connection, crawler, why, time.time())
-    terminal.remark(
+    with open_database(context, database) as rows, rows.database.begin() as connection:
+        waiting = purge.request_purge(connection, crawler, why, time.time())
+    terminal.print_note(
         f"{crawler} is revoked; {waiting} waiting packages are refused; its pages are taken out"
     )

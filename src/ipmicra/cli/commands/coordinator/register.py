@@ -8,7 +8,7 @@ import click
 from rich.text import Text
 
 from ipmicra.cli import terminal
-from ipmicra.cli.coordinator_database import database_option, opened_rows
+from ipmicra.cli.coordinator_database import database_option, open_database
 from ipmicra.coordinator.admin import commands
 
 
@@ -28,10 +28,10 @@ def command(
       ipmicra coordinator register lima --contact owner@example.org
       ipmicra coordinator register lima --json | jq -r .token
     """
-    with opened_rows(context, database) as rows, rows.database.begin() as connection:
+    with open_database(context, database) as rows, rows.database.begin() as connection:
         seconds = rows.settings.coordinator.token_hours * 3600
         token = commands.register(connection, name, time.time(), seconds, contact)
     result = {"host": name, "token": token}
     terminal.show(result, as_json, lambda: Text(token))
     if not as_json:
-        terminal.remark(f"on the machine: ipmicra host join http://COORDINATOR:8790 {token}")
+        terminal.print_note(f"on the machine: ipmicra host join http://COORDINATOR:8790 {token}")

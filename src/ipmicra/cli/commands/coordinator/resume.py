@@ -7,7 +7,7 @@ import time
 import click
 
 from ipmicra.cli import terminal
-from ipmicra.cli.coordinator_database import database_option, opened_rows
+from ipmicra.cli.coordinator_database import database_option, open_database
 from ipmicra.coordinator.admin import commands
 
 
@@ -22,6 +22,6 @@ def command(context: click.Context, name: str, database: str | None) -> None:
     Examples:
       ipmicra coordinator resume lima
     """
-    with opened_rows(context, database) as rows, rows.database.begin() as connection:
+    with open_database(context, database) as rows, rows.database.begin() as connection:
         commands.resume(connection, name, time.time())
-    terminal.remark(f"{name} is told to resume when it next asks")
+    terminal.print_note(f"{name} is told to resume when it next asks")

@@ -8,7 +8,7 @@ from rich.text import Text
 from ipmicra.cli import terminal
 from ipmicra.cli.coordinator_database import database_option, settings_with
 from ipmicra.coordinator.admin import sessions
-from ipmicra.coordinator.api.context import Rooms
+from ipmicra.coordinator.api.context import CoordinatorContext
 from ipmicra.coordinator.api.logs import log_to_stderr
 from ipmicra.coordinator.api.server import run
 from ipmicra.errors import OperatorFault
@@ -51,7 +51,7 @@ def command(context: click.Context, listen: str, database: str | None) -> None:
     )
 
 
-def _announce(address: str, rooms: Rooms) -> None:
+def _announce(address: str, rooms: CoordinatorContext) -> None:
     """On the very first start, the way in: to people on stdout, not into the log."""
     with rooms.database.begin() as connection:
         token = sessions.first_link(connection, rooms.clock())
@@ -59,7 +59,7 @@ def _announce(address: str, rooms: Rooms) -> None:
         terminal.output().print(
             Text(f"Administer at {link_to(address, token)} (works once, for an hour)")
         )
-    terminal.remark(f"the coordinator is at {address}/ until Ctrl-C")
+    terminal.print_note(f"the coordinator is at {address}/ until Ctrl-C")
 
 
 def _where(listen: str) -> tuple[str, int]:

@@ -10,8 +10,8 @@ from rich.console import Group
 from rich.table import Table
 
 from ipmicra.cli import terminal
-from ipmicra.cli.coordinator_database import database_option, opened_rows
-from ipmicra.coordinator.views.status import Standing, standing
+from ipmicra.cli.coordinator_database import database_option, open_database
+from ipmicra.coordinator.views.status import CoordinatorStatus, standing
 
 
 @click.command()
@@ -26,12 +26,12 @@ def command(context: click.Context, database: str | None, as_json: bool) -> None
       ipmicra coordinator status
       ipmicra coordinator status --json
     """
-    with opened_rows(context, database) as rows, rows.database.read() as connection:
+    with open_database(context, database) as rows, rows.database.read() as connection:
         found = standing(connection, time.time())
     terminal.show(found, as_json, lambda: _shown(found))
 
 
-def _shown(found: Standing) -> Group:
+def _shown(found: CoordinatorStatus) -> Group:
     numbers = Table("what", "state", "number")
     present = sum(host.present for host in found.hosts)
     awake = sum(host.awake for host in found.hosts)

@@ -8,7 +8,7 @@ import click
 from rich.text import Text
 
 from ipmicra.cli import terminal
-from ipmicra.cli.coordinator_database import database_option, opened_rows
+from ipmicra.cli.coordinator_database import database_option, open_database
 from ipmicra.coordinator.admin.submission import submit
 
 
@@ -24,7 +24,7 @@ def command(context: click.Context, urls: tuple[str, ...], database: str | None,
     Examples:
       ipmicra coordinator submit https://example.org/ https://example.net/docs/
     """
-    with opened_rows(context, database) as rows, rows.database.begin() as connection:
+    with open_database(context, database) as rows, rows.database.begin() as connection:
         submitted, new = submit(connection, urls, time.time())
     result = {"submitted": submitted, "new": new}
     terminal.show(result, as_json, lambda: Text(f"{submitted} submitted, {new} of them new"))

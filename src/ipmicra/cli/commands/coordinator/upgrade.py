@@ -7,7 +7,7 @@ import time
 import click
 
 from ipmicra.cli import terminal
-from ipmicra.cli.coordinator_database import database_option, opened_rows
+from ipmicra.cli.coordinator_database import database_option, open_database
 from ipmicra.coordinator.admin import commands
 from ipmicra.coordinator.bundles.publishing import published_versions
 from ipmicra.coordinator.folder import bundles_folder
@@ -28,7 +28,7 @@ def command(context: click.Context, name: str, version: str, database: str | Non
     Examples:
       ipmicra coordinator upgrade lima 1.1.0
     """
-    with opened_rows(context, database) as rows, rows.database.begin() as connection:
+    with open_database(context, database) as rows, rows.database.begin() as connection:
         published = published_versions(bundles_folder(rows.settings.data_folder))
         commands.upgrade(connection, name, version, published, time.time())
-    terminal.remark(f"{name} is told to change to version {version} when it next asks")
+    terminal.print_note(f"{name} is told to change to version {version} when it next asks")

@@ -10,10 +10,10 @@ import threading
 import click
 
 from ipmicra.cli import terminal
-from ipmicra.cli.coordinator_database import database_option, opened_rows
+from ipmicra.cli.coordinator_database import database_option, open_database
 from ipmicra.coordinator.api.logs import log_to_stderr
 from ipmicra.coordinator.folder import package_store
-from ipmicra.coordinator.ingest.worker import Worker
+from ipmicra.coordinator.ingest.worker import IntegrationWorker
 from ipmicra.search.spool_ingest import FOLDER as INDEX_FOLDER
 
 
@@ -35,13 +35,13 @@ def command(context: click.Context, database: str | None) -> None:
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: stop.set())
-    with opened_rows(context, database) as rows:
+    with open_database(context, database) as rows:
         settings = rows.settings
-        Worker(
+        IntegrationWorker(
             rows.database,
             package_store(settings.coordinator.packages, settings.data_folder),
             settings.data_folder / INDEX_FOLDER,
             f"{socket.gethostname()}-{os.getpid()}",
             settings.coordinator,
         ).run(stop)
-    terminal.remark("stopped")
+    terminal.print_note("stopped")

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from ipmicra.cli import terminal
 from ipmicra.host.sandbox import selftest
-from ipmicra.host.sandbox.selftest import Guard
+from ipmicra.host.sandbox.selftest import SandboxGuard
 
 
 @click.command()
@@ -31,11 +31,11 @@ def command(context: click.Context, as_json: bool) -> int:
     terminal.show([guard._asdict() for guard in tried], as_json, lambda: _table(tried))
     if lacking:
         names = ", ".join(guard.name for guard in lacking)
-        terminal.remark(f"missing: {names}; code that a coordinator sends is refused here")
+        terminal.print_note(f"missing: {names}; code that a coordinator sends is refused here")
     return 1 if lacking else 0
 
 
-def _table(tried: list[Guard]) -> Table:
+def _table(tried: list[SandboxGuard]) -> Table:
     table = Table("guard", "", "what it holds", "why not")
     for guard in tried:
         held = "held" if guard.held else "missing" if guard.needed else "missing, not needed"

@@ -15,7 +15,7 @@ from ipmicra.host import folder as folders
 from ipmicra.host.coordinator_client import checked_coordinator, enrol
 from ipmicra.host.identity import make_key
 from ipmicra.host.settings import checked, in_words, most_it_can_cost
-from ipmicra.host.store import Ledger
+from ipmicra.host.store import HostStore
 from ipmicra.settings import Settings
 
 WHAT_IT_DOES = """\
@@ -68,7 +68,7 @@ def _tell(settings: Settings, coordinator: str, place: Path) -> None:
     table = Table(show_header=False)
     for rule, words in in_words(settings.host).items():
         table.add_row(rule, words)
-    aside = terminal.aside()
+    aside = terminal.stderr_console()
     aside.print(WHAT_IT_DOES.format(coordinator=coordinator), markup=False)
     aside.print(table)
     aside.print("At the very most that can cost you:", markup=False)
@@ -88,7 +88,7 @@ def _join(place: Path, coordinator: str, token: str) -> str:
     try:
         key = make_key(place)
         enrolled = asyncio.run(enrol(coordinator, token, key.public_key().public_bytes_raw()))
-        ledger = Ledger(place)
+        ledger = HostStore(place)
         try:
             ledger.keep(coordinator=coordinator, host=enrolled.host, contact=enrolled.contact)
             ledger.note(f"joined {coordinator} as {enrolled.host}")

@@ -12,8 +12,8 @@ from ipmicra.cli import terminal
 from ipmicra.cli.host_options import folder_of, folder_option
 from ipmicra.errors import HostFault
 from ipmicra.host import folder as folders
-from ipmicra.host.deregistration import say_goodbye
-from ipmicra.host.store import Ledger
+from ipmicra.host.deregistration import deregister
+from ipmicra.host.store import HostStore
 from ipmicra.settings import Settings
 
 STOP_SECONDS = 60.0
@@ -62,7 +62,7 @@ def _wait_for_the_end(place: Path) -> None:
         time.sleep(0.1)
 
 
-def _goodbye(settings: Settings, place: Path, ledger: Ledger, seconds: float) -> None:
-    trouble = asyncio.run(say_goodbye(place, settings, ledger, seconds))
+def _goodbye(settings: Settings, place: Path, ledger: HostStore, seconds: float) -> None:
+    trouble = asyncio.run(deregister(place, settings, ledger, seconds))
     if trouble is not None:
-        terminal.remark(f"{trouble}; leaving all the same")
+        terminal.print_note(f"{trouble}; leaving all the same")

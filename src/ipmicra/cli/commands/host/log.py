@@ -12,7 +12,7 @@ from rich.table import Table
 from ipmicra.cli import terminal
 from ipmicra.cli.host_options import folder_of, folder_option
 from ipmicra.host import folder as folders
-from ipmicra.host.store import Contact, Event
+from ipmicra.host.store import Contact, HostEvent
 
 
 @click.command()
@@ -51,7 +51,7 @@ def _contacts(contacts: list[Contact]) -> Table:
     return table
 
 
-def _events(events: list[Event]) -> Table:
+def _events(events: list[HostEvent]) -> Table:
     table = Table("when (UTC)", "what")
     for event in events:
         table.add_row(f"{datetime.fromtimestamp(event.at_s, UTC):%Y-%m-%d %H:%M:%S}", event.what)

@@ -21,8 +21,8 @@ from ipmicra.crawler.crawl import tune_process
 from ipmicra.errors import OperatorFault
 from ipmicra.host import folder as folders
 from ipmicra.host.code.consent import dispatched_to
-from ipmicra.host.daemon import Ending, Life
-from ipmicra.host.sandbox.mode import chosen
+from ipmicra.host.daemon import ExitReason, HostDaemon
+from ipmicra.host.sandbox.mode import choose_run_mode
 from ipmicra.host.settings import HostSettings
 
 NICENESS = 10
@@ -54,11 +54,11 @@ def command(context: click.Context, folder: Path | None) -> int:
         tune_process()
         dice = Random(secrets.randbits(64))  # noqa: S311 - jitter, so that hosts do not call in step
 
-        async def live() -> Ending:
-            choice = await chosen(settings.host, ledger.note)
+        async def live() -> ExitReason:
+            choice = await choose_run_mode(settings.host, ledger.note)
             sent = dispatched_to(place, ledger, choice)
             code = choice.installed
-            life = Life(place, settings, ledger, dice, reload=reload, code=code, dispatched=sent)
+            life = HostDaemon(place, settings, ledger, dice, reload=reload, code=code, dispatched=sent)
             _stop_on_signals(life.stop)
             return await life.run()
 
@@ -79,7 +79,7 @@ def _stop_on_signals(stop: Callable[[], None]) -> None:
         if told:
             os._exit(INTERRUPTED)
         told = True
-        terminal.remark("stopping; Ctrl-C again stops at once")
+        terminal.print_note("stopping; Ctrl-C again stops at once")
         stop()
 
     loop = asyncio.get_running_loop()
@@ -87,9 +87,9 @@ def _stop_on_signals(stop: Callable[[], None]) -> None:
         loop.add_signal_handler(number, interrupt)
 
 
-def _exit_code(ending: Ending) -> int:
-    if ending is Ending.DISMISSED:
+def _exit_code(ending: ExitReason) -> int:
+    if ending is ExitReason.DISMISSED:
         raise OperatorFault("the coordinator has ended this host; remove it with: ipmicra host leave")
-    if ending is Ending.RETIRED:
-        terminal.remark("the coordinator has retired this host; remove it with: ipmicra host leave")
+    if ending is ExitReason.RETIRED:
+        terminal.print_note("the coordinator has retired this host; remove it with: ipmicra host leave")
     return 0

@@ -16,13 +16,13 @@ from ipmicra.cli.host_options import folder_of, folder_option
 from ipmicra.host import folder as folders
 from ipmicra.host.hosted.in_process import SPOOL_FOLDER
 from ipmicra.host.hosted.interface import STATE_FOLDER
-from ipmicra.host.limits.usage import Meter
+from ipmicra.host.limits.usage import UsageMeter
 from ipmicra.host.settings import in_words
-from ipmicra.host.store import Ledger
+from ipmicra.host.store import HostStore
 from ipmicra.settings import Settings
 
 
-class Status(msgspec.Struct, frozen=True):
+class HostStatusReport(msgspec.Struct, frozen=True):
     """What `--json` prints."""
 
     host: str
@@ -60,13 +60,13 @@ def command(context: click.Context, folder: Path | None, as_json: bool) -> None:
     terminal.show(status, as_json, lambda: _table(status))
 
 
-def _status(settings: Settings, place: Path, ledger: Ledger) -> Status:
+def _status(settings: Settings, place: Path, ledger: HostStore) -> HostStatusReport:
     facts, member = ledger.facts(), folders.membership(ledger)
     running = folders.is_running(place)
-    today, month = Meter(ledger, settings.host, lambda: datetime.now(UTC)).used()
+    today, month = UsageMeter(ledger, settings.host, lambda: datetime.now(UTC)).used()
     heard = facts.get("heard_s")
     rest = "paused by its owner" if "paused_by_owner" in facts else facts.get("resting")
-    return Status(
+    return HostStatusReport(
         host=member.host,
         coordinator=member.coordinator,
         running=running,
@@ -84,7 +84,7 @@ def _status(settings: Settings, place: Path, ledger: Ledger) -> Status:
     )
 
 
-def _table(status: Status) -> Table:
+def _table(status: HostStatusReport) -> Table:
     table = Table(title=f"host {status.host} of {status.coordinator}", show_header=False)
     works = "works" if status.resting is None else f"rests: {status.resting}"
     table.add_row("now", works if status.running else "not running")

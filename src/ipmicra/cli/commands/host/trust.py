@@ -49,4 +49,4 @@ def command(context: click.Context, expected: str | None, nobody: bool, folder: 
     )
     terminal.output().print(f"trusted: {words}")
     if expected or nobody:
-        terminal.remark("this counts from the next start of the host")
+        terminal.print_note("this counts from the next start of the host")

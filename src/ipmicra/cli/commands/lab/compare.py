@@ -10,7 +10,7 @@ from rich.table import Table
 
 from ipmicra.cli import terminal
 from ipmicra.cli.trial_options import ground_of, jitter_of, trial_options
-from ipmicra.lab.metrics import Summary, summary
+from ipmicra.lab.metrics import MetricsSummary, summary
 from ipmicra.lab.runner import Trial, judgements, outcomes
 
 
@@ -80,7 +80,7 @@ COLUMNS = (
 )
 
 
-def _table(results: list[Summary]) -> Table:
+def _table(results: list[MetricsSummary]) -> Table:
     table = Table(box=box.SIMPLE, caption="excess in ms, probes per site; means over the draws")
     table.add_column("strategy", no_wrap=True)
     for heading, _, _ in COLUMNS:

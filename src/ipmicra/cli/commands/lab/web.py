@@ -8,7 +8,7 @@ import click
 from rich.table import Table
 
 from ipmicra.cli import terminal
-from ipmicra.lab.loopback.layout import Layout
+from ipmicra.lab.loopback.layout import WebLayout
 from ipmicra.lab.loopback.pages import made_sites
 from ipmicra.lab.loopback.server import LoopbackWeb
 
@@ -52,13 +52,13 @@ def command(
       ipmicra --set 'fetching.dns_servers=["127.0.0.1:8053"]' \\
         crawl http://bakery0.lima.example:8080/ --allow-range 127.0.0.0/8
     """
-    layout = Layout.of(made_sites(seed, sites, pages, port))
+    layout = WebLayout.of(made_sites(seed, sites, pages, port))
     rows = [
         {"site": f"http://{site.name}:{port}/", "city": site.city, "address": str(address)}
         for address, site in layout.sites.items()
     ]
     terminal.show(rows, as_json, lambda: _table(rows))
-    terminal.remark(f"names are served on 127.0.0.1:{names_port}; Ctrl-C ends")
+    terminal.print_note(f"names are served on 127.0.0.1:{names_port}; Ctrl-C ends")
     asyncio.run(_serve(LoopbackWeb(layout.sites, port, layout.round_trip_ms, names_port), seconds))
 
 

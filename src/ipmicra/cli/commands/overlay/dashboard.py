@@ -9,8 +9,8 @@ import uvicorn
 
 from ipmicra.cli import terminal
 from ipmicra.overlay.live.network_file import read
-from ipmicra.protocol.overlay_frames import Seal
-from ipmicra.web.overlay_pages import Lookout, application
+from ipmicra.protocol.overlay_frames import FrameCodec
+from ipmicra.web.overlay_pages import OverlayObserver, application
 
 
 @click.command()
@@ -28,6 +28,6 @@ def command(network: Path, via: str, address: str, port: int) -> None:
       ipmicra overlay dashboard net.json 192.0.2.1:7400
       ipmicra overlay dashboard net.json 192.0.2.1:7400 --port 9000
     """
-    lookout = Lookout(via, Seal(read(network).secret.encode()))
-    terminal.remark(f"the network of {via} at http://{address}:{port}/ until Ctrl-C")
+    lookout = OverlayObserver(via, FrameCodec(read(network).secret.encode()))
+    terminal.print_note(f"the network of {via} at http://{address}:{port}/ until Ctrl-C")
     uvicorn.run(application(lookout), host=address, port=port, log_level="warning", access_log=False)

@@ -9,7 +9,7 @@ import click
 
 from ipmicra.cli import terminal
 from ipmicra.cli.overlay_peer import (
-    Standing,
+    PeerSummary,
     folder_option,
     listen_option,
     point_of,
@@ -56,6 +56,6 @@ def command(
             "either --listen ADDRESS:PORT, where others reach this peer, or --unreachable"
         )
     name = listen or f"peer-{secrets.token_hex(6)}"
-    terminal.remark(f"joining through {via} as {name}")
-    standing = Standing(name, listen or "", point_of(point), via)
+    terminal.print_note(f"joining through {via} as {name}")
+    standing = PeerSummary(name, listen or "", point_of(point), via)
     served(read(network), standing, context, folder)

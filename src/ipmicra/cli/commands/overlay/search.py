@@ -11,8 +11,8 @@ from ipmicra.cli import terminal
 from ipmicra.cli.search_answers import shown
 from ipmicra.overlay.live import rpc_client
 from ipmicra.overlay.live.network_file import read
-from ipmicra.protocol.overlay_frames import Seal
-from ipmicra.search.contract import Request
+from ipmicra.protocol.overlay_frames import FrameCodec
+from ipmicra.search.contract import SearchRequest
 
 
 @click.command()
@@ -35,7 +35,7 @@ def command(
       ipmicra overlay search net.json 192.0.2.1:7400 climate change
       ipmicra overlay search net.json 192.0.2.9:7400 '"exact phrase" site:example.org' --json
     """
-    request = Request(text=" ".join(words), limit=limit, per_site=0 if all_of_site else 1)
-    found = asyncio.run(rpc_client.search(request, via, Seal(read(network).secret.encode())))
+    request = SearchRequest(text=" ".join(words), limit=limit, per_site=0 if all_of_site else 1)
+    found = asyncio.run(rpc_client.search(request, via, FrameCodec(read(network).secret.encode())))
     terminal.show(found, as_json, lambda: shown(found.answer))
-    terminal.remark(f"{found.peers_asked} peers answered, {found.peers_silent} did not")
+    terminal.print_note(f"{found.peers_asked} peers answered, {found.peers_silent} did not")

@@ -8,7 +8,7 @@ import click
 
 from ipmicra.cli import terminal
 from ipmicra.cli.overlay_peer import (
-    Standing,
+    PeerSummary,
     folder_option,
     listen_option,
     point_of,
@@ -58,5 +58,5 @@ def command(
     place = point_of(point) or (0.0,) * DIMENSIONS
     sides = (reach,) * len(place)
     made = make(network, tuple(-side for side in sides), sides, scheme)
-    terminal.remark(f"made {network}; listening at {listen}")
-    served(made, Standing(listen, listen, place, None), context, folder)
+    terminal.print_note(f"made {network}; listening at {listen}")
+    served(made, PeerSummary(listen, listen, place, None), context, folder)

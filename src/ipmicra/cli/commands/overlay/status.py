@@ -14,14 +14,14 @@ from ipmicra.overlay.can.projection import Projection
 from ipmicra.overlay.live.network_file import read
 from ipmicra.overlay.live.projection import shown_on_a_plane
 from ipmicra.overlay.live.rpc_client import everybody, status_of
-from ipmicra.protocol.overlay_frames import Seal
-from ipmicra.protocol.overlay_rpc import Status
+from ipmicra.protocol.overlay_frames import FrameCodec
+from ipmicra.protocol.overlay_rpc import PeerStatus
 
 
-class Told(msgspec.Struct, frozen=True):
+class NetworkStatus(msgspec.Struct, frozen=True):
     """The asked peers, and their zones on a plane, to be drawn."""
 
-    peers: list[Status]
+    peers: list[PeerStatus]
     projection: Projection
 
 
@@ -41,17 +41,17 @@ def command(network: Path, address: str, of_all: bool, as_json: bool) -> None:
       ipmicra overlay status net.json 192.0.2.1:7400 --all
       ipmicra overlay status net.json 192.0.2.1:7400 --all --json
     """
-    seal = Seal(read(network).secret.encode())
+    seal = FrameCodec(read(network).secret.encode())
     peers = asyncio.run(_asked(address, seal, of_all))
-    told = Told(peers, shown_on_a_plane(peers))
+    told = NetworkStatus(peers, shown_on_a_plane(peers))
     terminal.show(told, as_json, lambda: _overview(peers) if of_all else _table(peers[0]))
 
 
-async def _asked(address: str, seal: Seal, of_all: bool) -> list[Status]:
+async def _asked(address: str, seal: FrameCodec, of_all: bool) -> list[PeerStatus]:
     return await everybody(address, seal) if of_all else [await status_of(address, seal)]
 
 
-def _overview(peers: list[Status]) -> Table:
+def _overview(peers: list[PeerStatus]) -> Table:
     table = Table("peer", "share of space", "neighbours", "home to", "crawls", "pages", "to fetch")
     for peer in peers:
         share = sum(zone.volume for zone in peer.card.zones) / peer.space.volume
@@ -60,7 +60,7 @@ def _overview(peers: list[Status]) -> Table:
     return table
 
 
-def _table(found: Status) -> Table:
+def _table(found: PeerStatus) -> Table:
     table = Table("what", "value", show_header=False)
     table.add_row("peer", f"{found.card.peer} at {found.card.address}")
     table.add_row("point", ", ".join(f"{x:g}" for x in found.card.point))

@@ -11,7 +11,7 @@ from ipmicra.cli import terminal
 from ipmicra.cli.overlay_peer import checked, point_of, point_option, site_named
 from ipmicra.overlay.live import rpc_client
 from ipmicra.overlay.live.network_file import read
-from ipmicra.protocol.overlay_frames import Seal
+from ipmicra.protocol.overlay_frames import FrameCodec
 
 
 @click.command()
@@ -33,5 +33,5 @@ def command(network: Path, via: str, site: str, point: str | None) -> None:
     if place is not None:
         checked(place, shared)
     named = site_named(site)
-    asyncio.run(rpc_client.submit(named, place, shared.space, via, Seal(shared.secret.encode())))
-    terminal.remark(f"{named} is home")
+    asyncio.run(rpc_client.submit(named, place, shared.space, via, FrameCodec(shared.secret.encode())))
+    terminal.print_note(f"{named} is home")

@@ -52,7 +52,7 @@ def command(
         places = (sample_folder(),)
     found = registry_files(places or (fetched_files(settings.data_folder),))
     for path in found.left_out:
-        terminal.remark(f"left out, no registry file: {path}")
+        terminal.print_note(f"left out, no registry file: {path}")
     with terminal.progress() as progress:
         report = build(
             found,
@@ -61,7 +61,7 @@ def command(
             _Bars(progress),
         )
     if report.old_tree_refused:
-        terminal.remark(f"not compared with the old tree: {report.old_tree_refused}")
+        terminal.print_note(f"not compared with the old tree: {report.old_tree_refused}")
     terminal.show(report, as_json, lambda: _rendered(report))
 
 

@@ -18,7 +18,7 @@ from rich.table import Column, Table
 
 from ipmicra.cli import terminal
 from ipmicra.errors import SiteFault
-from ipmicra.registry.downloads import Outcome, Patience, fetch
+from ipmicra.registry.downloads import DownloadOutcome, RetryPolicy, fetch
 from ipmicra.registry.folder import fetched_files
 from ipmicra.registry.sources import REGISTRIES, RemoteFile, files_to_fetch
 
@@ -63,7 +63,7 @@ def command(
     if only_list:
         terminal.show([file._asdict() for file in files], as_json, lambda: _list(files))
         return
-    patience = Patience(settings.registry.timeout_s, settings.registry.attempts_max)
+    patience = RetryPolicy(settings.registry.timeout_s, settings.registry.attempts_max)
     with _bars() as bars:
         outcomes = [
             _fetched(file, folder or fetched_files(settings.data_folder), patience, bars)
@@ -80,7 +80,7 @@ def command(
 
 
 def _bars() -> Progress:
-    console = terminal.aside()
+    console = terminal.stderr_console()
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -92,7 +92,7 @@ def _bars() -> Progress:
     )
 
 
-def _fetched(file: RemoteFile, folder: Path, patience: Patience, bars: Progress) -> Outcome:
+def _fetched(file: RemoteFile, folder: Path, patience: RetryPolicy, bars: Progress) -> DownloadOutcome:
     task = bars.add_task(f"{file.registry} {file.name}", total=None)
 
     def advance(here_bytes: int, total_bytes: int) -> None:
@@ -103,7 +103,7 @@ def _fetched(file: RemoteFile, folder: Path, patience: Patience, bars: Progress)
     return outcome
 
 
-def _table(outcomes: list[Outcome]) -> Table:
+def _table(outcomes: list[DownloadOutcome]) -> Table:
     table = Table("registry", "file", "outcome", "bytes", "checksum", "")
     for outcome in outcomes:
         size = f"{outcome.size_bytes:,}" if outcome.size_bytes else ""

@@ -18,7 +18,7 @@ from ipmicra.registry.names import addresses_of
 from ipmicra.registry.treefile import open_tree
 
 
-class Step(msgspec.Struct, frozen=True):
+class SubnetStep(msgspec.Struct, frozen=True):
     """One subnet on the way down."""
 
     range: str
@@ -31,11 +31,11 @@ class Step(msgspec.Struct, frozen=True):
     asn: int
 
 
-class Walk(msgspec.Struct, frozen=True):
+class SubnetPath(msgspec.Struct, frozen=True):
     """The way down to one address."""
 
     address: str
-    steps: list[Step]
+    steps: list[SubnetStep]
 
 
 @click.command()
@@ -59,15 +59,15 @@ def command(context: click.Context, address_or_name: str, tree: Path | None, as_
     terminal.show(walks, as_json, lambda: _rendered(address_or_name, walks))
 
 
-def _walk(tree: SubnetTree, address: IPAddress) -> Walk:
+def _walk(tree: SubnetTree, address: IPAddress) -> SubnetPath:
     path = tree.path(tree.smallest(address))
-    return Walk(str(address), [_step(tree, subnet) for subnet in path])
+    return SubnetPath(str(address), [_step(tree, subnet) for subnet in path])
 
 
-def _step(tree: SubnetTree, subnet: Subnet) -> Step:
+def _step(tree: SubnetTree, subnet: Subnet) -> SubnetStep:
     organisation = tree.organisation_of(subnet)
     known = organisation >= 0
-    return Step(
+    return SubnetStep(
         range=str(tree.range_of(subnet)),
         handle=tree.organisation_handle(organisation) if known else "",
         organisation=tree.organisation_name(organisation) if known else "",
@@ -79,7 +79,7 @@ def _step(tree: SubnetTree, subnet: Subnet) -> Step:
     )
 
 
-def _rendered(asked: str, walks: list[Walk]) -> Tree:
+def _rendered(asked: str, walks: list[SubnetPath]) -> Tree:
     whole = Tree(f"[bold]{escape(asked)}[/]")
     for walk in walks:
         branch = whole if walk.address == asked else whole.add(walk.address)
@@ -88,14 +88,14 @@ def _rendered(asked: str, walks: list[Walk]) -> Tree:
     return whole
 
 
-def _label(step: Step) -> Text:
+def _label(step: SubnetStep) -> Text:
     """A line that wraps instead of being cut, also where the output is piped."""
     label = Text.from_markup(_line(step), overflow="fold")
     label.no_wrap = False
     return label
 
 
-def _line(step: Step) -> str:
+def _line(step: SubnetStep) -> str:
     if step.range in ("0.0.0.0/0", "::/0") and not step.organisation:
         return f"[cyan]{step.range}[/]  the whole Internet"
     who = step.organisation or step.handle or "organisation unknown"

@@ -17,19 +17,24 @@ from typing import NamedTuple
 import numpy as np
 
 from ipmicra.delegation.strategies.adaptive.arrays import Singles, Whole
-from ipmicra.delegation.strategies.adaptive.bounds import Bounds
+from ipmicra.delegation.strategies.adaptive.bounds import RoundTripBounds
 from ipmicra.delegation.strategies.adaptive.colocation import past_twins, served
-from ipmicra.delegation.strategies.adaptive.history import Experience
-from ipmicra.delegation.strategies.adaptive.posterior import Weighing
+from ipmicra.delegation.strategies.adaptive.history import ExampleHistory
+from ipmicra.delegation.strategies.adaptive.posterior import PosteriorWeights
 from ipmicra.delegation.strategies.adaptive.prior import Prior
-from ipmicra.delegation.strategies.adaptive.variances import CARRIED, FREEDOM, Spreads, variances
+from ipmicra.delegation.strategies.adaptive.variances import (
+    CARRIED,
+    FREEDOM,
+    VarianceModel,
+    variances,
+)
 
 WEIGHT_MIN = 1e-4  # of all weight; examples lighter than this say nothing worth the time any more
 LIKELIER = 0.5  # than not
 LONGEST_MS = 1e6  # a quarter of an hour: beyond it round trips are all alike
 
 
-class Foretold(NamedTuple):
+class Prediction(NamedTuple):
     """By the examples that still count: which, their weights, and by crawler means and spreads."""
 
     kept: Whole
@@ -42,25 +47,25 @@ class Foretold(NamedTuple):
 class Belief:
     """About one site, from its prior on."""
 
-    def __init__(self, prior: Prior, experience: Experience, spreads: Spreads) -> None:
+    def __init__(self, prior: Prior, experience: ExampleHistory, spreads: VarianceModel) -> None:
         self.prior = prior
         self.crawlers = experience.mutual.names
-        self.bounds = Bounds(len(self.crawlers))
+        self.bounds = RoundTripBounds(len(self.crawlers))
         self.columns: list[int] = []
         self.answers_ms: list[float] = []
         self._experience = experience
         self._edition = experience.edition
         self._spreads = spreads
-        self._foretold: Foretold | None = None
+        self._foretold: Prediction | None = None
 
     @property
     def stands(self) -> bool:
         return self._edition == self._experience.edition
 
     @cached_property
-    def _weighing(self) -> Weighing:
+    def _weighing(self) -> PosteriorWeights:
         """Begun with the first answer: to know whom to ask first, the prior is enough."""
-        return Weighing(self.prior, self._experience.examples, self._spreads)
+        return PosteriorWeights(self.prior, self._experience.examples, self._spreads)
 
     def hear(self, column: int, round_trip_ms: float) -> None:
         """One crawler's answer."""
@@ -70,13 +75,13 @@ class Belief:
         self._weighing.hear(column, self.answers_ms[-1])
         self._foretold = None
 
-    def foretold(self) -> Foretold:
+    def foretold(self) -> Prediction:
         """What is believed now of every crawler's round trip, asked or not."""
         if self._foretold is None:
             self._foretold = self._foretell()
         return self._foretold
 
-    def _foretell(self) -> Foretold:
+    def _foretell(self) -> Prediction:
         weighing, examples = self._weighing, self._experience.examples
         enough = WEIGHT_MIN * np.add.reduce(weighing.weights)
         kept = (weighing.weights >= enough).nonzero()[0]
@@ -92,7 +97,7 @@ class Belief:
         means += shifts_ms
         np.maximum(means, self.bounds.least_ms[:, None], out=means)
         weights /= np.add.reduce(weights)
-        return Foretold(kept, weights, means, spreads, unsure)
+        return Prediction(kept, weights, means, spreads, unsure)
 
     def light_ms(self, column: int) -> float:
         """What light alone says that the crawler's round trip cannot be below, from the answers so far."""

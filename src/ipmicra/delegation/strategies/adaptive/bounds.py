@@ -18,7 +18,7 @@ from ipmicra.delegation.strategies.adaptive.arrays import Floats, Singles
 SHARES: Singles = np.array(((SHORTCUT_SHARE,), (-SHORTCUT_SHARE,), (1.0,)), dtype=np.float32)
 
 
-class Bounds:
+class RoundTripBounds:
     """By crawler, the greatest of the bounds so far."""
 
     def __init__(self, crawlers: int) -> None:

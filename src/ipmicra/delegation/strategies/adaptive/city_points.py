@@ -12,7 +12,7 @@ from functools import cache
 from typing import NamedTuple
 
 
-class Place(NamedTuple):
+class CityPoint(NamedTuple):
     """One town of one country."""
 
     country: str
@@ -285,16 +285,16 @@ ZW Harare -17.8 31.1
 """
 
 
-def _places_of_line(line: str) -> tuple[Place, ...]:
+def _places_of_line(line: str) -> tuple[CityPoint, ...]:
     country, towns = line.split(" ", 1)
     fields = [town.split() for town in towns.split(",")]
-    return tuple(Place(country, name, float(north), float(east)) for name, north, east in fields)
+    return tuple(CityPoint(country, name, float(north), float(east)) for name, north, east in fields)
 
 
 @cache
-def places_by_country() -> dict[str, tuple[Place, ...]]:
+def places_by_country() -> dict[str, tuple[CityPoint, ...]]:
     """Every country's places, the likeliest first, countries in the table's order."""
-    found: dict[str, tuple[Place, ...]] = {}
+    found: dict[str, tuple[CityPoint, ...]] = {}
     for line in TABLE.strip().splitlines():
         places = _places_of_line(line)
         found[places[0].country] = found.get(places[0].country, ()) + places

@@ -18,8 +18,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ipmicra.delegation.strategies.adaptive.arrays import Floats, Keys, Singles, Whole
-from ipmicra.delegation.strategies.adaptive.facts import Facts, identities_of
+from ipmicra.delegation.strategies.adaptive.arrays import Floats, IntArray, Singles, Whole
+from ipmicra.delegation.strategies.adaptive.facts import SiteFeatures, identities_of
 from ipmicra.delegation.strategies.adaptive.groups import Groups
 
 Number = TypeVar("Number", np.float32, np.int64, np.uint64)
@@ -27,7 +27,7 @@ Number = TypeVar("Number", np.float32, np.int64, np.uint64)
 FIRST_SITES = 64
 
 
-class Kind(IntEnum):
+class ExampleKind(IntEnum):
     """Where an example comes from. Each kind has its own spread."""
 
     SITE = 0  # measured in part, the rest believed
@@ -36,14 +36,19 @@ class Kind(IntEnum):
     TWIN = 3  # a site again, taken for one of the same machine room: no shift, hardly a spread
 
 
-IN_ORDER = (Kind.CRAWLER, Kind.PLACE, Kind.SITE, Kind.TWIN)  # of rows; twins follow their sites
+IN_ORDER = (
+    ExampleKind.CRAWLER,
+    ExampleKind.PLACE,
+    ExampleKind.SITE,
+    ExampleKind.TWIN,
+)  # of rows; twins follow their sites
 
 
 class Fixed(NamedTuple):
     """The examples that are not sites: `doors` crawlers first, then towns."""
 
     doors: int
-    facts: Sequence[Facts]
+    facts: Sequence[SiteFeatures]
     masses: Sequence[float]
     values_ms: Floats
     doubts_ms: Floats
@@ -63,7 +68,7 @@ class Examples:
         self.doubts_ms: Singles = np.zeros((crawlers, 2, rows), dtype=np.float32)
         self.masses: Singles = np.ones(rows, dtype=np.float32)
         self.nearest: Whole = np.zeros(rows, dtype=np.int64)
-        self.keys: Keys = np.zeros(rows, dtype=np.uint64)
+        self.keys: IntArray = np.zeros(rows, dtype=np.uint64)
         self.numbers: Whole = np.arange(rows)  # of rows and of places in the ring
         # Who shares what: rows of the fixed ones, places in the ring of sites.
         self.by_door, self.by_town, self.by_site = Groups(), Groups(), Groups()
@@ -98,7 +103,7 @@ class Examples:
             (self.by_door if row < self.doors else self.by_town).add(row, identities_of(facts))
         self._find_nearest()
 
-    def add(self, facts: Facts, values_ms: Singles | Floats, doubts_ms: Singles | Floats) -> int:
+    def add(self, facts: SiteFeatures, values_ms: Singles | Floats, doubts_ms: Singles | Floats) -> int:
         """One more site; its doubts are crawler by use. Returns its place in the ring."""
         place = self._next
         if self.fixed + place == len(self.masses):
@@ -140,7 +145,7 @@ class Examples:
         """How many sites were written after this one, counting round the ring."""
         return (self._next - 1 - place) % self.sites_max
 
-    def _enter(self, place: int, facts: Facts) -> None:
+    def _enter(self, place: int, facts: SiteFeatures) -> None:
         """Under what it shares with others, in the stead of who had the place before."""
         identities = identities_of(facts)
         if place < len(self._identities):

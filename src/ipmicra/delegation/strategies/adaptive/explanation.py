@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ipmicra.delegation.decision import Step
+from ipmicra.delegation.decision import DecisionStep
 from ipmicra.delegation.strategies.adaptive.arrays import Singles
 from ipmicra.delegation.strategies.adaptive.belief import Belief
 from ipmicra.delegation.strategies.adaptive.prior import TIES, Prior
@@ -20,17 +20,17 @@ from ipmicra.model.probes import CrawlerId
 CANDIDATES_SHOWN = 4
 
 
-def ties_step(prior: Prior) -> Step:
+def ties_step(prior: Prior) -> DecisionStep:
     """What the site has in common with the examples, by what each tie weighed."""
 
     def found() -> str:
         parts, whole = sorted(prior.gave.items(), key=lambda part: -part[1]), sum(prior.gave.values())
         return ", ".join(f"{TIES[prior.ties[reason]]} {weight / whole:.0%}" for reason, weight in parts)
 
-    return Step("what it was judged by", found)
+    return DecisionStep("what it was judged by", found)
 
 
-def candidates_step(belief: Belief, crawlers: Sequence[CrawlerId]) -> Step:
+def candidates_step(belief: Belief, crawlers: Sequence[CrawlerId]) -> DecisionStep:
     """The likeliest crawlers: expected round trip, probability of being the nearest, bound."""
     foretold, bounds_ms = belief.foretold(), belief.bounds.least_ms
 
@@ -44,12 +44,12 @@ def candidates_step(belief: Belief, crawlers: Sequence[CrawlerId]) -> Step:
             for c in shown
         )
 
-    return Step("believed", found)
+    return DecisionStep("believed", found)
 
 
-def stop_step(crawler: CrawlerId, saving_ms: float, price_ms: float) -> Step:
+def stop_step(crawler: CrawlerId, saving_ms: float, price_ms: float) -> DecisionStep:
     """Why no further probe was asked for."""
-    return Step(
+    return DecisionStep(
         "stopped",
         lambda: (
             f"the best further probe, from {crawler}, would save {saving_ms:.2f} ms on average,"
@@ -58,9 +58,9 @@ def stop_step(crawler: CrawlerId, saving_ms: float, price_ms: float) -> Step:
     )
 
 
-def unasked_step(crawler: CrawlerId) -> Step:
+def unasked_step(crawler: CrawlerId) -> DecisionStep:
     """Why somebody has the site who was not asked."""
-    return Step(
+    return DecisionStep(
         "not asked",
         f"{crawler} answered for sites in the same machine room, nearer than who was asked; the first"
         " fetch tells",

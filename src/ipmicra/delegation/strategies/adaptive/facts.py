@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ipmicra.addresses import AddressRange, IPAddress
-from ipmicra.delegation.strategies.adaptive.arrays import Keys, Singles
-from ipmicra.delegation.subnets import UNKNOWN_ORGANISATION, Subnets, known_subnet
+from ipmicra.delegation.strategies.adaptive.arrays import IntArray, Singles
+from ipmicra.delegation.subnets import UNKNOWN_ORGANISATION, SubnetLookup, known_subnet
 from ipmicra.hierarchy import Subnet
 
 UNKNOWN = -1
@@ -21,7 +21,7 @@ UNKNOWN = -1
 SHARED_BITS_MIN = 12.0
 
 
-class Facts(NamedTuple):
+class SiteFeatures(NamedTuple):
     """One site's, crawler's or place's. `key` is meaningless where `family` is 0.
 
     `subnet_bits` tells how small the subnet is: the length of its prefix, in bits of IPv4.
@@ -41,18 +41,18 @@ def country_number(code: str | None) -> int:
     return int.from_bytes(code.encode("ascii", "replace")[:4], "big") if code else UNKNOWN
 
 
-def facts_of(address: IPAddress, tree: Subnets) -> Facts:
+def facts_of(address: IPAddress, tree: SubnetLookup) -> SiteFeatures:
     """What the tree says of an address."""
     return facts_in(known_subnet(tree, address), address, tree)
 
 
-def facts_in(subnet: Subnet | None, address: IPAddress, tree: Subnets) -> Facts:
+def facts_in(subnet: Subnet | None, address: IPAddress, tree: SubnetLookup) -> SiteFeatures:
     """The same where the address's smallest known subnet was looked up already."""
     key = int(address) << 32 if address.version == 4 else int(address) >> 64
     if subnet is None:
-        return Facts(family=address.version, key=key)
+        return SiteFeatures(family=address.version, key=key)
     organisation = tree.organisation_of(subnet)
-    return Facts(
+    return SiteFeatures(
         country=country_number(tree.country_of(subnet)),
         system=tree.asn_of(subnet) or UNKNOWN,
         organisation=UNKNOWN if organisation == UNKNOWN_ORGANISATION else organisation,
@@ -74,13 +74,13 @@ def block_bits(family: int) -> int:
     return 64 - int(SHARED_BITS_MIN) * (1 if family == 4 else 2)
 
 
-def identities_of(facts: Facts) -> tuple[int, ...]:
+def identities_of(facts: SiteFeatures) -> tuple[int, ...]:
     """Country, system, organisation, subnet, and the widest block that counts; UNKNOWN is nobody's."""
     block = facts.key >> block_bits(facts.family)
     return (*facts[:4], block * 10 + facts.family if facts.family else UNKNOWN)
 
 
-def neighbourhoods(keys: Keys, facts: Facts) -> Singles:
+def neighbourhoods(keys: IntArray, facts: SiteFeatures) -> Singles:
     """How much smaller than the widest that counts is the block that each key shares with the site's.
 
     The keys are of that block. 1 for a block of SHARED_BITS_MIN bits, twice as much for each further

@@ -16,9 +16,14 @@ from ipmicra.addresses import IPAddress
 from ipmicra.delegation.crawlers import CrawlerProfile
 from ipmicra.delegation.strategies.adaptive.arrays import Floats, Singles
 from ipmicra.delegation.strategies.adaptive.bounds import bounding_row
-from ipmicra.delegation.strategies.adaptive.city_points import Place, places_by_country
+from ipmicra.delegation.strategies.adaptive.city_points import CityPoint, places_by_country
 from ipmicra.delegation.strategies.adaptive.examples import Examples, Fixed
-from ipmicra.delegation.strategies.adaptive.facts import UNKNOWN, Facts, country_number, facts_of
+from ipmicra.delegation.strategies.adaptive.facts import (
+    UNKNOWN,
+    SiteFeatures,
+    country_number,
+    facts_of,
+)
 from ipmicra.delegation.strategies.adaptive.geography import (
     LIGHT_MS_PER_KM,
     DistanceModel,
@@ -36,7 +41,7 @@ from ipmicra.delegation.strategies.adaptive.mutual import (
 from ipmicra.delegation.strategies.adaptive.price import price_factor
 from ipmicra.delegation.strategies.adaptive.sampling import Near
 from ipmicra.delegation.strategies.adaptive.settings import AdaptiveSettings
-from ipmicra.delegation.subnets import Subnets
+from ipmicra.delegation.subnets import SubnetLookup
 from ipmicra.model.probes import CrawlerId
 
 NEXT_DOOR_MS = 1.0  # a round trip within a town: 100 km of fibre, or a few switches
@@ -46,16 +51,18 @@ GROWN_SHARE = (
     0.1  # the fixed examples are built anew when so much more of the mutual round trips is known
 )
 
-PLACES: tuple[Place, ...] = tuple(place for places in places_by_country().values() for place in places)
+PLACES: tuple[CityPoint, ...] = tuple(
+    place for places in places_by_country().values() for place in places
+)
 POINTS = unit_vectors(
     np.array([place.latitude for place in PLACES]), np.array([place.longitude for place in PLACES])
 )
 
 
-class Experience:
+class ExampleHistory:
     """The examples, kept in step with who is there."""
 
-    def __init__(self, tree: Subnets, settings: AdaptiveSettings) -> None:
+    def __init__(self, tree: SubnetLookup, settings: AdaptiveSettings) -> None:
         self.mutual = Mutual()
         self.examples = Examples(0, settings.sites_max)
         self.model = DistanceModel()
@@ -128,7 +135,7 @@ class Experience:
     def remember(
         self,
         address: IPAddress,
-        facts: Facts,
+        facts: SiteFeatures,
         values_ms: Singles | Floats,
         doubts_ms: Singles | Floats,
     ) -> None:
@@ -184,8 +191,8 @@ class Experience:
         facts = [self._facts_of(profile) for profile in self.mutual.profiles]
         return Fixed(len(facts), facts, [1.0] * len(facts), values, doubts)
 
-    def _facts_of(self, profile: CrawlerProfile) -> Facts:
-        facts = Facts() if profile.address is None else facts_of(profile.address, self._tree)
+    def _facts_of(self, profile: CrawlerProfile) -> SiteFeatures:
+        facts = SiteFeatures() if profile.address is None else facts_of(profile.address, self._tree)
         return facts._replace(country=country_number(profile.country)) if profile.country else facts
 
     def _as_far_as(self, distance_km: Floats) -> tuple[Floats, Floats]:
@@ -209,7 +216,7 @@ def _with_places(crawlers: Fixed, values_ms: Floats, doubts_ms: Floats) -> Fixed
     for places in places_by_country().values():
         ranks = 1.0 / np.arange(1, len(places) + 1)  # the largest towns first, by Zipf's law
         masses += (COUNTRY_MASS * ranks / ranks.sum()).tolist()
-        facts += [Facts(country=country_number(place.country)) for place in places]
+        facts += [SiteFeatures(country=country_number(place.country)) for place in places]
     return Fixed(
         crawlers.doors,
         facts,

@@ -23,22 +23,27 @@ import numpy as np
 from ipmicra.delegation.strategies.adaptive.arrays import Singles, Whole
 from ipmicra.delegation.strategies.adaptive.examples import Examples
 from ipmicra.delegation.strategies.adaptive.prior import Prior
-from ipmicra.delegation.strategies.adaptive.variances import FREEDOM, Spreads, Widths, variances
+from ipmicra.delegation.strategies.adaptive.variances import (
+    FREEDOM,
+    ExampleVariances,
+    VarianceModel,
+    variances,
+)
 
 # Numbers as arrays: what numpy need not convert at every call.
 FREEDOMS, HALF_LESS = np.float32(FREEDOM).reshape(()), np.float32(-0.5).reshape(())
 ANSWERS_ROOM = 4  # answers there is room for at first; few sites need more
 
 
-class Weighing:
+class PosteriorWeights:
     """The examples that a prior picked, weighed by answers."""
 
-    def __init__(self, prior: Prior, examples: Examples, spreads: Spreads) -> None:
+    def __init__(self, prior: Prior, examples: Examples, spreads: VarianceModel) -> None:
         rows, doors, fixed, *_ = prior.sample
         count = len(rows)
         self.doors, self.sites, self.twins = doors, fixed, count  # so many; where these begin
         self._towns = slice(doors, fixed)
-        self.widths: Widths = spreads.widths(
+        self.widths: ExampleVariances = spreads.widths(
             (doors, fixed - doors, count - fixed, count - fixed + doors)
         )
         self.rows: Whole = np.concatenate((rows, rows[fixed:], rows[:doors]))

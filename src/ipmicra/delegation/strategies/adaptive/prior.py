@@ -22,7 +22,7 @@ from ipmicra.delegation.strategies.adaptive.examples import Examples
 from ipmicra.delegation.strategies.adaptive.facts import (
     SHARED_BITS_MIN,
     UNKNOWN,
-    Facts,
+    SiteFeatures,
     identities_of,
     neighbourhoods,
 )
@@ -31,8 +31,8 @@ from ipmicra.delegation.strategies.adaptive.sampling import (
     ANYWHERE,
     NEAR,
     SUBNET,
+    ExampleSample,
     Near,
-    Sample,
     sampled,
 )
 from ipmicra.delegation.strategies.adaptive.settings import AdaptiveSettings
@@ -61,13 +61,13 @@ EXAMPLES_MIN = 64
 class Prior(NamedTuple):
     """The examples weighed, part by part of the sample, and why."""
 
-    sample: Sample
+    sample: ExampleSample
     weights: Singles
     ties: dict[int, int]  # the reasons that apply -> which of TIES each is
     gave: dict[int, float]  # the reasons that apply -> what weight it gave, to that of the others
 
 
-class Ties:
+class SimilarityFeatures:
     """The learnt worth of each tie: how often it was right, of the times it could have been."""
 
     def __init__(self, settings: AdaptiveSettings) -> None:
@@ -75,7 +75,7 @@ class Ties:
         self.chances = [FIRST_SITES] * len(TIES)
         self._settings = settings
 
-    def prior(self, facts: Facts, near: Near | None, examples: Examples) -> Prior:
+    def prior(self, facts: SiteFeatures, near: Near | None, examples: Examples) -> Prior:
         """`near`: the places around the site's country; None where nothing is known."""
         sample = sampled(_wanted(facts, self._settings), near, examples, self._room(examples))
         strengths, closest = _strengths(sample, facts, near, examples)
@@ -115,7 +115,7 @@ class Ties:
 
 
 def _strengths(
-    sample: Sample, facts: Facts, near: Near | None, examples: Examples
+    sample: ExampleSample, facts: SiteFeatures, near: Near | None, examples: Examples
 ) -> tuple[Singles, float]:
     """Of each example within its reason: its mass, its part of what is near, or more for a smaller
     shared block; and the closest address's."""
@@ -132,7 +132,7 @@ def _strengths(
     return strengths, closest
 
 
-def _by_reason(sample: Sample, amounts: Singles) -> dict[int, float]:
+def _by_reason(sample: ExampleSample, amounts: Singles) -> dict[int, float]:
     """Summed up over the examples that are there for the same reason."""
     sums: dict[int, float] = {}
     if sample.begins:
@@ -143,12 +143,12 @@ def _by_reason(sample: Sample, amounts: Singles) -> dict[int, float]:
     return sums
 
 
-def _spread(amounts: Sequence[float], sample: Sample) -> Singles:
+def _spread(amounts: Sequence[float], sample: ExampleSample) -> Singles:
     """One amount a part -> one an example."""
     return np.array(amounts, dtype=np.float32).repeat(sample.lengths)
 
 
-def _tie(reason: int, facts: Facts, closest: float) -> int:
+def _tie(reason: int, facts: SiteFeatures, closest: float) -> int:
     """The subnet and the address by how much is shared."""
     if reason < SUBNET:
         return reason
@@ -161,7 +161,7 @@ def _step(bits: float) -> int:
     return int(min(max((bits - SHARED_BITS_MIN) // STEP_BITS, 0), STEPS - 1))
 
 
-def _wanted(facts: Facts, settings: AdaptiveSettings) -> list[int]:
+def _wanted(facts: SiteFeatures, settings: AdaptiveSettings) -> list[int]:
     """The identities to look for: those that may be gone by."""
     network, prefix = settings.network, settings.prefix
     allowed = (settings.country, network, network, network, prefix)

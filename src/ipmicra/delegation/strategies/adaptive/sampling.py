@@ -35,7 +35,7 @@ class Near(NamedTuple):
     nearest_first: Whole
 
 
-class Sample(NamedTuple):
+class ExampleSample(NamedTuple):
     """Rows in parts: those next door to crawlers, then towns, then sites; in each of these by reason."""
 
     rows: Whole
@@ -67,7 +67,9 @@ class _Picking:
             self.count += len(part)
 
 
-def sampled(identities: Sequence[int], near: Near | None, examples: Examples, room: int) -> Sample:
+def sampled(
+    identities: Sequence[int], near: Near | None, examples: Examples, room: int
+) -> ExampleSample:
     """`identities` are those to look for, UNKNOWN for those not to look for."""
     step = 1 if examples.count <= room else -(-examples.count // int(ROOMS[ANYWHERE] * room))
     wanted = [
@@ -92,4 +94,4 @@ def sampled(identities: Sequence[int], near: Near | None, examples: Examples, ro
         picking.pick(reason, examples.by_site.sharing(reason - COUNTRY, identity), left)
     rows = np.concatenate(picking.parts) if picking.parts else NOBODY
     rows[fixed:] += examples.fixed
-    return Sample(rows, doors, fixed, picking.reasons, picking.begins, picking.lengths)
+    return ExampleSample(rows, doors, fixed, picking.reasons, picking.begins, picking.lengths)

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from ipmicra.delegation.crawlers import CrawlerProfile
 from ipmicra.delegation.decision import Decision, Why
-from ipmicra.delegation.delegations import Ground
-from ipmicra.delegation.probe_session import Inquiry
+from ipmicra.delegation.delegations import DelegationUnit
+from ipmicra.delegation.probe_session import ProbeSession
 from ipmicra.delegation.strategies.adaptive.arrays import Whole
 from ipmicra.delegation.strategies.adaptive.belief import Belief
 from ipmicra.delegation.strategies.adaptive.explanation import (
@@ -30,31 +30,31 @@ from ipmicra.delegation.strategies.adaptive.explanation import (
     ties_step,
     unasked_step,
 )
-from ipmicra.delegation.strategies.adaptive.facts import Facts, facts_in
-from ipmicra.delegation.strategies.adaptive.history import Experience
-from ipmicra.delegation.strategies.adaptive.prior import Ties
+from ipmicra.delegation.strategies.adaptive.facts import SiteFeatures, facts_in
+from ipmicra.delegation.strategies.adaptive.history import ExampleHistory
+from ipmicra.delegation.strategies.adaptive.prior import SimilarityFeatures
 from ipmicra.delegation.strategies.adaptive.settings import AdaptiveSettings
 from ipmicra.delegation.strategies.adaptive.state import AdaptiveState, restore, state_of
-from ipmicra.delegation.strategies.adaptive.subnet_agreement import Agreement
+from ipmicra.delegation.strategies.adaptive.subnet_agreement import SubnetAgreement
 from ipmicra.delegation.strategies.adaptive.value_of_information import choice
-from ipmicra.delegation.strategies.adaptive.variances import Spreads
+from ipmicra.delegation.strategies.adaptive.variances import VarianceModel
 from ipmicra.delegation.strategies.learning_strategy import LearningStrategy
 from ipmicra.delegation.strategy import Delegating
-from ipmicra.delegation.subnets import Subnets, known_subnet
+from ipmicra.delegation.subnets import SubnetLookup, known_subnet
 from ipmicra.hierarchy import Subnet
-from ipmicra.model.probes import Answer, CrawlerId, Measurement, Probe, Target
+from ipmicra.model.probes import CrawlerId, Measurement, Probe, ProbeAnswer, Target
 
 
 class Adaptive(LearningStrategy):
     """Asks the probe worth most, and stops when none is worth its price."""
 
-    def __init__(self, tree: Subnets, rng: random.Random, settings: AdaptiveSettings) -> None:
+    def __init__(self, tree: SubnetLookup, rng: random.Random, settings: AdaptiveSettings) -> None:
         super().__init__(tree, rng, settings.silent_probes_max, settings.retry_after_s)
         self._settings = settings
-        self.experience = Experience(tree, settings)
-        self.ties = Ties(settings)
-        self.spreads = Spreads()
-        self.agreement = Agreement()
+        self.experience = ExampleHistory(tree, settings)
+        self.ties = SimilarityFeatures(settings)
+        self.spreads = VarianceModel()
+        self.agreement = SubnetAgreement()
         self._awake: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
         self._awake_at: tuple[object, ...] = ()
 
@@ -73,7 +73,7 @@ class Adaptive(LearningStrategy):
         owner = self.delegations.owner(target.address)
         return self._inherited(known_subnet(self.tree, target.address)) if owner is None else owner
 
-    def ground_of(self, target: Target) -> Ground:
+    def ground_of(self, target: Target) -> DelegationUnit:
         """The address, unless it goes with its subnet."""
         if self.delegations.owner(target.address) is None:
             subnet = known_subnet(self.tree, target.address)
@@ -104,7 +104,7 @@ class Adaptive(LearningStrategy):
         subnet = known_subnet(self.tree, target.address)
         if not afresh and (kept := self._kept(target, subnet, now_s)) is not None:
             return kept
-        inquiry = Inquiry(self, target, now_s)
+        inquiry = ProbeSession(self, target, now_s)
         if not afresh:
             inquiry.recall(self._settings.remember_s)
         if not self.crawlers.awake:
@@ -120,8 +120,8 @@ class Adaptive(LearningStrategy):
         return self.settled(target, (), now_s)
 
     def _asked(
-        self, inquiry: Inquiry, facts: Facts
-    ) -> Generator[Probe, Answer, tuple[Belief, CrawlerId | None]]:
+        self, inquiry: ProbeSession, facts: SiteFeatures
+    ) -> Generator[Probe, ProbeAnswer, tuple[Belief, CrawlerId | None]]:
         """Ask until nothing is worth asking. The belief is begun anew when more was learnt meanwhile. With
         it, who is nearer than all that answered without being asked, if anybody."""
         unasked = None
@@ -156,7 +156,7 @@ class Adaptive(LearningStrategy):
         too_far = best_ms is not None and light_ms >= best_ms
         return too_far and self.rng.random() >= self._settings.explore
 
-    def _begun(self, inquiry: Inquiry, facts: Facts) -> Belief:
+    def _begun(self, inquiry: ProbeSession, facts: SiteFeatures) -> Belief:
         """The belief from the prior, and from what is known already."""
         self.experience.ready()
         near = self.experience.near(facts.country) if self._settings.country else None
@@ -167,7 +167,7 @@ class Adaptive(LearningStrategy):
                 belief.hear(column, round_trip_ms)
         return belief
 
-    def _askable(self, inquiry: Inquiry) -> Whole:
+    def _askable(self, inquiry: ProbeSession) -> Whole:
         """Columns of crawlers awake, believed, and neither asked nor remembered."""
         askable = self._believed_awake().copy()
         for crawler in (*inquiry.answers, *inquiry.recalled_ms):
@@ -189,9 +189,9 @@ class Adaptive(LearningStrategy):
 
     def _end(
         self,
-        inquiry: Inquiry,
+        inquiry: ProbeSession,
         subnet: Subnet | None,
-        facts: Facts,
+        facts: SiteFeatures,
         belief: Belief,
         unasked: CrawlerId | None,
     ) -> Decision:
@@ -202,7 +202,7 @@ class Adaptive(LearningStrategy):
                 ties_step(belief.prior),
                 candidates_step(belief, belief.crawlers),
             ]
-        grounds: tuple[Ground, ...] = (inquiry.target.address,)
+        grounds: tuple[DelegationUnit, ...] = (inquiry.target.address,)
         if fastest is not None and not inquiry.near:
             self._become_wiser(inquiry, facts, belief)
             grounds += self._subnet_with(subnet, fastest) if unasked is None else ()
@@ -210,7 +210,7 @@ class Adaptive(LearningStrategy):
             inquiry.steps.append(unasked_step(unasked))
         return self.concluded(inquiry, unasked or fastest, Why.BELIEVED, grounds)
 
-    def _become_wiser(self, inquiry: Inquiry, facts: Facts, belief: Belief) -> None:
+    def _become_wiser(self, inquiry: ProbeSession, facts: SiteFeatures, belief: Belief) -> None:
         if belief.columns:
             self.ties.learn(belief.prior, belief.by_example())
             belief.teach()
@@ -219,7 +219,7 @@ class Adaptive(LearningStrategy):
                 belief.tell_twins()
                 self.experience.remember(inquiry.target.address, facts, values_ms, doubts_ms)
 
-    def _subnet_with(self, subnet: Subnet | None, chosen: CrawlerId) -> tuple[Ground, ...]:
+    def _subnet_with(self, subnet: Subnet | None, chosen: CrawlerId) -> tuple[DelegationUnit, ...]:
         """It goes along where most of its sites go to the chosen crawler."""
         if subnet is None:
             return ()
@@ -245,12 +245,12 @@ class Adaptive(LearningStrategy):
         super().crawler_joined(profile)
         self.experience.join(profile)
 
-    def crawler_left(self, crawler: CrawlerId) -> tuple[Ground, ...]:
+    def crawler_left(self, crawler: CrawlerId) -> tuple[DelegationUnit, ...]:
         self.experience.leave(crawler)
         self.agreement.forget(crawler)
         return super().crawler_left(crawler)
 
 
-def _best_ms(inquiry: Inquiry) -> float | None:
+def _best_ms(inquiry: ProbeSession) -> float | None:
     fastest = inquiry.fastest()
     return None if fastest is None else inquiry.round_trips_ms()[fastest]

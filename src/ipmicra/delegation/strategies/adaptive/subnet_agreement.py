@@ -19,7 +19,7 @@ from ipmicra.model.probes import CrawlerId
 SUBNETS_MAX = 200_000  # subnets remembered, some 100 MB at most; the longest unchanged goes first
 
 
-class Agreement:
+class SubnetAgreement:
     """Per subnet, by range: which crawlers its probed sites went to, and how many."""
 
     def __init__(self) -> None:

@@ -61,7 +61,7 @@ def nearest_shares(weights: Singles, nearest: Whole, crawlers: int) -> Floats:
     return np.bincount(nearest, weights, crawlers).astype(np.float64)
 
 
-class Choice(NamedTuple):
+class ProbeChoice(NamedTuple):
     """The column to ask next and what that is expected to save; None where nobody is left to ask.
     `unasked`: who would have the site if nobody was asked any more, where that is none who answered."""
 
@@ -70,20 +70,20 @@ class Choice(NamedTuple):
     unasked: int | None = None
 
 
-def choice(belief: Belief, askable: Whole, best_ms: float | None, price_ms: float) -> Choice:
+def choice(belief: Belief, askable: Whole, best_ms: float | None, price_ms: float) -> ProbeChoice:
     """`best_ms` is the least answer of those who could take the site; None where there is none yet. What is
     expected to be saved is this site's; below the price, its twins' to come with it.
     """
     if not len(askable):
-        return Choice(None, 0.0)
+        return ProbeChoice(None, 0.0)
     if best_ms is None:
-        return Choice(_likeliest(belief, askable), math.inf)
+        return ProbeChoice(_likeliest(belief, askable), math.inf)
     hopes, unasked = _hopes(belief, askable, best_ms)
     winner = int(hopes.argmax())
     if hopes[winner] < price_ms:
         hopes *= belief.served().take(askable)
         winner = int(hopes.argmax())
-    return Choice(int(askable[winner]), float(hopes[winner]), unasked)
+    return ProbeChoice(int(askable[winner]), float(hopes[winner]), unasked)
 
 
 def _hopes(belief: Belief, askable: Whole, best_ms: float) -> tuple[Singles, int | None]:

@@ -14,7 +14,7 @@ from math import sqrt
 import numpy as np
 
 from ipmicra.delegation.strategies.adaptive.arrays import Singles, Whole
-from ipmicra.delegation.strategies.adaptive.examples import IN_ORDER, Kind
+from ipmicra.delegation.strategies.adaptive.examples import IN_ORDER, ExampleKind
 
 # Before anything is learnt, in ms and as a share of the round trip: two sites of one machine room differ
 # by next to nothing, of one town by little, and a town's distance tells less.
@@ -39,7 +39,7 @@ FIRST_SHARE_IN_ORDER = [FIRST_SHARE[kind] for kind in ROWS]
 SHIFTS_DOWN, SHIFTS_UP = -2.0, 6.0  # in widths: an access link is seldom faster, at times much slower
 
 
-class Widths:
+class ExampleVariances:
     """For every example weighed, by its kind."""
 
     def __init__(self, table: Singles, counts: tuple[int, int, int, int]) -> None:
@@ -70,12 +70,12 @@ def variances(
     return variance
 
 
-class Spreads:
+class VarianceModel:
     """The learnt widths."""
 
     def __init__(self) -> None:
-        self.factors = [1.0] * len(Kind)  # squared, of each kind
-        self.seen = [FIRST_SITES] * len(Kind)
+        self.factors = [1.0] * len(ExampleKind)  # squared, of each kind
+        self.seen = [FIRST_SITES] * len(ExampleKind)
         self.shift_variance = FIRST_SHIFT_MS**2
         self.shifts_seen = FIRST_SITES
         self.twins = FIRST_TWINS * FIRST_SITES  # so many past sites were twins, of those that count
@@ -89,9 +89,9 @@ class Spreads:
     @property
     def twin_ms(self) -> float:
         """How far two of one machine room are apart."""
-        return sqrt(self.factors[Kind.TWIN]) * FIRST_MS[Kind.TWIN]
+        return sqrt(self.factors[ExampleKind.TWIN]) * FIRST_MS[ExampleKind.TWIN]
 
-    def widths(self, counts: tuple[int, int, int, int]) -> Widths:
+    def widths(self, counts: tuple[int, int, int, int]) -> ExampleVariances:
         """Of so many examples of each kind, in the order of rows. Twins share the access link."""
         own = [sqrt(self.factors[kind]) for kind in ROWS]
         twins, variance = self.twin_share, self.shift_variance
@@ -106,7 +106,7 @@ class Spreads:
             (up, up, up, SHIFTS_UP * SHIFT_MS_MIN),
             (1.0 - twins, 1.0, 1.0 - twins, twins),
         )
-        return Widths(np.array(table, dtype=np.float32), counts)
+        return ExampleVariances(np.array(table, dtype=np.float32), counts)
 
     def learn(
         self, scores: Singles, values_ms: Singles, variances: Singles, kinds: Whole, weights: Singles
@@ -124,13 +124,13 @@ class Spreads:
         squares = scores / (scores + FREEDOM)
         squares *= FREEDOM + 1
         squares /= own
-        twins = slice(np.count_nonzero(kinds != Kind.TWIN), None)
-        of_twins = self.factors[Kind.TWIN]
+        twins = slice(np.count_nonzero(kinds != ExampleKind.TWIN), None)
+        of_twins = self.factors[ExampleKind.TWIN]
         share = of_twins * own[:, twins]
         squares[:, twins] *= share * share
         squares[:, twins] += of_twins * (1.0 - share)
-        counts = np.bincount(kinds, weights, len(Kind)) * len(scores)
-        sums = np.bincount(kinds, weights * np.add.reduce(squares, axis=0), len(Kind))
+        counts = np.bincount(kinds, weights, len(ExampleKind)) * len(scores)
+        sums = np.bincount(kinds, weights * np.add.reduce(squares, axis=0), len(ExampleKind))
         for kind, (count, total) in enumerate(zip(counts.tolist(), sums.tolist(), strict=True)):
             seen = self.seen[kind]
             factor = (seen * self.factors[kind] + total) / (seen + count)

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import msgspec
 
-from ipmicra.host.limits.rate_limiter import Pace
-from ipmicra.host.measuring.passive_round_trips import RoundTrips
+from ipmicra.host.limits.rate_limiter import HostRateLimiter
+from ipmicra.host.measuring.passive_round_trips import PassiveRoundTripBuffer
 from ipmicra.host.settings import HostSettings
-from ipmicra.model.fetches import Outcome
+from ipmicra.model.fetches import FetchOutcome
 from ipmicra.model.urls import Site
 
 
-class InnerMeter(Pace):
+class GuestLimiter(HostRateLimiter):
     """What a metered fetcher wants, without a ledger."""
 
     def __init__(self, settings: HostSettings) -> None:
         super().__init__(settings)
-        self.round_trips = RoundTrips()
+        self.round_trips = PassiveRoundTripBuffer()
 
     def apply(self, settings: HostSettings) -> None:
         super().apply(msgspec.structs.replace(settings, cpu_share_max=0.0))
@@ -31,5 +31,5 @@ class InnerMeter(Pace):
     def count(self, address: str, site: str, purpose: str, bytes_in: int, bytes_out: int) -> None:
         self.downloaded(bytes_in)
 
-    def measure(self, site: Site, outcome: Outcome, round_trip_ms: float | None) -> None:
+    def measure(self, site: Site, outcome: FetchOutcome, round_trip_ms: float | None) -> None:
         self.round_trips.measure(site, outcome, round_trip_ms)

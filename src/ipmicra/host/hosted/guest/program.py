@@ -27,14 +27,14 @@ from ipmicra.host.hosted.guest.guest_config import (
     read_settings,
     settings_in,
 )
-from ipmicra.host.hosted.guest.limiter import InnerMeter
-from ipmicra.host.hosted.in_process import Crawler
+from ipmicra.host.hosted.guest.limiter import GuestLimiter
+from ipmicra.host.hosted.in_process import InProcessCrawler
 from ipmicra.host.hosted.interface import HeldSites
 from ipmicra.host.store import HeldSite
 from ipmicra.model.fetches import Fetcher
 from ipmicra.model.urls import Site
 from ipmicra.protocol import guest_messages
-from ipmicra.protocol.guest_messages import Done, News, Order
+from ipmicra.protocol.guest_messages import GuestCommand, GuestReply, StatusUpdate
 from ipmicra.protocol.host_messages import passives_for
 from ipmicra.settings import Settings
 
@@ -43,11 +43,11 @@ MEASURED_AT_ONCE = 500
 EVERYWHERE = ("0.0.0.0/0", "::/0")  # asking is free: the broker judges
 
 
-class Program:
+class GuestProgram:
     """One crawler behind a control channel."""
 
     def __init__(
-        self, crawler: Crawler, meter: InnerMeter, writer: asyncio.StreamWriter, protocol: int
+        self, crawler: InProcessCrawler, meter: GuestLimiter, writer: asyncio.StreamWriter, protocol: int
     ) -> None:
         """`protocol` is that of the messages which the dock understands."""
         self._crawler, self._meter, self._writer = crawler, meter, writer
@@ -61,26 +61,26 @@ class Program:
             while (frame := await guest_messages.next_frame(reader)) is not None:
                 ask = guest_messages.read_ask(frame)
                 try:
-                    done = Done(ask.number, await self._do(ask.order))
+                    done = GuestReply(ask.number, await self._do(ask.order))
                 except Fault as fault:
-                    done = Done(ask.number, fault=str(fault))
+                    done = GuestReply(ask.number, fault=str(fault))
                 self._say(done)
         finally:
             news.cancel()
             await asyncio.wait([news])
 
-    async def _do(self, order: Order | guest_messages.Unknown) -> str:
+    async def _do(self, order: GuestCommand | guest_messages.Unknown) -> str:
         crawler = self._crawler
         match order:
-            case guest_messages.Hold(site=site, address=address):
+            case guest_messages.AddSite(site=site, address=address):
                 crawler.hold(HeldSite(site, 0, address))
-            case guest_messages.Give(urls=urls):
+            case guest_messages.EnqueueUrls(urls=urls):
                 await crawler.give(urls)
-            case guest_messages.TakeOver(state=state):
+            case guest_messages.ImportSite(state=state):
                 return await crawler.take_over(state)
-            case guest_messages.Release(site=site, epoch=epoch):
+            case guest_messages.ExportSite(site=site, epoch=epoch):
                 return await crawler.release(Site(site), epoch) or ""
-            case guest_messages.Forget(site=site):
+            case guest_messages.ForgetSite(site=site):
                 await crawler.forget(Site(site))
             case guest_messages.Work(settings=settings):
                 crawler.settings = read_settings(settings)
@@ -91,9 +91,9 @@ class Program:
             case guest_messages.Stop(grace_seconds=grace_seconds):
                 await crawler.stop(grace_seconds)
                 self._say(self._news())
-            case guest_messages.Seal():
+            case guest_messages.SealPackages():
                 return "sealed" if await crawler.seal() else ""
-            case guest_messages.LookAtPage(url=url):
+            case guest_messages.ObservePage(url=url):
                 return msgspec.json.encode(await crawler.look(url)).decode()
             case guest_messages.NextPackage():
                 return str(await crawler.next_package())
@@ -108,7 +108,7 @@ class Program:
             await asyncio.sleep(NEWS_SECONDS)
             self._say(self._news())
 
-    def _news(self) -> News:
+    def _news(self) -> StatusUpdate:
         ended = ""
         try:
             self._crawler.check()
@@ -117,9 +117,9 @@ class Program:
         counts = self._crawler.counts()
         taken = self._meter.round_trips.take(MEASURED_AT_ONCE)
         measured = passives_for(self._protocol, taken)
-        return News(self._crawler.is_working, ended, counts.pages, counts.pending, measured)
+        return StatusUpdate(self._crawler.is_working, ended, counts.pages, counts.pending, measured)
 
-    def _say(self, told: Done | News) -> None:
+    def _say(self, told: GuestReply | StatusUpdate) -> None:
         self._writer.write(guest_messages.framed(told))
 
 
@@ -131,12 +131,12 @@ def brokered_web(broker: BrokerClient, settings: Settings, _: HeldSites) -> Fetc
 
 async def live(config: GuestConfig, state: Path, control: socket.socket, broker: socket.socket) -> None:
     settings = settings_in(config.settings)
-    client, meter = BrokerClient(broker), InnerMeter(settings.host)
-    crawler = Crawler(state, config.name, settings, meter, partial(brokered_web, client))
+    client, meter = BrokerClient(broker), GuestLimiter(settings.host)
+    crawler = InProcessCrawler(state, config.name, settings, meter, partial(brokered_web, client))
     try:
         reader, writer = await asyncio.open_unix_connection(sock=control)
         try:
-            await Program(crawler, meter, writer, config.protocol).obey(reader)
+            await GuestProgram(crawler, meter, writer, config.protocol).obey(reader)
         finally:
             await crawler.stop(0)
             writer.close()

@@ -21,19 +21,19 @@ import msgspec
 from ipmicra.errors import OurFault
 from ipmicra.lab.box.agents.framing import READY, read_frame, write_frame
 from ipmicra.lab.box.agents.messages import (
+    AgentCommand,
+    AgentResult,
+    CommandResult,
+    CrawlCommand,
     Crawled,
-    CrawlWished,
+    DownloadCommand,
     Downloaded,
-    DownloadWish,
-    Found,
-    Fulfilled,
     Numbered,
-    Probed,
-    ProbeWish,
-    Wish,
+    ProbeCommand,
+    ProbedRoundTrips,
 )
-from ipmicra.lab.box.box import Box
-from ipmicra.probing.settings import Way
+from ipmicra.lab.box.box import NetworkBox
+from ipmicra.probing.settings import ProbeMethod
 
 
 class AgentHandle:
@@ -42,7 +42,7 @@ class AgentHandle:
     def __init__(self, name: str, process: subprocess.Popen[bytes], plug: socket.socket) -> None:
         self.name, self.process, self._plug = name, process, plug
         self._numbers = itertools.count()
-        self._waiting: dict[int, asyncio.Future[Found]] = {}
+        self._waiting: dict[int, asyncio.Future[AgentResult]] = {}
         self._listening: asyncio.Task[None] | None = None
 
     async def connect(self) -> None:
@@ -51,12 +51,12 @@ class AgentHandle:
             raise OurFault(f"the agent of {self.name} did not start; see its log")
         self._listening = asyncio.create_task(self._listen())
 
-    async def ask(self, wish: Wish) -> Found:
+    async def ask(self, wish: AgentCommand) -> AgentResult:
         number = next(self._numbers)
         future = self._waiting[number] = asyncio.get_running_loop().create_future()
         write_frame(self._writer, msgspec.msgpack.encode(Numbered(number, wish)))
         await self._writer.drain()
-        found: Found = await future
+        found: AgentResult = await future
         return found
 
     async def close(self) -> None:
@@ -70,7 +70,7 @@ class AgentHandle:
 
     async def _listen(self) -> None:
         while (frame := await read_frame(self._reader)) is not None:
-            answer = msgspec.msgpack.decode(frame, type=Fulfilled)
+            answer = msgspec.msgpack.decode(frame, type=CommandResult)
             self._waiting.pop(answer.number).set_result(answer.found)
         for future in self._waiting.values():
             future.set_exception(OurFault(f"the agent of {self.name} has died; see its log"))
@@ -81,7 +81,7 @@ class Agents:
 
     CENTRAL = "coordinator"
 
-    def __init__(self, box: Box, folder: Path) -> None:
+    def __init__(self, box: NetworkBox, folder: Path) -> None:
         self._box, self._folder = box, folder
         self._handles: dict[str, AgentHandle] = {}
         self._logs: list[IO[bytes]] = []
@@ -105,18 +105,20 @@ class Agents:
         for log in self._logs:
             log.close()
 
-    async def probe(self, crawler: str, address: str, site: str, way: Way = "connect") -> Probed:
-        found = await self._handles[crawler].ask(ProbeWish(address=address, site=site, way=way))
-        assert isinstance(found, Probed)
+    async def probe(
+        self, crawler: str, address: str, site: str, way: ProbeMethod = "connect"
+    ) -> ProbedRoundTrips:
+        found = await self._handles[crawler].ask(ProbeCommand(address=address, site=site, way=way))
+        assert isinstance(found, ProbedRoundTrips)
         return found
 
     async def download(self, crawler: str, url: str) -> Downloaded:
-        found = await self._handles[crawler].ask(DownloadWish(url=url))
+        found = await self._handles[crawler].ask(DownloadCommand(url=url))
         assert isinstance(found, Downloaded)
         return found
 
     async def crawl(self, crawler: str, sites: Sequence[str], at_once: int, folder: Path) -> Crawled:
-        wish = CrawlWished(sites=tuple(sites), at_once=at_once, folder=str(folder))
+        wish = CrawlCommand(sites=tuple(sites), at_once=at_once, folder=str(folder))
         found = await self._handles[crawler].ask(wish)
         assert isinstance(found, Crawled)
         return found

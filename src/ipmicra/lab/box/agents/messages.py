@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import msgspec
 
-from ipmicra.probing.settings import Way
+from ipmicra.probing.settings import ProbeMethod
 
 
-class ProbeWish(msgspec.Struct, frozen=True, kw_only=True, tag="probe"):
+class ProbeCommand(msgspec.Struct, frozen=True, kw_only=True, tag="probe"):
     """One round trip, by one way."""
 
     address: str
     site: str
-    way: Way = "connect"
+    way: ProbeMethod = "connect"
 
 
-class DownloadWish(msgspec.Struct, frozen=True, kw_only=True, tag="download"):
+class DownloadCommand(msgspec.Struct, frozen=True, kw_only=True, tag="download"):
     """One page over a new connection."""
 
     url: str
 
 
-class CrawlWished(msgspec.Struct, frozen=True, kw_only=True, tag="crawl"):
+class CrawlCommand(msgspec.Struct, frozen=True, kw_only=True, tag="crawl"):
     """Whole sites, by the crawl engine, so many of them open at once."""
 
     sites: tuple[str, ...]
@@ -29,7 +29,7 @@ class CrawlWished(msgspec.Struct, frozen=True, kw_only=True, tag="crawl"):
     folder: str
 
 
-class Probed(msgspec.Struct, frozen=True, kw_only=True, tag="probed"):
+class ProbedRoundTrips(msgspec.Struct, frozen=True, kw_only=True, tag="probed"):
     round_trip_ms: float | None
     silence: str | None = None
 
@@ -50,15 +50,15 @@ class Crawled(msgspec.Struct, frozen=True, kw_only=True, tag="crawled"):
     package_bytes: int  # compressed, as they would be sent home
 
 
-Wish = ProbeWish | DownloadWish | CrawlWished
-Found = Probed | Downloaded | Crawled
+AgentCommand = ProbeCommand | DownloadCommand | CrawlCommand
+AgentResult = ProbedRoundTrips | Downloaded | Crawled
 
 
 class Numbered(msgspec.Struct, frozen=True):
     number: int
-    wish: Wish
+    wish: AgentCommand
 
 
-class Fulfilled(msgspec.Struct, frozen=True):
+class CommandResult(msgspec.Struct, frozen=True):
     number: int
-    found: Found
+    found: AgentResult

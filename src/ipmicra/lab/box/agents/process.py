@@ -17,24 +17,24 @@ import time
 import msgspec
 import uvloop
 
-from ipmicra.crawler.crawl import Crawl, CrawlWish, fetcher_for, tune_process
+from ipmicra.crawler.crawl import Crawl, CrawlRequest, fetcher_for, tune_process
 from ipmicra.crawler.engine import Engine
-from ipmicra.crawler.frontier import Discovery
+from ipmicra.crawler.frontier import DiscoveredUrl
 from ipmicra.lab.box.agents.framing import READY, read_frame, write_frame
 from ipmicra.lab.box.agents.messages import (
+    AgentCommand,
+    AgentResult,
+    CommandResult,
+    CrawlCommand,
     Crawled,
-    CrawlWished,
+    DownloadCommand,
     Downloaded,
-    DownloadWish,
-    Found,
-    Fulfilled,
     Numbered,
-    Probed,
-    ProbeWish,
-    Wish,
+    ProbeCommand,
+    ProbedRoundTrips,
 )
 from ipmicra.model.fetches import Fetched, FetchRequest
-from ipmicra.net.address_guard import Guard
+from ipmicra.net.address_guard import AddressGuard
 from ipmicra.probing.prober import Prober
 from ipmicra.settings import Settings, load_settings
 
@@ -57,22 +57,22 @@ class Agent:
         self._names = f'fetching.dns_servers=["{names_address}:53"]'
         self._settings = self._with("fetching.idle_connections_max=0")
         self.fetcher = fetcher_for(self._settings)
-        self._prober = Prober(self._settings.probing, Guard(), fetcher=self.fetcher)
+        self._prober = Prober(self._settings.probing, AddressGuard(), fetcher=self.fetcher)
 
     def _with(self, *more: str) -> Settings:
         return load_settings(None, {}, [*MANNERS, self._names, *more])[0]
 
-    async def fulfil(self, wish: Wish) -> Found:
-        if isinstance(wish, ProbeWish):
+    async def fulfil(self, wish: AgentCommand) -> AgentResult:
+        if isinstance(wish, ProbeCommand):
             return await self._probe(wish)
-        return await (self._download(wish) if isinstance(wish, DownloadWish) else self._crawl(wish))
+        return await (self._download(wish) if isinstance(wish, DownloadCommand) else self._crawl(wish))
 
-    async def _probe(self, wish: ProbeWish) -> Probed:
+    async def _probe(self, wish: ProbeCommand) -> ProbedRoundTrips:
         address = ipaddress.ip_address(wish.address)
         found = await self._prober.probe_by(wish.way, address, HTTP, wish.site)
-        return Probed(round_trip_ms=found.round_trip_ms, silence=found.silence)
+        return ProbedRoundTrips(round_trip_ms=found.round_trip_ms, silence=found.silence)
 
-    async def _download(self, wish: DownloadWish) -> Downloaded:
+    async def _download(self, wish: DownloadCommand) -> Downloaded:
         began = time.monotonic()
         outcome = await self.fetcher.fetch(FetchRequest(url=wish.url))
         took_ms = (time.monotonic() - began) * 1e3
@@ -81,17 +81,17 @@ class Agent:
         took_ms -= outcome.timings.dns_ms or 0.0
         return Downloaded(download_ms=took_ms, round_trip_ms=outcome.timings.round_trip_ms)
 
-    async def _crawl(self, wish: CrawlWished) -> Crawled:
+    async def _crawl(self, wish: CrawlCommand) -> Crawled:
         """Timed from the first request's making to the last page's commit."""
         settings = self._with(
             f"general.data_folder={wish.folder}", f"crawler.sites_open_max={wish.at_once}"
         )
-        crawl = Crawl(settings, CrawlWish(seeds=tuple(f"http://{site}/" for site in wish.sites)))
+        crawl = Crawl(settings, CrawlRequest(seeds=tuple(f"http://{site}/" for site in wish.sites)))
         with crawl.opened() as (frontier, spool):
             async with fetcher_for(settings) as fetcher:
                 engine = Engine(crawl.plan, frontier, spool, fetcher)
                 began = time.monotonic()
-                progress = await engine.run([Discovery(seed, 0, 0) for seed in crawl.seeds])
+                progress = await engine.run([DiscoveredUrl(seed, 0, 0) for seed in crawl.seeds])
                 seconds = time.monotonic() - began
         packages = crawl.spool_folder.rglob("*")
         return Crawled(
@@ -110,7 +110,7 @@ async def run(plug: socket.socket, names_address: str) -> None:
 
     async def answer(asked: Numbered) -> None:
         write_frame(
-            writer, msgspec.msgpack.encode(Fulfilled(asked.number, await agent.fulfil(asked.wish)))
+            writer, msgspec.msgpack.encode(CommandResult(asked.number, await agent.fulfil(asked.wish)))
         )
         await writer.drain()
 

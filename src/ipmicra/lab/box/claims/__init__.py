@@ -10,7 +10,7 @@ import pkgutil
 from typing import cast
 
 from ipmicra.errors import OperatorFault
-from ipmicra.lab.box.trial.harness import Claim
+from ipmicra.lab.box.trial.harness import BoxClaim
 
 
 def names() -> list[str]:
@@ -18,8 +18,8 @@ def names() -> list[str]:
     return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__))
 
 
-def claim(name: str) -> Claim:
+def claim(name: str) -> BoxClaim:
     if name not in names():
         raise OperatorFault(f"there is no claim {name!r}; there are: {', '.join(names())}")
     module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
-    return cast("Claim", module)
+    return cast("BoxClaim", module)

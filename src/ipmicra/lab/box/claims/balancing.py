@@ -17,22 +17,30 @@ import msgspec
 import numpy as np
 
 from ipmicra.delegation.balancing.assignment_lp import cheapest_owners
-from ipmicra.delegation.balancing.estimates import TriangleBelief
+from ipmicra.delegation.balancing.estimates import TriangleEstimator
 from ipmicra.delegation.balancing.loads import Loads
 from ipmicra.delegation.balancing.policies import POLICIES
-from ipmicra.delegation.balancing.snapshot import Weighed, balanced
-from ipmicra.delegation.delegations import Ground
+from ipmicra.delegation.balancing.snapshot import UnitLoad, balanced
+from ipmicra.delegation.delegations import DelegationUnit
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.lab.box.agents.handle import Agents
-from ipmicra.lab.box.box import Box
+from ipmicra.lab.box.box import NetworkBox
 from ipmicra.lab.box.trial.crawl_run import crawl_all
-from ipmicra.lab.box.trial.delegation_run import Delegated, Delegator, strategy_in
+from ipmicra.lab.box.trial.delegation_run import BoxDelegator, DelegatedSites, strategy_in
 from ipmicra.lab.box.trial.harness import BoxKit
 from ipmicra.lab.box.trial.mutual_round_trips import mutual_ms
 from ipmicra.lab.box.trial.scene import Scene
 from ipmicra.lab.box.world.box_world import BoxWorld
-from ipmicra.lab.box.world.generator import Wanted, altered
-from ipmicra.lab.findings import Column, Findings, Plot, Row, Series, Tabulated, prose
+from ipmicra.lab.box.world.generator import WorldRequest, altered
+from ipmicra.lab.findings import (
+    Findings,
+    FindingsColumn,
+    FindingsRow,
+    Plot,
+    Series,
+    Tabulated,
+    prose,
+)
 from ipmicra.lab.registry_tree import opened_tree
 from ipmicra.lab.world import Milliseconds
 from ipmicra.model.probes import CrawlerId
@@ -44,8 +52,8 @@ probing results vary least, and hand it to its next-best crawler; that is said t
 more than two thirds of the cases. Nothing is crawled under it.
 """
 
-WANTED = Wanted(crawlers=6, sites=200, pages=2, page_bytes=6_000)
-QUICK = Wanted(crawlers=3, sites=30, pages=1, page_bytes=2_000)
+WANTED = WorldRequest(crawlers=6, sites=200, pages=2, page_bytes=6_000)
+QUICK = WorldRequest(crawlers=3, sites=30, pages=1, page_bytes=2_000)
 KEPT, QUICK_KEPT = 60, 10  # sites that are crawled
 CROWDED_SHARE = 0.7  # of them are on the continent that has most
 ROOM = 1.25  # a crawler's capacity, as a multiple of an even share
@@ -53,14 +61,14 @@ STRATEGY = "adaptive"
 UNBALANCED, OPTIMUM = "nearest, unbalanced", "the optimum within capacities"
 TRIED = ("variance", "next-best", "assign-and-probe")
 COLUMNS = [
-    Column("policy", "policy"),
-    Column("fullest", "fullest", ".0%"),
-    Column("round trip ms", "round_trip_ms", ".1f"),
-    Column("of the optimum", "of_optimum", ".2f"),
-    Column("probes for it", "probes", ".0f"),
-    Column("moves", "moves", ".0f"),
-    Column("one by one s", "busy_s", ".1f"),
-    Column("until all done s", "wall_s", ".1f"),
+    FindingsColumn("policy", "policy"),
+    FindingsColumn("fullest", "fullest", ".0%"),
+    FindingsColumn("round trip ms", "round_trip_ms", ".1f"),
+    FindingsColumn("of the optimum", "of_optimum", ".2f"),
+    FindingsColumn("probes for it", "probes", ".0f"),
+    FindingsColumn("moves", "moves", ".0f"),
+    FindingsColumn("one by one s", "busy_s", ".1f"),
+    FindingsColumn("until all done s", "wall_s", ".1f"),
 ]
 
 
@@ -97,7 +105,7 @@ def _crowded(world: BoxWorld, count: int) -> BoxWorld:
     return altered(world, sites=sites, crawlers=crawlers)
 
 
-async def _played(kit: BoxKit, world: BoxWorld, box: Box, folder: Path) -> list[Row]:
+async def _played(kit: BoxKit, world: BoxWorld, box: NetworkBox, folder: Path) -> list[FindingsRow]:
     async with Agents(box, folder) as agents:
         scene = Scene(world, opened_tree(kit.ground.tree_file), agents, folder)
         rows = []
@@ -109,9 +117,9 @@ async def _played(kit: BoxKit, world: BoxWorld, box: Box, folder: Path) -> list[
     return rows
 
 
-async def _row(scene: Scene, policy: str) -> Row:
+async def _row(scene: Scene, policy: str) -> FindingsRow:
     strategy = strategy_in(scene.world, STRATEGY, scene.tree, _capacity(scene))
-    delegator = Delegator(scene.world, strategy, scene.agents)
+    delegator = BoxDelegator(scene.world, strategy, scene.agents)
     await _measure_each_other(scene, strategy)
     await delegator.delegate_all(scene.world.file.sites)
     probes = moves = 0
@@ -134,14 +142,16 @@ async def _measure_each_other(scene: Scene, strategy: Strategy) -> None:
             strategy.crawlers_measured(one, other, float(between_ms[here, there]))
 
 
-def _weighed(scene: Scene, strategy: Strategy, delegator: Delegator) -> dict[Ground, Weighed]:
+def _weighed(
+    scene: Scene, strategy: Strategy, delegator: BoxDelegator
+) -> dict[DelegationUnit, UnitLoad]:
     """Each ground with as many sites as lie in it."""
-    found: dict[Ground, Weighed] = {}
+    found: dict[DelegationUnit, UnitLoad] = {}
     for site in scene.world.file.sites:
         target = delegator.target(site)
         ground = strategy.ground_of(target)
         before = found.get(ground)
-        found[ground] = Weighed(1.0 + (before.bytes_a_day if before else 0.0), target)
+        found[ground] = UnitLoad(1.0 + (before.bytes_a_day if before else 0.0), target)
     return found
 
 
@@ -161,7 +171,7 @@ def _optimum(scene: Scene) -> list[str]:
     count = len(true_ms)
     loads = Loads(
         known_ms=true_ms,
-        belief=TriangleBelief(np.zeros((len(names), len(names)))),
+        belief=TriangleEstimator(np.zeros((len(names), len(names)))),
         bytes_a_day=np.ones(count),
         capacity_bytes_a_day=np.full(len(names), _capacity(scene)),
         owner=true_ms.argmin(axis=1),
@@ -169,9 +179,11 @@ def _optimum(scene: Scene) -> list[str]:
     return [names[owner] for owner in cheapest_owners(true_ms, loads)]
 
 
-async def _crawled(scene: Scene, policy: str, owners: list[str]) -> Row:
+async def _crawled(scene: Scene, policy: str, owners: list[str]) -> FindingsRow:
     sites, crawlers = scene.world.file.sites, scene.world.file.crawlers
-    delegated = [Delegated(site, owner, 0, False) for site, owner in zip(sites, owners, strict=True)]
+    delegated = [
+        DelegatedSites(site, owner, 0, False) for site, owner in zip(sites, owners, strict=True)
+    ]
     done = await crawl_all(scene.agents, delegated, 1, scene.folder / policy.replace(" ", "-"))
     numbers = {crawler.name: number for number, crawler in enumerate(crawlers)}
     chosen = [numbers[owner] for owner in owners]
@@ -184,7 +196,7 @@ async def _crawled(scene: Scene, policy: str, owners: list[str]) -> Row:
     }
 
 
-def _plots(rows: list[Row]) -> list[Plot]:
+def _plots(rows: list[FindingsRow]) -> list[Plot]:
     names = [str(row["policy"]) for row in rows]
 
     def series(label: str, key: str) -> Series:
@@ -197,7 +209,7 @@ def _plots(rows: list[Row]) -> list[Plot]:
     ]
 
 
-def _verdict(rows: dict[str, Row]) -> list[str]:
+def _verdict(rows: dict[str, FindingsRow]) -> list[str]:
     before, ours, papers = rows[UNBALANCED], rows["assign-and-probe"], rows["variance"]
     held = [name for name in TRIED if float(rows[name]["fullest"]) <= 1]
     kept = "hold" if len(held) == len(TRIED) else f"hold only under {', '.join(held) or 'nobody'}"

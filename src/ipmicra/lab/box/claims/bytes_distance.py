@@ -10,16 +10,25 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from ipmicra.delegation.subnets import Subnets
+from ipmicra.delegation.subnets import SubnetLookup
 from ipmicra.lab.box.agents.handle import Agents
-from ipmicra.lab.box.box import Box
-from ipmicra.lab.box.processes.control_channel import Report
+from ipmicra.lab.box.box import NetworkBox
+from ipmicra.lab.box.processes.control_channel import RouterReport
 from ipmicra.lab.box.trial.crawl_run import CrawlRun, crawl_all
-from ipmicra.lab.box.trial.delegation_run import Delegated, Delegator, strategy_in
+from ipmicra.lab.box.trial.delegation_run import BoxDelegator, DelegatedSites, strategy_in
 from ipmicra.lab.box.trial.harness import BoxKit
 from ipmicra.lab.box.world.box_world import BoxWorld
-from ipmicra.lab.box.world.generator import Wanted
-from ipmicra.lab.findings import STRATEGY, Column, Findings, Plot, Row, Series, Tabulated, prose
+from ipmicra.lab.box.world.generator import WorldRequest
+from ipmicra.lab.findings import (
+    STRATEGY,
+    Findings,
+    FindingsColumn,
+    FindingsRow,
+    Plot,
+    Series,
+    Tabulated,
+    prose,
+)
 from ipmicra.lab.registry_tree import opened_tree
 
 TITLE = "Bytes and how far they travel, against a central crawler"
@@ -28,19 +37,19 @@ The papers' aim is that pages travel uncompressed over short distances only, and
 is compressed (UCYMicra, as described in the IPMicra papers). They give no figure for bytes times distance.
 """
 
-WANTED = Wanted(crawlers=8, sites=60, pages=4, page_bytes=30_000)
-QUICK = Wanted(crawlers=2, sites=8, pages=2, page_bytes=10_000)
+WANTED = WorldRequest(crawlers=8, sites=60, pages=4, page_bytes=30_000)
+QUICK = WorldRequest(crawlers=2, sites=8, pages=2, page_bytes=10_000)
 CENTRAL = "one central crawler"
 SPECS = ("hash", "ipmicra@50", "adaptive", "brute-force")
 AT_ONCE = 8
 COLUMNS = [
     STRATEGY,
-    Column("MB fetched", "fetched_mb", ".2f"),
-    Column("MB x s fetched", "fetched_mb_s", ".3f"),
-    Column("MB home", "home_mb", ".2f"),
-    Column("MB x s home", "home_mb_s", ".3f"),
-    Column("together", "all_mb_s", ".3f"),
-    Column("of central", "of_central", ".0%"),
+    FindingsColumn("MB fetched", "fetched_mb", ".2f"),
+    FindingsColumn("MB x s fetched", "fetched_mb_s", ".3f"),
+    FindingsColumn("MB home", "home_mb", ".2f"),
+    FindingsColumn("MB x s home", "home_mb_s", ".3f"),
+    FindingsColumn("together", "all_mb_s", ".3f"),
+    FindingsColumn("of central", "of_central", ".0%"),
 ]
 
 
@@ -59,25 +68,31 @@ def run(kit: BoxKit) -> Findings:
     )
 
 
-async def _played(kit: BoxKit, world: BoxWorld, tree: Subnets, box: Box, folder: Path) -> list[Row]:
+async def _played(
+    kit: BoxKit, world: BoxWorld, tree: SubnetLookup, box: NetworkBox, folder: Path
+) -> list[FindingsRow]:
     sites = world.file.sites
     rows = []
     async with Agents(box, folder) as agents:
 
-        async def row(spec: str, delegated: Sequence[Delegated]) -> Row:
+        async def row(spec: str, delegated: Sequence[DelegatedSites]) -> FindingsRow:
             kit.say(spec)
             before = box.report()
             done = await crawl_all(agents, delegated, AT_ONCE, folder / spec.replace(" ", "-"))
             return _row(world, spec, done, before, box.report())
 
-        rows.append(await row(CENTRAL, [Delegated(site, Agents.CENTRAL, 0, False) for site in sites]))
+        rows.append(
+            await row(CENTRAL, [DelegatedSites(site, Agents.CENTRAL, 0, False) for site in sites])
+        )
         for spec in SPECS:
-            delegator = Delegator(world, strategy_in(world, spec, tree), agents)
+            delegator = BoxDelegator(world, strategy_in(world, spec, tree), agents)
             rows.append(await row(spec, await delegator.delegate_all(sites)))
     return rows
 
 
-def _row(world: BoxWorld, spec: str, done: CrawlRun, before: Report, after: Report) -> Row:
+def _row(
+    world: BoxWorld, spec: str, done: CrawlRun, before: RouterReport, after: RouterReport
+) -> FindingsRow:
     fetched_mb, fetched_mb_s = _from_sites(world, before, after)
     home_mb, home_mb_s = (0.0, 0.0) if spec == CENTRAL else _home(world, done)
     return {
@@ -90,7 +105,7 @@ def _row(world: BoxWorld, spec: str, done: CrawlRun, before: Report, after: Repo
     }
 
 
-def _from_sites(world: BoxWorld, before: Report, after: Report) -> tuple[float, float]:
+def _from_sites(world: BoxWorld, before: RouterReport, after: RouterReport) -> tuple[float, float]:
     """What the sites sent meanwhile, headers of packets included, and that times its round trip."""
     already = {(each.source, each.destination): each.packet_bytes for each in before.sent}
     sites = {site.name: site for site in world.file.sites}
@@ -116,7 +131,7 @@ def _home(world: BoxWorld, done: CrawlRun) -> tuple[float, float]:
     )
 
 
-def _plot(rows: list[Row]) -> Plot:
+def _plot(rows: list[FindingsRow]) -> Plot:
     names = [str(row["strategy"]) for row in rows]
     series = [
         Series(words, names, [float(row[key]) for row in rows])
@@ -125,7 +140,7 @@ def _plot(rows: list[Row]) -> Plot:
     return Plot("distance", "Bytes times distance", "", "MB x s of round trip", series)
 
 
-def _verdict(rows: dict[str, Row]) -> list[str]:
+def _verdict(rows: dict[str, FindingsRow]) -> list[str]:
     def of_central(spec: str) -> str:
         return f"{float(rows[spec]['of_central']):.0%}"
 

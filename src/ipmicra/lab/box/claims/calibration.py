@@ -14,14 +14,22 @@ from pathlib import Path
 
 from ipmicra.delegation.calibration import CalibrationSettings
 from ipmicra.lab.box.agents.handle import Agents
-from ipmicra.lab.box.box import Box
+from ipmicra.lab.box.box import NetworkBox
 from ipmicra.lab.box.trial.delegation_run import strategy_in
 from ipmicra.lab.box.trial.harness import BoxKit
 from ipmicra.lab.box.trial.organisation import Understood, sites_of_one, understood
-from ipmicra.lab.box.trial.rounds import Played, Rounds, Route, is_everywhere
+from ipmicra.lab.box.trial.rounds import PlayedRound, Rounds, RouteChange, is_everywhere
 from ipmicra.lab.box.world.box_world import BoxFault, BoxSite, BoxWorld, Stand
-from ipmicra.lab.box.world.generator import Wanted, altered
-from ipmicra.lab.findings import Column, Findings, Plot, Row, Series, Tabulated, prose
+from ipmicra.lab.box.world.generator import WorldRequest, altered
+from ipmicra.lab.findings import (
+    Findings,
+    FindingsColumn,
+    FindingsRow,
+    Plot,
+    Series,
+    Tabulated,
+    prose,
+)
 from ipmicra.lab.registry_tree import opened_tree
 
 TITLE = "Calibration: routes change during the crawl"
@@ -31,8 +39,8 @@ delegate anew where it has become much slower. They describe it and do not measu
 the administrator.
 """
 
-WANTED = Wanted(crawlers=6, sites=40, pages=1, jitter_ms=3.0)
-QUICK = Wanted(crawlers=3, sites=8, pages=1, jitter_ms=1.0)
+WANTED = WorldRequest(crawlers=6, sites=40, pages=1, jitter_ms=3.0)
+QUICK = WorldRequest(crawlers=3, sites=8, pages=1, jitter_ms=1.0)
 STRATEGY = "adaptive"
 SETTINGS = CalibrationSettings(rest_s=5.0)  # seconds for an hour: the box's crawl lasts a minute
 ADDED_MS = 250.0
@@ -40,24 +48,24 @@ CDN, ANYCAST = "cdn.example", "anycast.example"
 BEFORE, CHANGED, HEALED = "before", "routes changed", "healed"
 ROUNDS = {BEFORE: 5, CHANGED: 10, HEALED: 6}
 COLUMNS = [
-    Column("routes", "phase"),
-    Column("rounds", "rounds", ".0f"),
-    Column("fetches", "fetches", ".0f"),
-    Column("looks", "looks", ".0f"),
-    Column("probes", "probes", ".0f"),
-    Column("moves", "moves", ".0f"),
-    Column("of CDN or anycast", "fooled", ".0f"),
-    Column("wrong at first", "wrong_first", ".0%"),
-    Column("wrong at last", "wrong_last", ".0%"),
+    FindingsColumn("routes", "phase"),
+    FindingsColumn("rounds", "rounds", ".0f"),
+    FindingsColumn("fetches", "fetches", ".0f"),
+    FindingsColumn("looks", "looks", ".0f"),
+    FindingsColumn("probes", "probes", ".0f"),
+    FindingsColumn("moves", "moves", ".0f"),
+    FindingsColumn("of CDN or anycast", "fooled", ".0f"),
+    FindingsColumn("wrong at first", "wrong_first", ".0%"),
+    FindingsColumn("wrong at last", "wrong_last", ".0%"),
 ]
 PAPERS = "ipmicra@50"
 BRANCHES_A_PLACE, QUICK_BRANCHES_A_PLACE = 6, 2
 BRANCH_COLUMNS = [
-    Column("strategy", "strategy"),
-    Column("sites", "sites", ".0f"),
-    Column("probes a site", "probes", ".2f"),
-    Column("<5 ms", "near", ".0%"),
-    Column("excess ms", "excess_ms", ".1f"),
+    FindingsColumn("strategy", "strategy"),
+    FindingsColumn("sites", "sites", ".0f"),
+    FindingsColumn("probes a site", "probes", ".2f"),
+    FindingsColumn("<5 ms", "near", ".0%"),
+    FindingsColumn("excess ms", "excess_ms", ".1f"),
 ]
 
 
@@ -92,8 +100,8 @@ def _with_many_places(world: BoxWorld) -> BoxWorld:
 
 
 async def _played(
-    kit: BoxKit, world: BoxWorld, box: Box, folder: Path, branches: tuple[BoxSite, ...]
-) -> tuple[list[Played], list[Row]]:
+    kit: BoxKit, world: BoxWorld, box: NetworkBox, folder: Path, branches: tuple[BoxSite, ...]
+) -> tuple[list[PlayedRound], list[FindingsRow]]:
     async with Agents(box, folder) as agents:
         strategy = strategy_in(world, STRATEGY, opened_tree(kit.ground.tree_file))
         rounds = Rounds(world, strategy, agents, SETTINGS)
@@ -111,7 +119,7 @@ async def _played(
     return found, rows
 
 
-def _branch_row(spec: str, sites: int, found: Understood) -> Row:
+def _branch_row(spec: str, sites: int, found: Understood) -> FindingsRow:
     return {
         "strategy": spec,
         "sites": float(sites),
@@ -121,13 +129,13 @@ def _branch_row(spec: str, sites: int, found: Understood) -> Row:
     }
 
 
-def _row(phase: str, played: Played) -> Row:
+def _row(phase: str, played: PlayedRound) -> FindingsRow:
     spent = {key: float(count) for key, count in played.spent.items()}
     wrong = {"wrong_first": played.wrong[0], "wrong_last": played.wrong[-1]}
     return {"phase": phase, "rounds": float(len(played.wrong)), **spent, **wrong}
 
 
-def _change(rounds: Rounds, box: Box, phase: str) -> None:
+def _change(rounds: Rounds, box: NetworkBox, phase: str) -> None:
     if phase == CHANGED:
         rounds.slower = _half_of_the_busiest(rounds)
         others = tuple(sorted(rounds.slower.sites))
@@ -145,12 +153,12 @@ def _change(rounds: Rounds, box: Box, phase: str) -> None:
         box.heal()
 
 
-def _half_of_the_busiest(rounds: Rounds) -> Route:
+def _half_of_the_busiest(rounds: Rounds) -> RouteChange:
     sites = [site for site in rounds.world.file.sites if not is_everywhere(site)]
     owners = {site.name: rounds.owner(site) for site in sites}
     busiest, _ = Counter(owners.values()).most_common(1)[0]
     own = [name for name, owner in owners.items() if owner == busiest]
-    return Route(busiest, frozenset(own[::2]), ADDED_MS)
+    return RouteChange(busiest, frozenset(own[::2]), ADDED_MS)
 
 
 def _plot(wrong: list[list[float]]) -> Plot:
@@ -159,7 +167,7 @@ def _plot(wrong: list[list[float]]) -> Plot:
     return Plot("wrong", "Sites that a move would be worth for", "round", "share of sites", [line])
 
 
-def _verdict(rows: list[Row], wrong: list[list[float]]) -> list[str]:
+def _verdict(rows: list[FindingsRow], wrong: list[list[float]]) -> list[str]:
     before, changed, healed = rows
     right = next((n for n, share in enumerate(wrong[1], 1) if share <= wrong[0][-1]), None)
     said = "not within the rounds played" if right is None else f"after {right} rounds of fetches"
@@ -177,7 +185,7 @@ def _verdict(rows: list[Row], wrong: list[list[float]]) -> list[str]:
     ]
 
 
-def _of_the_organisation(rows: list[Row]) -> str:
+def _of_the_organisation(rows: list[FindingsRow]) -> str:
     papers, ours = rows
     return prose(f"""An organisation has {float(ours["sites"]):.0f} sites, beside every crawler in turn,
     and one country in the registry for all. IPMicra at 50 ms, which takes an organisation to be in one place,

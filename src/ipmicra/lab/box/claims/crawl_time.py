@@ -12,16 +12,30 @@ from pathlib import Path
 
 import numpy as np
 
-from ipmicra.delegation.subnets import Subnets
+from ipmicra.delegation.subnets import SubnetLookup
 from ipmicra.lab.box.agents.handle import Agents
-from ipmicra.lab.box.box import Box
+from ipmicra.lab.box.box import NetworkBox
 from ipmicra.lab.box.trial.crawl_run import CrawlRun, crawl_all
-from ipmicra.lab.box.trial.delegation_run import Delegated, Delegator, excess_ms, strategy_in
+from ipmicra.lab.box.trial.delegation_run import (
+    BoxDelegator,
+    DelegatedSites,
+    excess_ms,
+    strategy_in,
+)
 from ipmicra.lab.box.trial.harness import BoxKit
 from ipmicra.lab.box.trial.scene import Scene
 from ipmicra.lab.box.world.box_world import BoxSite, BoxWorld
-from ipmicra.lab.box.world.generator import Wanted
-from ipmicra.lab.findings import STRATEGY, Column, Findings, Plot, Row, Series, Tabulated, prose
+from ipmicra.lab.box.world.generator import WorldRequest
+from ipmicra.lab.findings import (
+    STRATEGY,
+    Findings,
+    FindingsColumn,
+    FindingsRow,
+    Plot,
+    Series,
+    Tabulated,
+    prose,
+)
 from ipmicra.lab.metrics import NEAR_MS
 from ipmicra.lab.registry_tree import opened_tree
 
@@ -36,8 +50,8 @@ the paper says, get over the latency by many crawling threads, and find the band
 
 CRAWLER_COUNTS = (4, 12)
 JUDGED, WARMING = 80, 80
-WANTED = Wanted(crawlers=4, sites=JUDGED + WARMING, pages=2, page_bytes=9_000)
-QUICK = Wanted(crawlers=3, sites=16, pages=2, page_bytes=3_000)
+WANTED = WorldRequest(crawlers=4, sites=JUDGED + WARMING, pages=2, page_bytes=9_000)
+QUICK = WorldRequest(crawlers=3, sites=16, pages=2, page_bytes=3_000)
 MANY_AT_ONCE = 50
 ROUND_TRIPS_PER_SITE = 2 + WANTED.pages  # to connect, for robots.txt, for each page
 THRESHOLDS_MS = (125, 100, 75, 50, 25)
@@ -48,22 +62,22 @@ A_TENTH = 0.15  # what rounds to one tenth or less
 
 TIME_COLUMNS = [
     STRATEGY,
-    Column("one by one s", "busy_s", ".1f"),
-    Column("of random", "of_random", ".0%"),
-    Column("until all done s", "wall_s", ".1f"),
-    Column("round trips alone s", "model_s", ".1f"),
-    Column("of random", "model_of_random", ".0%"),
-    Column(f"{MANY_AT_ONCE} at once s", "many_s", ".1f"),
+    FindingsColumn("one by one s", "busy_s", ".1f"),
+    FindingsColumn("of random", "of_random", ".0%"),
+    FindingsColumn("until all done s", "wall_s", ".1f"),
+    FindingsColumn("round trips alone s", "model_s", ".1f"),
+    FindingsColumn("of random", "model_of_random", ".0%"),
+    FindingsColumn(f"{MANY_AT_ONCE} at once s", "many_s", ".1f"),
 ]
 PROBE_COLUMNS = [
     STRATEGY,
-    Column("probes", "probes", ".2f"),
-    Column("warmed", "warm_probes", ".2f"),
-    Column("nearest", "nearest", ".0%"),
-    Column("warmed", "warm_nearest", ".0%"),
-    Column("<5 ms", "near", ".0%"),
-    Column("warmed", "warm_near", ".0%"),
-    Column("excess ms", "excess_ms", ".1f"),
+    FindingsColumn("probes", "probes", ".2f"),
+    FindingsColumn("warmed", "warm_probes", ".2f"),
+    FindingsColumn("nearest", "nearest", ".0%"),
+    FindingsColumn("warmed", "warm_nearest", ".0%"),
+    FindingsColumn("<5 ms", "near", ".0%"),
+    FindingsColumn("warmed", "warm_near", ".0%"),
+    FindingsColumn("excess ms", "excess_ms", ".1f"),
 ]
 
 
@@ -78,7 +92,7 @@ def _warming(scene: Scene) -> Sequence[BoxSite]:
 def run(kit: BoxKit) -> Findings:
     tree = opened_tree(kit.ground.tree_file)
     counts = (QUICK.crawlers,) if kit.quick else CRAWLER_COUNTS
-    rows: dict[int, list[Row]] = {}
+    rows: dict[int, list[FindingsRow]] = {}
     for count in counts:
         world = kit.world(_with_crawlers(count), QUICK)
         with kit.staged(world) as (box, folder):
@@ -93,11 +107,15 @@ def run(kit: BoxKit) -> Findings:
     )
 
 
-def _with_crawlers(count: int) -> Wanted:
-    return Wanted(crawlers=count, sites=WANTED.sites, pages=WANTED.pages, page_bytes=WANTED.page_bytes)
+def _with_crawlers(count: int) -> WorldRequest:
+    return WorldRequest(
+        crawlers=count, sites=WANTED.sites, pages=WANTED.pages, page_bytes=WANTED.page_bytes
+    )
 
 
-async def _played(kit: BoxKit, world: BoxWorld, tree: Subnets, box: Box, folder: Path) -> list[Row]:
+async def _played(
+    kit: BoxKit, world: BoxWorld, tree: SubnetLookup, box: NetworkBox, folder: Path
+) -> list[FindingsRow]:
     rows = []
     async with Agents(box, folder) as agents:
         scene = Scene(world, tree, agents, folder)
@@ -111,20 +129,20 @@ async def _played(kit: BoxKit, world: BoxWorld, tree: Subnets, box: Box, folder:
     return rows
 
 
-async def _row(scene: Scene, spec: str) -> Row:
+async def _row(scene: Scene, spec: str) -> FindingsRow:
     strategy = strategy_in(scene.world, spec, scene.tree)
-    cold = await Delegator(scene.world, strategy, scene.agents).delegate_all(_judged(scene))
+    cold = await BoxDelegator(scene.world, strategy, scene.agents).delegate_all(_judged(scene))
     place = scene.folder / spec.replace("@", "-")
     alone = await crawl_all(scene.agents, cold, 1, place / "one")
     many = await crawl_all(scene.agents, cold, MANY_AT_ONCE, place / "many")
-    row: Row = {"strategy": spec, **_times(scene, cold, alone, many), **_accuracy(scene, cold)}
+    row: FindingsRow = {"strategy": spec, **_times(scene, cold, alone, many), **_accuracy(scene, cold)}
     if spec in LEARNING:
         warm = {f"warm_{key}": value for key, value in (await _warmed(scene, spec)).items()}
         row |= warm
     return row
 
 
-def _times(scene: Scene, cold: Sequence[Delegated], alone: CrawlRun, many: CrawlRun) -> Row:
+def _times(scene: Scene, cold: Sequence[DelegatedSites], alone: CrawlRun, many: CrawlRun) -> FindingsRow:
     crawlers = {crawler.name: crawler for crawler in scene.world.file.crawlers}
     true_ms = [scene.world.crawler_to_site_ms(crawlers[each.crawler], each.site) for each in cold]
     return {
@@ -137,7 +155,7 @@ def _times(scene: Scene, cold: Sequence[Delegated], alone: CrawlRun, many: Crawl
     }
 
 
-def _accuracy(scene: Scene, decided: Sequence[Delegated]) -> Row:
+def _accuracy(scene: Scene, decided: Sequence[DelegatedSites]) -> FindingsRow:
     above_ms = np.array([excess_ms(scene.world, each) for each in decided])
     return {
         "probes": float(np.mean([each.probes for each in decided])),
@@ -147,21 +165,21 @@ def _accuracy(scene: Scene, decided: Sequence[Delegated]) -> Row:
     }
 
 
-async def _warmed(scene: Scene, spec: str) -> Row:
+async def _warmed(scene: Scene, spec: str) -> FindingsRow:
     """The same sites again, by a strategy that has delegated as many others before."""
-    delegator = Delegator(scene.world, strategy_in(scene.world, spec, scene.tree), scene.agents)
+    delegator = BoxDelegator(scene.world, strategy_in(scene.world, spec, scene.tree), scene.agents)
     await delegator.delegate_all(_warming(scene))
     return _accuracy(scene, await delegator.delegate_all(_judged(scene)))
 
 
-def _tables(count: int, rows: list[Row]) -> list[Tabulated]:
+def _tables(count: int, rows: list[FindingsRow]) -> list[Tabulated]:
     return [
         Tabulated(f"{count} crawlers: time to crawl the same sites", TIME_COLUMNS, rows),
         Tabulated(f"{count} crawlers: probes a site, and where it went", PROBE_COLUMNS, rows),
     ]
 
 
-def _plots(rows: dict[int, list[Row]]) -> list[Plot]:
+def _plots(rows: dict[int, list[FindingsRow]]) -> list[Plot]:
     def series(key: str) -> list[Series]:
         return [
             Series(
@@ -180,13 +198,13 @@ def _plots(rows: dict[int, list[Row]]) -> list[Plot]:
     ]
 
 
-def _verdict(found: dict[int, dict[str, Row]]) -> list[str]:
+def _verdict(found: dict[int, dict[str, FindingsRow]]) -> list[str]:
     words = [text for count, rows in found.items() for text in _words(count, rows)]
     many = found[max(found)]
     return [*words, _beside_figure_4(many)] if "ipmicra@25" in many else words
 
 
-def _beside_figure_4(rows: dict[str, Row]) -> str:
+def _beside_figure_4(rows: dict[str, FindingsRow]) -> str:
     def said(spec: str) -> str:
         row = rows[spec]
         return f"""{float(row["nearest"]):.0%} for {float(row["probes"]):.1f} probes cold,
@@ -199,7 +217,7 @@ def _beside_figure_4(rows: dict[str, Row]) -> str:
     {float(ours["warm_probes"]):.1f} warmed for {float(ours["warm_near"]):.0%} within 5 ms.""")
 
 
-def _words(count: int, rows: dict[str, Row]) -> list[str]:
+def _words(count: int, rows: dict[str, FindingsRow]) -> list[str]:
     best, ours, by_lot = rows["brute-force"], rows["adaptive"], rows["random"]
     share = float(best["model_of_random"])
     tenth = "holds" if share <= A_TENTH else "does not hold"

@@ -16,13 +16,13 @@ import msgspec
 import numpy as np
 
 from ipmicra.lab.box.agents.handle import Agents
-from ipmicra.lab.box.box import Box
+from ipmicra.lab.box.box import NetworkBox
 from ipmicra.lab.box.trial.harness import BoxKit
 from ipmicra.lab.box.world.box_world import AccessLink, BoxSite, BoxWorld
-from ipmicra.lab.box.world.generator import Wanted, altered
-from ipmicra.lab.findings import Cell, Column, Findings, Plot, Series, Tabulated, prose
+from ipmicra.lab.box.world.generator import WorldRequest, altered
+from ipmicra.lab.findings import Cell, Findings, FindingsColumn, Plot, Series, Tabulated, prose
 from ipmicra.lab.world import Milliseconds
-from ipmicra.probing.settings import Way
+from ipmicra.probing.settings import ProbeMethod
 
 TITLE = "Which probe predicts the fastest download?"
 PAPER = """
@@ -31,13 +31,13 @@ The IPMicra paper (4.2) compares probes with real downloads: in 91 % of its expe
 kernel's own timing of a connection is not among its probes.
 """
 
-WANTED = Wanted(crawlers=8, sites=40, pages=2, page_bytes=40_000, jitter_ms=3.0)
-QUICK = Wanted(crawlers=3, sites=5, pages=1, page_bytes=10_000, jitter_ms=3.0)
+WANTED = WorldRequest(crawlers=8, sites=40, pages=2, page_bytes=40_000, jitter_ms=3.0)
+QUICK = WorldRequest(crawlers=3, sites=5, pages=1, page_bytes=10_000, jitter_ms=3.0)
 DOWNLOADS = 3
 SITES_AT_ONCE = 3
 SLOW_MBIT = (2.0, 5.0, 10.0, 50.0)  # downlinks of crawlers, in turn, where links differ
 THINK_MS = (0.0, 5.0, 20.0, 80.0)  # of sites, in turn
-WAYS: dict[str, Way] = {
+WAYS: dict[str, ProbeMethod] = {
     "ping (ICMP)": "icmp",
     "TCP connect": "connect",
     "HEAD": "answer",
@@ -46,14 +46,14 @@ WAYS: dict[str, Way] = {
 GOOD_ENOUGH = 1.1  # within a tenth of the fastest
 
 COLUMNS = [
-    Column("probe", "probe"),
-    Column("right", "right", ".1%"),
-    Column("within a tenth", "near", ".1%"),
-    Column("slower than the fastest", "excess", ".1%"),
+    FindingsColumn("probe", "probe"),
+    FindingsColumn("right", "right", ".1%"),
+    FindingsColumn("within a tenth", "near", ".1%"),
+    FindingsColumn("slower than the fastest", "excess", ".1%"),
 ]
 
 
-class Measured(NamedTuple):
+class DownloadMeasurement(NamedTuple):
     """Of one site, crawler by crawler."""
 
     probes: dict[str, list[float]]  # by the probe's name
@@ -99,18 +99,18 @@ def _unlike(world: BoxWorld, seed: int) -> BoxWorld:
     return altered(_thinking(world), crawlers=crawlers)
 
 
-async def _measured(world: BoxWorld, box: Box, folder: Path) -> list[Measured]:
+async def _measured(world: BoxWorld, box: NetworkBox, folder: Path) -> list[DownloadMeasurement]:
     room = asyncio.Semaphore(SITES_AT_ONCE)
     async with Agents(box, folder) as agents:
 
-        async def one(site: BoxSite) -> Measured:
+        async def one(site: BoxSite) -> DownloadMeasurement:
             async with room:
                 return await _of_site(world, agents, site)
 
         return list(await asyncio.gather(*(one(site) for site in world.file.sites)))
 
 
-async def _of_site(world: BoxWorld, agents: Agents, site: BoxSite) -> Measured:
+async def _of_site(world: BoxWorld, agents: Agents, site: BoxSite) -> DownloadMeasurement:
     names = [crawler.name for crawler in world.file.crawlers]
     address = site.stands[0].addresses[0]
     probes: dict[str, list[float]] = {}
@@ -120,7 +120,7 @@ async def _of_site(world: BoxWorld, agents: Agents, site: BoxSite) -> Measured:
         )
         probes[words] = [np.inf if each.round_trip_ms is None else each.round_trip_ms for each in found]
     times = [await _downloads_ms(agents, names, site) for _ in range(DOWNLOADS)]
-    return Measured(probes, np.median(np.array(times), axis=0).tolist())
+    return DownloadMeasurement(probes, np.median(np.array(times), axis=0).tolist())
 
 
 async def _downloads_ms(agents: Agents, names: list[str], site: BoxSite) -> list[float]:
@@ -128,7 +128,7 @@ async def _downloads_ms(agents: Agents, names: list[str], site: BoxSite) -> list
     return [np.inf if each.download_ms is None else each.download_ms for each in found]
 
 
-def _rows(found: list[Measured]) -> list[dict[str, Cell]]:
+def _rows(found: list[DownloadMeasurement]) -> list[dict[str, Cell]]:
     downloads: Milliseconds = np.array([each.downloads_ms for each in found])
     least = downloads.min(axis=1)
     rows: list[dict[str, Cell]] = []

@@ -11,14 +11,22 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from ipmicra.lab.box.box import Box
+from ipmicra.lab.box.box import NetworkBox
 from ipmicra.lab.box.processes.system import System
 from ipmicra.lab.box.session import access_log
 from ipmicra.lab.box.trial.harness import BoxKit
 from ipmicra.lab.box.world.box_world import COORDINATOR, BoxFault, BoxWorld
-from ipmicra.lab.box.world.generator import Wanted, altered
+from ipmicra.lab.box.world.generator import WorldRequest, altered
 from ipmicra.lab.box.world.web import made_web, urls_of
-from ipmicra.lab.findings import Column, Findings, Plot, Row, Series, Tabulated, prose
+from ipmicra.lab.findings import (
+    Findings,
+    FindingsColumn,
+    FindingsRow,
+    Plot,
+    Series,
+    Tabulated,
+    prose,
+)
 
 TITLE = "Faults: what is lost, what is done twice, and how long it takes"
 PAPER = """
@@ -26,8 +34,8 @@ The papers let a crawler that dies be replaced and its subnets be delegated agai
 of it: no time to recover, no count of pages lost or fetched twice.
 """
 
-WANTED = Wanted(crawlers=4, sites=16, pages=30, page_bytes=4_000)
-QUICK = Wanted(crawlers=2, sites=3, pages=8, page_bytes=2_000)
+WANTED = WorldRequest(crawlers=4, sites=16, pages=30, page_bytes=4_000)
+QUICK = WorldRequest(crawlers=2, sites=3, pages=8, page_bytes=2_000)
 BEFORE_FAULT_SHARE = 0.25  # of all pages are home when it goes wrong
 SHORTLY_S, AWAY_S = 6.0, 15.0  # less and more than a lease
 LEASE_S = 12.0  # after which a silent host's sites are given to others
@@ -35,13 +43,13 @@ LOSS = 0.05
 PATIENCE_S = 240.0
 SETTINGS = {"coordinator.lease_seconds": f"{LEASE_S}"}
 COLUMNS = [
-    Column("what goes wrong", "story"),
-    Column("all home after s", "seconds", ".1f"),
-    Column("later than without", "later_s", ".1f"),
-    Column("pages", "pages", ".0f"),
-    Column("lost", "lost", ".0f"),
-    Column("indexed twice", "indexed_twice", ".0f"),
-    Column("fetched twice", "fetched_twice", ".0f"),
+    FindingsColumn("what goes wrong", "story"),
+    FindingsColumn("all home after s", "seconds", ".1f"),
+    FindingsColumn("later than without", "later_s", ".1f"),
+    FindingsColumn("pages", "pages", ".0f"),
+    FindingsColumn("lost", "lost", ".0f"),
+    FindingsColumn("indexed twice", "indexed_twice", ".0f"),
+    FindingsColumn("fetched twice", "fetched_twice", ".0f"),
 ]
 
 Mishap = Callable[[System, BoxWorld], None]
@@ -117,7 +125,7 @@ def run(kit: BoxKit) -> Findings:
     )
 
 
-def _told(story: str, box: Box, folder: Path, tree: Path | None) -> Row:
+def _told(story: str, box: NetworkBox, folder: Path, tree: Path | None) -> FindingsRow:
     """One story from the first link to the last page."""
     world = box.world
     urls = urls_of(made_web(world))
@@ -146,7 +154,7 @@ def _busiest(system: System) -> str:
     return max(system.status().hosts, key=lambda host: host.sites).name
 
 
-def _counted(urls: set[str], home: list[str], folder: Path) -> Row:
+def _counted(urls: set[str], home: list[str], folder: Path) -> FindingsRow:
     asked = Counter(
         f"http://{line.site}{line.path}"
         for line in access_log(folder)
@@ -160,13 +168,13 @@ def _counted(urls: set[str], home: list[str], folder: Path) -> Row:
     }
 
 
-def _plot(rows: list[Row]) -> Plot:
+def _plot(rows: list[FindingsRow]) -> Plot:
     names = [str(row["story"]) for row in rows]
     times = Series("until all pages are home", names, [float(row["seconds"]) for row in rows])
     return Plot("seconds", "Until all pages are home", "", "s", [times])
 
 
-def _verdict(rows: list[Row]) -> list[str]:
+def _verdict(rows: list[FindingsRow]) -> list[str]:
     lost, twice = (sum(float(row[key]) for row in rows) for key in ("lost", "indexed_twice"))
     again = {str(row["story"]): float(row["fetched_twice"]) for row in rows}
     slowest = max(rows, key=lambda row: float(row["later_s"]))

@@ -17,14 +17,28 @@ import numpy as np
 
 from ipmicra.errors import HostFault
 from ipmicra.lab.box.agents.handle import Agents
-from ipmicra.lab.box.box import Box
+from ipmicra.lab.box.box import NetworkBox
 from ipmicra.lab.box.processes.overlay_peers import Peers, named
 from ipmicra.lab.box.trial.crawl_run import crawl_all
-from ipmicra.lab.box.trial.delegation_run import Delegated, Delegator, excess_ms, strategy_in
+from ipmicra.lab.box.trial.delegation_run import (
+    BoxDelegator,
+    DelegatedSites,
+    excess_ms,
+    strategy_in,
+)
 from ipmicra.lab.box.trial.harness import BoxKit
 from ipmicra.lab.box.world.box_world import BoxWorld
-from ipmicra.lab.box.world.generator import Wanted, altered
-from ipmicra.lab.findings import STRATEGY, Column, Findings, Plot, Row, Series, Tabulated, prose
+from ipmicra.lab.box.world.generator import WorldRequest, altered
+from ipmicra.lab.findings import (
+    STRATEGY,
+    Findings,
+    FindingsColumn,
+    FindingsRow,
+    Plot,
+    Series,
+    Tabulated,
+    prose,
+)
 from ipmicra.lab.metrics import NEAR_MS
 from ipmicra.lab.registry_tree import opened_tree
 
@@ -35,8 +49,8 @@ crawler whose zone holds it. Its figures are simulated: they count sites in the 
 and no page is crawled. The pages on the overlay's schemes and churn have them beside ours.
 """
 
-WANTED = Wanted(crawlers=12, sites=60, pages=2, page_bytes=6_000)
-QUICK = Wanted(crawlers=4, sites=6, pages=1, page_bytes=2_000)
+WANTED = WorldRequest(crawlers=12, sites=60, pages=2, page_bytes=6_000)
+QUICK = WorldRequest(crawlers=4, sites=6, pages=1, page_bytes=2_000)
 DYING_SHARE = 0.25
 ROOM = 1.0  # half a side of the space, as a multiple of the longest round trip
 PATIENCE_S = 180.0
@@ -45,17 +59,17 @@ CENTRAL = ("random", "adaptive", "brute-force")
 OVERLAY, AFTER_DEATHS = "overlay", "overlay, a quarter died"
 COLUMNS = [
     STRATEGY,
-    Column("one by one s", "busy_s", ".1f"),
-    Column("until all done s", "wall_s", ".1f"),
-    Column("probes", "probes", ".2f"),
-    Column("nearest", "nearest", ".0%"),
-    Column("<5 ms", "near", ".0%"),
-    Column("excess ms", "excess_ms", ".1f"),
-    Column("settled after s", "settled_s", ".1f"),
+    FindingsColumn("one by one s", "busy_s", ".1f"),
+    FindingsColumn("until all done s", "wall_s", ".1f"),
+    FindingsColumn("probes", "probes", ".2f"),
+    FindingsColumn("nearest", "nearest", ".0%"),
+    FindingsColumn("<5 ms", "near", ".0%"),
+    FindingsColumn("excess ms", "excess_ms", ".1f"),
+    FindingsColumn("settled after s", "settled_s", ".1f"),
 ]
 
 
-class Scene(NamedTuple):
+class OverlayScene(NamedTuple):
     world: BoxWorld
     agents: Agents
     peers: Peers
@@ -76,24 +90,24 @@ def run(kit: BoxKit) -> Findings:
     )
 
 
-async def _played(kit: BoxKit, world: BoxWorld, box: Box, folder: Path) -> list[Row]:
+async def _played(kit: BoxKit, world: BoxWorld, box: NetworkBox, folder: Path) -> list[FindingsRow]:
     async with Agents(box, folder) as agents:
         rows = []
         for spec in CENTRAL:
             kit.say(spec)
             strategy = strategy_in(world, spec, opened_tree(kit.ground.tree_file))
-            delegated = await Delegator(world, strategy, agents).delegate_all(world.file.sites)
+            delegated = await BoxDelegator(world, strategy, agents).delegate_all(world.file.sites)
             rows.append(await _crawled(world, agents, spec, delegated, folder))
         kit.say(OVERLAY)
         peers = Peers(box, folder, ROOM * float(np.nanmax(world.round_trips_ms)))
         try:
-            rows += await _without_coordinator(kit, Scene(world, agents, peers, folder))
+            rows += await _without_coordinator(kit, OverlayScene(world, agents, peers, folder))
         finally:
             peers.close()
     return rows
 
 
-async def _without_coordinator(kit: BoxKit, scene: Scene) -> list[Row]:
+async def _without_coordinator(kit: BoxKit, scene: OverlayScene) -> list[FindingsRow]:
     peers = scene.peers
     peers.start_first()
     await _until(_all_joined(peers))
@@ -111,7 +125,7 @@ async def _without_coordinator(kit: BoxKit, scene: Scene) -> list[Row]:
     return rows
 
 
-async def _settled(scene: Scene, words: str, began: float) -> Row:
+async def _settled(scene: OverlayScene, words: str, began: float) -> FindingsRow:
     """When every site has one crawler among the living: how that is."""
     world, agents, peers, folder = scene
     owners: dict[str, list[str]] = {}
@@ -123,7 +137,7 @@ async def _settled(scene: Scene, words: str, began: float) -> Row:
 
     await _until(every_site_has_one)
     settled_s = time.monotonic() - began
-    delegated = [Delegated(site, owners[named(site)][0], 0, False) for site in world.file.sites]
+    delegated = [DelegatedSites(site, owners[named(site)][0], 0, False) for site in world.file.sites]
     row = await _crawled(world, agents, words, delegated, folder, peers.alive)
     return {**row, "settled_s": settled_s, "probes": "its own"}
 
@@ -147,10 +161,10 @@ async def _crawled(
     world: BoxWorld,
     agents: Agents,
     words: str,
-    delegated: list[Delegated],
+    delegated: list[DelegatedSites],
     folder: Path,
     alive: list[str] | None = None,
-) -> Row:
+) -> FindingsRow:
     done = await crawl_all(agents, delegated, 1, folder / words.replace(" ", "-"))
     above_ms = np.array([excess_ms(world, each, alive) for each in delegated])
     return {
@@ -164,14 +178,14 @@ async def _crawled(
     }
 
 
-def _plot(rows: list[Row]) -> Plot:
+def _plot(rows: list[FindingsRow]) -> Plot:
     bars = Series(
         "crawl", [str(row["strategy"]) for row in rows], [float(row["busy_s"]) for row in rows]
     )
     return Plot("time", "Crawl time with and without a coordinator", "", "s, all crawlers", [bars])
 
 
-def _verdict(rows: dict[str, Row]) -> list[str]:
+def _verdict(rows: dict[str, FindingsRow]) -> list[str]:
     peers, after, best, ours = (
         rows[name] for name in (OVERLAY, AFTER_DEATHS, "brute-force", "adaptive")
     )

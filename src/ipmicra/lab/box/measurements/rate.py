@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ipmicra.lab.box.box import Box
+from ipmicra.lab.box.box import NetworkBox
 from ipmicra.lab.box.kernel.priority import in_real_time
 from ipmicra.lab.box.measurements.round_trips import ADDRESS
 from ipmicra.lab.box.processes.control_channel import MEASURER_PRIORITY
@@ -30,7 +30,7 @@ SO_RCVBUFFORCE = 33  # Linux; the socket module does not name it
 _SENT_AT = struct.Struct("d")
 
 
-class Carried(NamedTuple):
+class PacketRate(NamedTuple):
     """What became of a stream of datagrams."""
 
     sent_a_second: int
@@ -41,7 +41,7 @@ class Carried(NamedTuple):
     one_way_p99_ms: float
 
 
-def carried(box: Box, packets_a_second: int, seconds: float) -> Carried:
+def carried(box: NetworkBox, packets_a_second: int, seconds: float) -> PacketRate:
     """From the first crawler to the site."""
     crawler = box.world.file.crawlers[0]
     with box.sites.socket(socket.AF_INET, socket.SOCK_DGRAM) as plug:
@@ -54,7 +54,7 @@ def carried(box: Box, packets_a_second: int, seconds: float) -> Carried:
         told = sender.communicate()[0]
     asked_ms = box.world.crawler_to_site_ms(crawler, box.world.file.sites[0]) / 2
     middle, late = (float(np.percentile(delays_ms, share)) for share in (50, 99))
-    return Carried(packets_a_second, int(told), len(delays_ms), asked_ms, middle, late)
+    return PacketRate(packets_a_second, int(told), len(delays_ms), asked_ms, middle, late)
 
 
 def _received(plug: socket.socket, sender: subprocess.Popen[bytes]) -> list[float]:

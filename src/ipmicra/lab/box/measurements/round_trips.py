@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ipmicra.errors import OurFault
-from ipmicra.lab.box.box import Box
+from ipmicra.lab.box.box import NetworkBox
 from ipmicra.lab.box.world.box_world import (
     BoxCoordinator,
     BoxCrawler,
@@ -33,7 +33,7 @@ ANSWER_BYTES_MAX = 4_096
 PATIENCE_S = 10.0
 
 
-class RoundTrips(NamedTuple):
+class RoundTripMeasurement(NamedTuple):
     """Medians and 95th percentiles of one crawler's measurements, in ms."""
 
     asked_ms: float
@@ -78,8 +78,8 @@ def ruler(asked_ms: Sequence[float]) -> BoxWorld:
 
 
 async def measure(
-    box: Box, connections: int, asks: int = 3, spread_s: float = 2.0, pause_s: float = 0.0
-) -> list[RoundTrips]:
+    box: NetworkBox, connections: int, asks: int = 3, spread_s: float = 2.0, pause_s: float = 0.0
+) -> list[RoundTripMeasurement]:
     """So many connections of every crawler, begun evenly over `spread_s`."""
     crawlers, site = box.world.file.crawlers, box.world.file.sites[0]
     count = connections * len(crawlers)
@@ -94,7 +94,7 @@ async def measure(
     ]
 
 
-async def _visit(box: Box, crawler: str, wait_s: float, asks: int, pause_s: float) -> _Once:
+async def _visit(box: NetworkBox, crawler: str, wait_s: float, asks: int, pause_s: float) -> _Once:
     await asyncio.sleep(wait_s)
     loop = asyncio.get_running_loop()
     with box.crawler(crawler).socket(socket.AF_INET, socket.SOCK_STREAM) as plug:
@@ -117,9 +117,9 @@ async def _visit(box: Box, crawler: str, wait_s: float, asks: int, pause_s: floa
     return _Once(connect_ms, first_byte_ms, kernel_ms)
 
 
-def _summed(asked_ms: float, visits: Sequence[_Once]) -> RoundTrips:
+def _summed(asked_ms: float, visits: Sequence[_Once]) -> RoundTripMeasurement:
     connect = [visit.connect_ms for visit in visits]
     first = [ms for visit in visits for ms in visit.first_byte_ms]
     kernel = [visit.kernel_ms for visit in visits]
     figures = [float(np.percentile(ms, share)) for ms in (connect, first, kernel) for share in (50, 95)]
-    return RoundTrips(asked_ms, len(visits), *figures)
+    return RoundTripMeasurement(asked_ms, len(visits), *figures)

@@ -10,7 +10,7 @@ from ipmicra.addresses import AddressRange, Family
 from ipmicra.lab.box.network.plan import Endpoint
 
 
-class Owners:
+class AddressOwners:
     """Found by bisection, in both families."""
 
     def __init__(self, endpoints: Sequence[Endpoint]) -> None:

@@ -15,10 +15,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ipmicra.lab.box.network.nat import Doorkeeper
+from ipmicra.lab.box.network.nat import NatTable
 from ipmicra.lab.box.network.packets import pair_of
 from ipmicra.lab.box.network.paths import Path, Paths
-from ipmicra.lab.box.network.plan import Fault, NetworkPlan
+from ipmicra.lab.box.network.plan import NetworkFault, NetworkPlan
 from ipmicra.lab.box.network.queues import queue_of
 
 PAIRS_MAX = 200_000  # paths remembered; then all are made anew
@@ -47,9 +47,9 @@ class Forwarding:
         self._number = 0
         self._up = [queue_of(end.link.up_bytes_per_s, end.link.queue_s) for end in plan.endpoints]
         self._down = [queue_of(end.link.down_bytes_per_s, end.link.queue_s) for end in plan.endpoints]
-        self._doors = [None if end.admits_calls else Doorkeeper() for end in plan.endpoints]
-        self._faults: list[Fault] = []
-        self._active: list[Fault] = []
+        self._doors = [None if end.admits_calls else NatTable() for end in plan.endpoints]
+        self._faults: list[NetworkFault] = []
+        self._active: list[NetworkFault] = []
         self._next_change_s = NEVER
         self.dropped: Counter[str] = Counter()
 
@@ -63,7 +63,7 @@ class Forwarding:
             self._faults.append(_moved(fault, now_s))
         self._change(now_s)
 
-    def inflict(self, fault: Fault, now_s: float) -> None:
+    def inflict(self, fault: NetworkFault, now_s: float) -> None:
         """One more fault, its times counted from now."""
         self._faults.append(_moved(fault, now_s))
         self._change(now_s)
@@ -162,7 +162,7 @@ class Forwarding:
         self._known.clear()
 
 
-def _moved(fault: Fault, by_s: float) -> Fault:
-    return Fault(
+def _moved(fault: NetworkFault, by_s: float) -> NetworkFault:
+    return NetworkFault(
         fault.at_s + by_s, fault.until_s + by_s, fault.one, fault.other, fault.effect, fault.amount
     )

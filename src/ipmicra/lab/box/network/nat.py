@@ -12,7 +12,7 @@ FLOW_S_MAX = 120.0  # a silent flow is forgotten (RFC 4787 asks for two minutes 
 FLOWS_MAX = 10_000
 
 
-class Doorkeeper:
+class NatTable:
     """Remembers the datagrams that went out."""
 
     def __init__(self) -> None:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ipmicra.lab.box.network.address_owners import Owners
+from ipmicra.lab.box.network.address_owners import AddressOwners
 from ipmicra.lab.box.network.packets import ends_of
-from ipmicra.lab.box.network.plan import Effect, Fault, NetworkPlan
+from ipmicra.lab.box.network.plan import Effect, NetworkFault, NetworkPlan
 
 
-class Carried:
+class RoutedPacket:
     """What one endpoint has sent another, as the other got it."""
 
     __slots__ = ("packet_bytes", "packets")
@@ -28,7 +28,7 @@ class Path:
 
     __slots__ = ("carried", "cut", "destination", "last_due_s", "loss", "one_way_s", "source", "wire")
 
-    def __init__(self, source: int, destination: int, wire: int, carried: Carried) -> None:
+    def __init__(self, source: int, destination: int, wire: int, carried: RoutedPacket) -> None:
         self.source, self.destination, self.wire, self.carried = source, destination, wire, carried
         self.one_way_s = 0.0
         self.loss = 0.0
@@ -41,17 +41,17 @@ class Paths:
 
     def __init__(self, plan: NetworkPlan) -> None:
         self._plan = plan
-        self._owners = Owners(plan.endpoints)
-        self.carried: dict[tuple[int, int], Carried] = {}
+        self._owners = AddressOwners(plan.endpoints)
+        self.carried: dict[tuple[int, int], RoutedPacket] = {}
 
-    def path(self, wire: int, pair: bytes, active: Sequence[Fault]) -> Path | None:
+    def path(self, wire: int, pair: bytes, active: Sequence[NetworkFault]) -> Path | None:
         """None: nobody owns the destination, or the source is not behind the wire it came by."""
         ends = ends_of(pair)
         source = self._owners.owner(ends.family, ends.source)
         destination = self._owners.owner(ends.family, ends.destination)
         if source is None or destination is None or self._plan.endpoints[source].wire != wire:
             return None
-        carried = self.carried.setdefault((source, destination), Carried())
+        carried = self.carried.setdefault((source, destination), RoutedPacket())
         found = Path(source, destination, self._plan.endpoints[destination].wire, carried)
         found.one_way_s = one_way_s(self._plan, source, destination)
         found.loss = self._plan.loss
@@ -70,7 +70,7 @@ def one_way_s(plan: NetworkPlan, source: int, destination: int) -> float:
     )
 
 
-def _inflict(path: Path, fault: Fault) -> None:
+def _inflict(path: Path, fault: NetworkFault) -> None:
     if fault.effect is Effect.CUT:
         path.cut = True
     elif fault.effect is Effect.LOSS:

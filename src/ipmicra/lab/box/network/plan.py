@@ -11,7 +11,7 @@ from enum import StrEnum
 import msgspec
 
 
-class Link(msgspec.Struct, frozen=True):
+class NetworkLink(msgspec.Struct, frozen=True):
     """An access link. A rate of 0 is without limit; the queue is drop-tail, in seconds at that rate."""
 
     up_bytes_per_s: float = 0.0
@@ -26,7 +26,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     wire: int
     blocks: tuple[str, ...]  # addresses and prefixes
     places: tuple[int, ...]  # rows of the plan's one_way_s
-    link: Link = Link()
+    link: NetworkLink = NetworkLink()
     admits_calls: bool = True  # False: behind NAT, nobody outside can begin a conversation
     answers: bool = True  # False: a black hole, packets to it vanish
 
@@ -39,7 +39,7 @@ class Effect(StrEnum):
     ADDED = "added"  # each takes so many seconds longer, one way
 
 
-class Fault(msgspec.Struct, frozen=True):
+class NetworkFault(msgspec.Struct, frozen=True):
     """Something that goes wrong between two groups of endpoints (by number), for a time."""
 
     at_s: float
@@ -63,5 +63,5 @@ class NetworkPlan(msgspec.Struct, frozen=True):
     one_way_s: tuple[tuple[float, ...], ...]  # place by place
     jitter_s: float = 0.0  # added to each packet, uniform from 0 to this
     loss: float = 0.0
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[NetworkFault, ...] = ()
     seed: int = 1

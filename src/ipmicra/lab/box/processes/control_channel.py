@@ -9,21 +9,21 @@ from typing import TypeVar
 import msgspec
 
 from ipmicra.lab.box.network.lateness import Lateness
-from ipmicra.lab.box.network.plan import Fault
+from ipmicra.lab.box.network.plan import NetworkFault
 
 # Of SCHED_FIFO: who waits for whom on a busy machine.
 ROUTER_PRIORITY, MEASURER_PRIORITY, SERVER_PRIORITY = 20, 10, 9
 
 _LENGTH = struct.Struct(">I")
-Message = TypeVar("Message")
+RouterMessage = TypeVar("RouterMessage")
 
 
-class Ask(msgspec.Struct, frozen=True, kw_only=True):
+class RouterRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request; the answer is a Report of the state after it."""
 
     begin: bool = False  # the plan's faults count from now
     heal: bool = False  # all faults end
-    faults: tuple[Fault, ...] = ()  # from now on
+    faults: tuple[NetworkFault, ...] = ()  # from now on
 
 
 class Sent(msgspec.Struct, frozen=True):
@@ -35,7 +35,7 @@ class Sent(msgspec.Struct, frozen=True):
     packet_bytes: int
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class RouterReport(msgspec.Struct, frozen=True, kw_only=True):
     """What the router did so far, and how late it was."""
 
     late: Lateness
@@ -63,7 +63,7 @@ class Channel:
         data = msgspec.msgpack.encode(message)
         self._plug.sendall(_LENGTH.pack(len(data)) + data)
 
-    def received(self, kind: type[Message]) -> Message | None:
+    def received(self, kind: type[RouterMessage]) -> RouterMessage | None:
         """The next message; None when the other side is gone."""
         head = self._exactly(_LENGTH.size)
         if head is None:

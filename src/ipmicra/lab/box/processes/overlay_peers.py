@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ipmicra.errors import HostFault
-from ipmicra.lab.box.box import Box
+from ipmicra.lab.box.box import NetworkBox
 from ipmicra.lab.box.processes.system import settings_in
 from ipmicra.lab.box.world.box_world import BoxSite
 from ipmicra.overlay.live import rpc_client
 from ipmicra.overlay.live.network_file import NetworkFile, read
-from ipmicra.protocol.overlay_frames import Seal
-from ipmicra.protocol.overlay_rpc import Status
+from ipmicra.protocol.overlay_frames import FrameCodec
+from ipmicra.protocol.overlay_rpc import PeerStatus
 
 PORT = 7400
 LOOK_SECONDS = 0.5
@@ -29,7 +29,7 @@ LOOK_SECONDS = 0.5
 class Peers:
     """One peer in every crawler's namespace. Ask it from inside the box."""
 
-    def __init__(self, box: Box, folder: Path, reach_ms: float) -> None:
+    def __init__(self, box: NetworkBox, folder: Path, reach_ms: float) -> None:
         self._box, self._folder, self._reach_ms = box, folder, reach_ms
         self._file = folder / "net.json"
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
@@ -70,7 +70,7 @@ class Peers:
     async def submit(self, sites: Sequence[BoxSite]) -> None:
         """Each site to the first living peer; some of them time it, and place it by that."""
         network = self.network
-        seal, via = Seal(network.secret.encode()), self._addresses[self.alive[0]]
+        seal, via = FrameCodec(network.secret.encode()), self._addresses[self.alive[0]]
         for site in sites:
             await rpc_client.submit(named(site), None, network.space, via, seal)
 
@@ -89,9 +89,11 @@ class Peers:
         zones = [zone for status in known if status is not None for zone in status.card.zones]
         return sum(zone.volume for zone in zones) / self.network.space.volume if all(known) else 0.0
 
-    async def _status(self, name: str) -> Status | None:
+    async def _status(self, name: str) -> PeerStatus | None:
         try:
-            return await rpc_client.status_of(self._addresses[name], Seal(self.network.secret.encode()))
+            return await rpc_client.status_of(
+                self._addresses[name], FrameCodec(self.network.secret.encode())
+            )
         except (HostFault, TimeoutError):
             return None
 

@@ -23,7 +23,13 @@ from ipmicra.lab.box.kernel.priority import in_real_time
 from ipmicra.lab.box.network.forwarding import Forwarding
 from ipmicra.lab.box.network.lateness import Lateness
 from ipmicra.lab.box.network.plan import NetworkPlan
-from ipmicra.lab.box.processes.control_channel import ROUTER_PRIORITY, Ask, Channel, Report, Sent
+from ipmicra.lab.box.processes.control_channel import (
+    ROUTER_PRIORITY,
+    Channel,
+    RouterReport,
+    RouterRequest,
+    Sent,
+)
 
 PACKET_BYTES_MAX = 65_536
 READS_AT_ONCE = 64  # of one wire, before the others and the departures get their turn
@@ -78,7 +84,7 @@ class Router:
 
     def _obey(self) -> bool:
         """Answer one request; False: the other side is gone."""
-        ask = self._channel.received(Ask)
+        ask = self._channel.received(RouterRequest)
         if ask is None:
             return False
         now_s = time.monotonic()
@@ -91,10 +97,10 @@ class Router:
         self._channel.send(self.report())
         return True
 
-    def report(self) -> Report:
+    def report(self) -> RouterReport:
         carried = self._forwarding.paths.carried
         names = [end.name for end in self._plan.endpoints]
-        return Report(
+        return RouterReport(
             late=self._late,
             away=self._away,
             dropped={**self._forwarding.dropped, "full": self._full},

@@ -21,7 +21,7 @@ import uvloop
 from ipmicra.lab.box.kernel.priority import in_real_time
 from ipmicra.lab.box.processes.control_channel import SERVER_PRIORITY
 from ipmicra.lab.box.world.box_world import BoxWorld
-from ipmicra.lab.box.world.web import Names, made_web
+from ipmicra.lab.box.world.web import BoxNameServer, made_web
 from ipmicra.lab.box.world.world_file import read_world
 from ipmicra.lab.loopback.answers import answer_to
 from ipmicra.lab.loopback.names import NameServer
@@ -36,7 +36,7 @@ END_OF_HEAD = b"\r\n\r\n"
 Note = Callable[[str, str, str, str, int], None]  # asker, site, method, path, status
 
 
-class Visit(asyncio.Protocol):
+class SiteVisit(asyncio.Protocol):
     """One connection: requests one after another, each answered after the site's thinking time."""
 
     def __init__(self, web: dict[str, MadeSite], think_s: dict[str, float], note: Note) -> None:
@@ -91,8 +91,8 @@ async def serve(world: BoxWorld, log: IO[str]) -> None:
         log.write("\t".join(map(str, (f"{time.monotonic():.6f}", *fields))) + "\n")
 
     loop = asyncio.get_running_loop()
-    await loop.create_server(lambda: Visit(web, think_s, note), None, PORT, backlog=BACKLOG)
-    names = Names(world)
+    await loop.create_server(lambda: SiteVisit(web, think_s, note), None, PORT, backlog=BACKLOG)
+    names = BoxNameServer(world)
     await loop.create_datagram_endpoint(
         lambda: NameServer(names.seen_from), local_addr=(world.file.names_address, NAMES_PORT)
     )

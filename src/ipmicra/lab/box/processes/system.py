@@ -27,9 +27,9 @@ from typing import Self
 import msgspec
 
 from ipmicra.coordinator.client import CoordinatorClient
-from ipmicra.coordinator.views.status import Standing
+from ipmicra.coordinator.views.status import CoordinatorStatus
 from ipmicra.errors import HostFault, OurFault, SiteFault
-from ipmicra.lab.box.box import Box
+from ipmicra.lab.box.box import NetworkBox
 from ipmicra.lab.box.kernel.namespace import Namespace
 from ipmicra.lab.box.world.box_world import BoxWorld
 from ipmicra.registry.folder import tree_file
@@ -74,7 +74,7 @@ class System:
     """Coordinator and hosts of one box. One thread only, as the box itself."""
 
     def __init__(
-        self, box: Box, folder: Path, settings: Mapping[str, str], tree: Path | None = None
+        self, box: NetworkBox, folder: Path, settings: Mapping[str, str], tree: Path | None = None
     ) -> None:
         self.box, self._folder, self._tree = box, folder, tree
         self._settings = settings
@@ -114,7 +114,7 @@ class System:
     def submit(self, urls: Iterable[str]) -> None:
         self._command(self.box.coordinator, "coordinator", "coordinator", "submit", *urls)
 
-    def status(self) -> Standing:
+    def status(self) -> CoordinatorStatus:
         with self.box.coordinator.inside():
             return self._client.status()
 

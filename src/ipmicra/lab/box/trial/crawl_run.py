@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ipmicra.errors import OurFault
 from ipmicra.lab.box.agents.handle import Agents
 from ipmicra.lab.box.agents.messages import Crawled
-from ipmicra.lab.box.trial.delegation_run import Delegated
+from ipmicra.lab.box.trial.delegation_run import DelegatedSites
 
 
 class CrawlRun(NamedTuple):
@@ -35,7 +35,7 @@ class CrawlRun(NamedTuple):
 
 
 async def crawl_all(
-    agents: Agents, delegated: Iterable[Delegated], at_once: int, folder: Path
+    agents: Agents, delegated: Iterable[DelegatedSites], at_once: int, folder: Path
 ) -> CrawlRun:
     """Every crawler its own sites, all crawlers at the same time, each `at_once` sites at a time.
 

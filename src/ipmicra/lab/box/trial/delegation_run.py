@@ -17,21 +17,29 @@ import time
 from collections.abc import Collection, Generator, Sequence
 from typing import NamedTuple, TypeVar
 
-from ipmicra.delegation.crawlers import CrawlerProfile, Position
+from ipmicra.delegation.crawlers import CrawlerProfile, GeoPosition
 from ipmicra.delegation.registry import strategy_named
 from ipmicra.delegation.strategy import Strategy
-from ipmicra.delegation.subnets import Subnets
+from ipmicra.delegation.subnets import SubnetLookup
 from ipmicra.errors import OurFault
 from ipmicra.lab.box.agents.handle import Agents
 from ipmicra.lab.box.world.box_world import BoxSite, BoxWorld
-from ipmicra.lab.box.world.web import Names
-from ipmicra.model.probes import Answer, CrawlerId, Measurement, Probe, Silence, Source, Target
+from ipmicra.lab.box.world.web import BoxNameServer
+from ipmicra.model.probes import (
+    CrawlerId,
+    Measurement,
+    NoAnswer,
+    Probe,
+    ProbeAnswer,
+    Source,
+    Target,
+)
 
 SITES_AT_ONCE = 8
-Result = TypeVar("Result")
+DelegationResult = TypeVar("DelegationResult")
 
 
-class Delegated(NamedTuple):
+class DelegatedSites(NamedTuple):
     """What came of one site."""
 
     site: BoxSite
@@ -41,7 +49,7 @@ class Delegated(NamedTuple):
 
 
 def strategy_in(
-    world: BoxWorld, spec: str, tree: Subnets, capacity_bytes_a_day: float = math.inf
+    world: BoxWorld, spec: str, tree: SubnetLookup, capacity_bytes_a_day: float = math.inf
 ) -> Strategy:
     """A strategy that knows the crawlers and nothing else, as the coordinator would make it."""
     dice = random.Random(f"{world.file.seed}/{spec}")  # noqa: S311 - repeatable, not secret
@@ -51,7 +59,7 @@ def strategy_in(
         place = places[crawler.place]
         position = None
         if place.latitude is not None and place.longitude is not None:
-            position = Position(place.latitude, place.longitude)
+            position = GeoPosition(place.latitude, place.longitude)
         strategy.crawler_joined(
             CrawlerProfile(
                 id=CrawlerId(crawler.name),
@@ -64,37 +72,39 @@ def strategy_in(
     return strategy
 
 
-class Delegator:
+class BoxDelegator:
     """Lets one strategy delegate, and answers its probes."""
 
     def __init__(self, world: BoxWorld, strategy: Strategy, agents: Agents) -> None:
         self._strategy, self._agents = strategy, agents
-        self._addresses_of = Names(world).seen_from(world.file.coordinator.addresses[0])
+        self._addresses_of = BoxNameServer(world).seen_from(world.file.coordinator.addresses[0])
 
     async def delegate_all(
         self, sites: Sequence[BoxSite], at_once: int = SITES_AT_ONCE
-    ) -> list[Delegated]:
+    ) -> list[DelegatedSites]:
         """All sites, begun in their order."""
         room = asyncio.Semaphore(at_once)
 
-        async def one(site: BoxSite) -> Delegated:
+        async def one(site: BoxSite) -> DelegatedSites:
             async with room:
                 return await self.delegate(site)
 
         return list(await asyncio.gather(*(one(site) for site in sites)))
 
-    async def delegate(self, site: BoxSite) -> Delegated:
+    async def delegate(self, site: BoxSite) -> DelegatedSites:
         target = self.target(site)
         decision, asked = await self.converse(self._strategy.delegate(target, time.monotonic()))
         if decision.crawler is None:
             raise OurFault(f"the strategy gave {site.name} to nobody: {decision.explained()}")
         await self._first_fetch(target, decision.crawler)
-        return Delegated(site, decision.crawler, len(asked), decision.crawler in asked)
+        return DelegatedSites(site, decision.crawler, len(asked), decision.crawler in asked)
 
     def target(self, site: BoxSite) -> Target:
         return Target.of(site.name, *(self._addresses_of(site.name) or ()))
 
-    async def converse(self, talk: Generator[Probe, Answer, Result]) -> tuple[Result, list[str]]:
+    async def converse(
+        self, talk: Generator[Probe, ProbeAnswer, DelegationResult]
+    ) -> tuple[DelegationResult, list[str]]:
         """Answer all probes of a conversation: its result, and the crawlers that were asked."""
         asked: list[str] = []
         try:
@@ -103,13 +113,13 @@ class Delegator:
                 asked.append(probe.crawler)
                 probe = talk.send(await self._answer(probe.crawler, probe.target))
         except StopIteration as end:
-            result: Result = end.value
+            result: DelegationResult = end.value
             return result, asked
 
-    async def _answer(self, crawler: str, target: Target) -> Answer:
+    async def _answer(self, crawler: str, target: Target) -> ProbeAnswer:
         found = await self._agents.probe(crawler, str(target.address), f"http://{target.site}")
-        silence = None if found.silence is None else Silence(found.silence)
-        return Answer(found.round_trip_ms, silence)
+        silence = None if found.silence is None else NoAnswer(found.silence)
+        return ProbeAnswer(found.round_trip_ms, silence)
 
     async def _first_fetch(self, target: Target, crawler: CrawlerId) -> None:
         found = await self._agents.download(crawler, f"http://{target.site}/robots.txt")
@@ -120,7 +130,7 @@ class Delegator:
             )
 
 
-def excess_ms(world: BoxWorld, chosen: Delegated, among: Collection[str] | None = None) -> float:
+def excess_ms(world: BoxWorld, chosen: DelegatedSites, among: Collection[str] | None = None) -> float:
     """How much farther the chosen crawler truly is than the nearest of those (default: of all)."""
     crawlers = [crawler for crawler in world.file.crawlers if among is None or crawler.name in among]
     true_ms = {crawler.name: world.crawler_to_site_ms(crawler, chosen.site) for crawler in crawlers}

@@ -12,33 +12,33 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from ipmicra.lab.box.box import Box
-from ipmicra.lab.box.processes.control_channel import Report
+from ipmicra.lab.box.box import NetworkBox
+from ipmicra.lab.box.processes.control_channel import RouterReport
 from ipmicra.lab.box.session import staged
-from ipmicra.lab.box.trial.timing_check import Patience
+from ipmicra.lab.box.trial.timing_check import TimingTolerance
 from ipmicra.lab.box.world.box_world import BoxWorld
-from ipmicra.lab.box.world.generator import Wanted, made_world
-from ipmicra.lab.data_source import Ground
+from ipmicra.lab.box.world.generator import WorldRequest, made_world
+from ipmicra.lab.data_source import DataSource
 from ipmicra.lab.findings import Findings, Plot, Tabulated, prose
-from ipmicra.lab.pages import Question
+from ipmicra.lab.pages import PageQuestion
 
 # A crawl is thousands of round trips of 100 ms: a packet in a hundred that is 4 ms late changes nothing.
-CRAWLING = Patience(late_ms=4.0, share_max=0.01)
+CRAWLING = TimingTolerance(late_ms=4.0, share_max=0.01)
 
 
 @dataclass
 class BoxKit:
     """The options of one run of one claim."""
 
-    ground: Ground
+    ground: DataSource
     seed: int
     folder: Path
     quick: bool = False  # the smallest world that still shows the claim, for tests
     say: Callable[[str], object] = lambda words: None
-    reports: list[Report] = field(default_factory=list)
+    reports: list[RouterReport] = field(default_factory=list)
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
-    def world(self, wanted: Wanted, quick: Wanted, number: int = 0) -> BoxWorld:
+    def world(self, wanted: WorldRequest, quick: WorldRequest, number: int = 0) -> BoxWorld:
         return made_world(self.ground.world, self.seed, quick if self.quick else wanted, number)
 
     def new_folder(self) -> Path:
@@ -47,7 +47,9 @@ class BoxKit:
         return folder
 
     @contextmanager
-    def staged(self, world: BoxWorld, patience: Patience = CRAWLING) -> Iterator[tuple[Box, Path]]:
+    def staged(
+        self, world: BoxWorld, patience: TimingTolerance = CRAWLING
+    ) -> Iterator[tuple[NetworkBox, Path]]:
         """A box with its sites served; at its end the router must have been on time."""
         folder = self.new_folder()
         with staged(world, folder) as box:
@@ -86,7 +88,7 @@ def _in_words(figures: dict[str, float]) -> str:
     {figures["router_late_greatest_ms"]:.1f} ms.""")
 
 
-class Claim(Question, Protocol):
+class BoxClaim(PageQuestion, Protocol):
     """A module of `claims`: TITLE, PAPER (what the papers report) and `run`."""
 
     def run(self, kit: BoxKit) -> Findings: ...

@@ -14,7 +14,7 @@ import numpy as np
 from ipmicra.addresses import AddressRange
 from ipmicra.hierarchy import Allocation, Allocations, SubnetTree, build_tree
 from ipmicra.lab.box.agents.handle import Agents
-from ipmicra.lab.box.trial.delegation_run import Delegator, excess_ms, strategy_in
+from ipmicra.lab.box.trial.delegation_run import BoxDelegator, excess_ms, strategy_in
 from ipmicra.lab.box.world.box_world import BoxSite, BoxWorld, Stand
 from ipmicra.lab.metrics import NEAR_MS
 
@@ -55,7 +55,7 @@ def registered(sites: Sequence[BoxSite]) -> SubnetTree:
 async def understood(world: BoxWorld, agents: Agents, spec: str, sites: Sequence[BoxSite]) -> Understood:
     """Delegate the sites one after the other, from a strategy that knows nothing yet."""
     strategy = strategy_in(world, spec, registered(sites))
-    found = await Delegator(world, strategy, agents).delegate_all(sites, at_once=1)
+    found = await BoxDelegator(world, strategy, agents).delegate_all(sites, at_once=1)
     above_ms = np.array([excess_ms(world, each) for each in found])
     return Understood(
         float(np.mean([each.probes for each in found])),

@@ -10,17 +10,22 @@ import time
 from collections import Counter
 from typing import NamedTuple
 
-from ipmicra.delegation.calibration import Calibration, CalibrationSettings, Verdict, look_again
+from ipmicra.delegation.calibration import (
+    Calibration,
+    CalibrationSettings,
+    CalibrationVerdict,
+    look_again,
+)
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.lab.box.agents.handle import Agents
-from ipmicra.lab.box.trial.delegation_run import Delegator
+from ipmicra.lab.box.trial.delegation_run import BoxDelegator
 from ipmicra.lab.box.world.box_world import BoxSite, BoxWorld
 from ipmicra.model.probes import CrawlerId, Measurement, Source
 
 SITES_AT_ONCE = 10
 
 
-class Route(NamedTuple):
+class RouteChange(NamedTuple):
     """What changed: from this crawler to these sites, and by how much."""
 
     crawler: str
@@ -28,7 +33,7 @@ class Route(NamedTuple):
     added_ms: float
 
 
-class Played(NamedTuple):
+class PlayedRound(NamedTuple):
     """What some rounds took, and the share of sites in wrong hands after each."""
 
     spent: dict[str, int]  # fetches, looks, probes, moves; fooled: moves of what is everywhere
@@ -42,16 +47,16 @@ class Rounds:
         self, world: BoxWorld, strategy: Strategy, agents: Agents, settings: CalibrationSettings
     ) -> None:
         self.world, self._strategy, self._agents = world, strategy, agents
-        self._delegator = Delegator(world, strategy, agents)
+        self._delegator = BoxDelegator(world, strategy, agents)
         self._calibration = Calibration(settings)
         self._everywhere = {site.name for site in world.file.sites if is_everywhere(site)}
         self.spent: Counter[str] = Counter()
-        self.slower: Route | None = None
+        self.slower: RouteChange | None = None
 
     async def begin(self) -> None:
         await self._delegator.delegate_all(self.world.file.sites)
 
-    async def play(self, rounds: int) -> Played:
+    async def play(self, rounds: int) -> PlayedRound:
         """So many rounds of one fetch from every site."""
         self.spent.clear()
         wrong = []
@@ -60,7 +65,7 @@ class Rounds:
             await asyncio.gather(*(self._visit(site, room) for site in self.world.file.sites))
             wrong.append(self.wrong_share())
         keys = ("fetches", "looks", "probes", "moves", "fooled")
-        return Played({key: self.spent[key] for key in keys}, wrong)
+        return PlayedRound({key: self.spent[key] for key in keys}, wrong)
 
     def owner(self, site: BoxSite) -> str:
         found = self._strategy.delegated(self._delegator.target(site))
@@ -92,7 +97,10 @@ class Rounds:
             seen_ms, now_s, crawler = found.round_trip_ms, time.monotonic(), CrawlerId(owner)
             self._strategy.learn(Measurement(crawler, target.address, seen_ms, now_s, Source.PASSIVE))
             ground = self._strategy.ground_of(target)
-            if self._calibration.observe(ground, crawler, seen_ms, now_s) is Verdict.LOOK_AGAIN:
+            if (
+                self._calibration.observe(ground, crawler, seen_ms, now_s)
+                is CalibrationVerdict.LOOK_AGAIN
+            ):
                 await self._look(site, seen_ms)
 
     async def _look(self, site: BoxSite, seen_ms: float) -> None:

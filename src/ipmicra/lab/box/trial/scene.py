@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from ipmicra.delegation.subnets import Subnets
+from ipmicra.delegation.subnets import SubnetLookup
 from ipmicra.lab.box.agents.handle import Agents
 from ipmicra.lab.box.world.box_world import BoxWorld
 
@@ -14,6 +14,6 @@ class Scene(NamedTuple):
     """One box at work: its world, the tree of it, an agent where each crawler stands, a folder for all."""
 
     world: BoxWorld
-    tree: Subnets
+    tree: SubnetLookup
     agents: Agents
     folder: Path

@@ -5,21 +5,21 @@ from __future__ import annotations
 import msgspec
 
 from ipmicra.errors import HostFault
-from ipmicra.lab.box.processes.control_channel import Report
+from ipmicra.lab.box.processes.control_channel import RouterReport
 
 
 class Late(HostFault):
     """The router was late: what was measured is to be thrown away, and may be measured again."""
 
 
-class Patience(msgspec.Struct, frozen=True, kw_only=True):
+class TimingTolerance(msgspec.Struct, frozen=True, kw_only=True):
     """How late the router may be: at most this share of packets by this much or more."""
 
     late_ms: float = 1.0
     share_max: float = 0.01
 
 
-def check_on_time(report: Report, since: Report | None, patience: Patience) -> None:
+def check_on_time(report: RouterReport, since: RouterReport | None, patience: TimingTolerance) -> None:
     """Raise Late where more packets were late than there is patience for.
 
     Being away counts like being late: a packet may have waited unread for as long.

@@ -29,13 +29,13 @@ from ipmicra.lab.box.world.box_world import (
 from ipmicra.lab.box.world.validation import check
 from ipmicra.lab.box.world.world_file import SAME_PLACE_MS
 from ipmicra.lab.sampling import Draw, draw_crawlers, draw_sites
-from ipmicra.lab.world import Milliseconds, Place, World
+from ipmicra.lab.world import LatencyNode, Milliseconds, World
 
 SIX_PREFIX = int(IPv6Address("2600::"))
 SIX_SHIFT_BITS = 64
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class WorldRequest(msgspec.Struct, frozen=True, kw_only=True):
     """How large a world, and what its sites and links are like."""
 
     crawlers: int = 4
@@ -48,7 +48,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     ipv6: bool = False
 
 
-def made_world(world: World, seed: int, wanted: Wanted, number: int = 0) -> BoxWorld:
+def made_world(world: World, seed: int, wanted: WorldRequest, number: int = 0) -> BoxWorld:
     """The draw with that number of the world under that seed, as a world for the box."""
     generator = np.random.default_rng([seed, number])
     *stands, home = draw_crawlers(world, wanted.crawlers + 1, generator)
@@ -96,11 +96,11 @@ class _Standing(TypedDict):
     addresses: tuple[str, ...]
 
 
-def _stand(place: Place, ipv6: bool) -> _Standing:
+def _stand(place: LatencyNode, ipv6: bool) -> _Standing:
     return {"place": place_name(place), "addresses": _addresses(place.address, ipv6)}
 
 
-def _sites(world: World, draw: Draw, wanted: Wanted) -> Iterator[BoxSite]:
+def _sites(world: World, draw: Draw, wanted: WorldRequest) -> Iterator[BoxSite]:
     for site, place in zip(draw.sites, draw.site_places, strict=True):
         stand = Stand(
             places=(place_name(world.places[place]),), addresses=_addresses(site.address, wanted.ipv6)
@@ -108,11 +108,11 @@ def _sites(world: World, draw: Draw, wanted: Wanted) -> Iterator[BoxSite]:
         yield BoxSite(name=site.name, stands=(stand,), pages=wanted.pages, page_bytes=wanted.page_bytes)
 
 
-def place_name(place: Place) -> str:
+def place_name(place: LatencyNode) -> str:
     return f"place-{place.name}"
 
 
-def _place(place: Place) -> BoxPlace:
+def _place(place: LatencyNode) -> BoxPlace:
     return BoxPlace(
         name=place_name(place),
         latitude=place.latitude,

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ipmicra.lab.box.network.plan import Effect, Endpoint, Fault, Link, NetworkPlan
+from ipmicra.lab.box.network.plan import Effect, Endpoint, NetworkFault, NetworkLink, NetworkPlan
 from ipmicra.lab.box.world.box_world import (
     COORDINATOR,
     EVERYBODY,
@@ -46,12 +46,12 @@ def stand_name(site: BoxSite, number: int) -> str:
     return site.name if number == 0 else f"{site.name}#{number}"
 
 
-def fault_between(world: BoxWorld, endpoints: tuple[Endpoint, ...], fault: BoxFault) -> Fault:
+def fault_between(world: BoxWorld, endpoints: tuple[Endpoint, ...], fault: BoxFault) -> NetworkFault:
     """The fault with names resolved to numbers of endpoints."""
     amount = fault.loss if fault.kind == "loss" else fault.round_trip_ms / 2e3
     one, other = (_numbers(world, endpoints, names) for names in (fault.one, fault.other))
     apart = one if EVERYBODY in fault.other else frozenset()
-    return Fault(fault.at_s, fault.until_s, one, other - apart, _EFFECTS[fault.kind], amount)
+    return NetworkFault(fault.at_s, fault.until_s, one, other - apart, _EFFECTS[fault.kind], amount)
 
 
 def _endpoints(world: BoxWorld) -> Iterable[Endpoint]:
@@ -100,5 +100,7 @@ def _numbers(world: BoxWorld, endpoints: tuple[Endpoint, ...], names: tuple[str,
     )
 
 
-def _link(link: AccessLink) -> Link:
-    return Link(link.up_mbit * BYTES_PER_MBIT, link.down_mbit * BYTES_PER_MBIT, link.queue_ms / 1e3)
+def _link(link: AccessLink) -> NetworkLink:
+    return NetworkLink(
+        link.up_mbit * BYTES_PER_MBIT, link.down_mbit * BYTES_PER_MBIT, link.queue_ms / 1e3
+    )

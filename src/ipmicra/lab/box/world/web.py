@@ -30,7 +30,7 @@ def urls_of(web: dict[str, MadeSite]) -> set[str]:
     return {f"http://{site.name}{path}" for site in web.values() for path in site.pages}
 
 
-class Names:
+class BoxNameServer:
     """The name server's knowledge: for a site with several stands, the one nearest to who asks."""
 
     def __init__(self, world: BoxWorld) -> None:

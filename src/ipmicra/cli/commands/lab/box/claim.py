@@ -12,9 +12,9 @@ from ipmicra.cli import terminal
 from ipmicra.cli.findings_output import rendered, write_page, write_results
 from ipmicra.cli.trial_options import ground_of
 from ipmicra.lab.box import claims
-from ipmicra.lab.box.trial.harness import BoxKit, Claim
+from ipmicra.lab.box.trial.harness import BoxClaim, BoxKit
 from ipmicra.lab.box.trial.timing_check import Late
-from ipmicra.lab.data_source import Ground
+from ipmicra.lab.data_source import DataSource
 from ipmicra.lab.findings import Findings
 
 ALL = "all"
@@ -70,16 +70,16 @@ def command(
     terminal.show(found, as_json, lambda: Group(*map(rendered, found.values())))
 
 
-def _believed(claim: Claim, ground: Ground, seed: int, quick: bool) -> Findings:
+def _believed(claim: BoxClaim, ground: DataSource, seed: int, quick: bool) -> Findings:
     """What the claim finds in a run whose router was on time; after several that were not, the fault."""
     for left in reversed(range(TRIES)):
         with tempfile.TemporaryDirectory(prefix="ipmicra-box-") as folder:
             try:
-                return claim.run(BoxKit(ground, seed, Path(folder), quick, terminal.remark))
+                return claim.run(BoxKit(ground, seed, Path(folder), quick, terminal.print_note))
             except Late as late:
                 if not left:
                     raise
-                terminal.remark(f"{late}; trying again")
+                terminal.print_note(f"{late}; trying again")
     raise AssertionError("the last try returns or raises")
 
 

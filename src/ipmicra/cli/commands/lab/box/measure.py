@@ -11,7 +11,7 @@ from rich.table import Table
 
 from ipmicra.cli import terminal
 from ipmicra.lab.box.kernel.priority import measuring
-from ipmicra.lab.box.measurements.round_trips import RoundTrips, measure, ruler
+from ipmicra.lab.box.measurements.round_trips import RoundTripMeasurement, measure, ruler
 from ipmicra.lab.box.processes.control_channel import MEASURER_PRIORITY
 from ipmicra.lab.box.session import staged
 
@@ -41,11 +41,11 @@ def command(connections: int, as_json: bool) -> None:
         with measuring(MEASURER_PRIORITY):
             rows = asyncio.run(measure(box, connections))
         report = box.check_on_time()
-    terminal.remark(f"the router carried {report.late.total} packets on time")
+    terminal.print_note(f"the router carried {report.late.total} packets on time")
     terminal.show([row._asdict() for row in rows], as_json, lambda: _table(rows))
 
 
-def _table(rows: list[RoundTrips]) -> Table:
+def _table(rows: list[RoundTripMeasurement]) -> Table:
     table = Table("asked ms", "connections", "connect", "p95", "first byte", "p95", "kernel", "p95")
     for row in rows:
         asked, count, *figures = row

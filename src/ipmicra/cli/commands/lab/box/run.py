@@ -11,9 +11,9 @@ from rich.table import Table
 
 from ipmicra.cli import terminal
 from ipmicra.errors import OperatorFault
-from ipmicra.lab.box.box import Box
+from ipmicra.lab.box.box import NetworkBox
 from ipmicra.lab.box.kernel.namespace import Namespace
-from ipmicra.lab.box.processes.control_channel import Report
+from ipmicra.lab.box.processes.control_channel import RouterReport
 from ipmicra.lab.box.session import staged
 from ipmicra.lab.box.world.box_world import COORDINATOR
 from ipmicra.lab.box.world.world_file import read_world
@@ -51,7 +51,7 @@ def command(
         tempfile.TemporaryDirectory(prefix="ipmicra-box-") as folder,
         staged(found, Path(folder)) as box,
     ):
-        terminal.remark(
+        terminal.print_note(
             f"the box of {found.file.name} is open: {len(found.file.sites)} sites are served"
         )
         code = _run(_where(box, crawler), line, seconds)
@@ -60,7 +60,7 @@ def command(
     return code
 
 
-def _where(box: Box, name: str) -> Namespace:
+def _where(box: NetworkBox, name: str) -> Namespace:
     names = [crawler.name for crawler in box.world.file.crawlers]
     if name == COORDINATOR:
         return box.coordinator
@@ -72,12 +72,12 @@ def _where(box: Box, name: str) -> Namespace:
 def _run(where: Namespace, line: tuple[str, ...], seconds: float | None) -> int:
     if line:
         return where.start(line, stdin=None, own_session=False).wait()
-    terminal.remark("Ctrl-C closes it")
+    terminal.print_note("Ctrl-C closes it")
     time.sleep(FOREVER_S if seconds is None else seconds)
     return 0
 
 
-def _table(report: Report) -> Table:
+def _table(report: RouterReport) -> Table:
     late = report.late
     table = Table("the router", "", show_header=False)
     table.add_row("packets carried", f"{report.packets:,}")

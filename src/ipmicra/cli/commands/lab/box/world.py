@@ -11,7 +11,7 @@ from ipmicra.cli import terminal
 from ipmicra.cli.trial_options import ground_of
 from ipmicra.lab.box.session import WORLD
 from ipmicra.lab.box.world.box_world import BoxWorld
-from ipmicra.lab.box.world.generator import Wanted, made_world
+from ipmicra.lab.box.world.generator import WorldRequest, made_world
 from ipmicra.lab.box.world.world_file import LATENCIES, write_world
 
 _COUNT = click.IntRange(1)
@@ -57,7 +57,7 @@ def command(
       ipmicra lab box world /tmp/world --data anchors-world --crawlers 12 --sites 150
       ipmicra lab box world /tmp/lossy --loss 0.02 --jitter-ms 5 --ipv6
     """
-    wanted = Wanted(
+    wanted = WorldRequest(
         crawlers=crawlers,
         sites=sites,
         pages=pages,
@@ -68,7 +68,7 @@ def command(
     )
     world = made_world(ground_of(context, data, None, seed).world, seed, wanted)
     write_world(folder / WORLD, world)
-    terminal.remark(f"wrote {folder / WORLD} and {LATENCIES} beside it")
+    terminal.print_note(f"wrote {folder / WORLD} and {LATENCIES} beside it")
     rows = _rows(world)
     terminal.show({"world": str(folder / WORLD), "crawlers": rows}, as_json, lambda: _table(rows))
 
