@@ -18,7 +18,7 @@ def test_the_tests_that_the_threat_model_names_exist() -> None:
 
 
 def test_every_attack_of_the_adversary_is_in_the_threat_model() -> None:
-    tests = (REPOSITORY / "tests" / "dock" / "sandbox" / "test_adversary.py").read_text()
+    tests = (REPOSITORY / "tests" / "host" / "sandbox" / "test_adversary.py").read_text()
     attacks = re.findall(r'^    \("(\w+)", ', tests, re.MULTILINE)
     told = DOCUMENT.read_text()
     known = {"look_at_processes"}  # files that are not there, as the others

@@ -74,7 +74,8 @@ def overview_figures(sample: StatusSample) -> list[Figure]:
 
 def _home(now: CrawlStatistics) -> str:
     under_way = f", {now.packages_waiting} under way" if now.packages_waiting else ""
-    return f"{formats.short(now.home_bytes, 'B')} home in {formats.plural(now.packages, 'package')}{under_way}"
+    packages = formats.plural(now.packages, "package")
+    return f"{formats.short(now.home_bytes, 'B')} home in {packages}{under_way}"
 
 
 def overview_page(

@@ -78,34 +78,36 @@ class Transition(NamedTuple):
 
 
 _S = CrawlerState
+_A = Actor
+_C = OperatorCommand
 _HERE = (_S.WORKING, _S.RESTING, _S.PAUSED, _S.UPGRADING)
 _PRESENT = (_S.STARTING, *_HERE, _S.MOVING, _S.MOVED, _S.RETIRING)
 _ALIVE = (_S.EXPECTED, *_PRESENT, _S.LOST)
 
 TRANSITIONS: tuple[Transition, ...] = (
-    Transition((_S.EXPECTED,), _S.STARTING, Actor.OWNER, "joins with the token"),
-    Transition((_S.STARTING, _S.LOST), _S.WORKING, Actor.HOST, "reports"),
-    Transition((_S.STARTING, _S.LOST), _S.RESTING, Actor.HOST, "reports, outside of its hours or limits"),
-    Transition((_S.WORKING, _S.UPGRADING), _S.RESTING, Actor.OWNER, "hours end, limits are reached, or a pause"),
-    Transition((_S.RESTING,), _S.WORKING, Actor.OWNER, "hours begin, limits are renewed, or a resume"),
+    Transition((_S.EXPECTED,), _S.STARTING, _A.OWNER, "joins with the token"),
+    Transition((_S.STARTING, _S.LOST), _S.WORKING, _A.HOST, "reports"),
+    Transition((_S.STARTING, _S.LOST), _S.RESTING, _A.HOST, "reports, outside of its hours or limits"),
+    Transition((_S.WORKING, _S.UPGRADING), _S.RESTING, _A.OWNER, "hours end, limits are reached, or a pause"),
+    Transition((_S.RESTING,), _S.WORKING, _A.OWNER, "hours begin, limits are renewed, or a resume"),
     Transition(
-        (_S.STARTING, _S.WORKING, _S.RESTING, _S.UPGRADING), _S.PAUSED, Actor.OPERATOR, "pause", OperatorCommand.PAUSE
+        (_S.STARTING, _S.WORKING, _S.RESTING, _S.UPGRADING), _S.PAUSED, _A.OPERATOR, "pause", _C.PAUSE
     ),
-    Transition((_S.PAUSED, _S.MOVED), _S.WORKING, Actor.OPERATOR, "resume", OperatorCommand.RESUME),
-    Transition((_S.MOVING,), _S.WORKING, Actor.OPERATOR, "resume: it keeps what it still has", OperatorCommand.RESUME),
-    Transition((_S.WORKING, _S.RESTING), _S.UPGRADING, Actor.OPERATOR, "upgrade", OperatorCommand.UPGRADE),
-    Transition((_S.WORKING, _S.RESTING), _S.UPGRADING, Actor.COORDINATOR, "a roll-out comes to it"),
-    Transition((_S.UPGRADING,), _S.WORKING, Actor.HOST, "the code proved healthy, or was rolled back"),
-    Transition(_HERE, _S.MOVING, Actor.OPERATOR, "move", OperatorCommand.MOVE),
-    Transition((_S.MOVING,), _S.MOVED, Actor.HOST, "let go of its last site"),
-    Transition((_S.MOVING,), _S.WORKING, Actor.COORDINATOR, "the host that was named is gone"),
-    Transition((*_HERE, _S.STARTING, _S.MOVING, _S.MOVED), _S.RETIRING, Actor.OPERATOR, "retire", OperatorCommand.RETIRE),
-    Transition((_S.RETIRING,), _S.RETIRED, Actor.HOST, "handed everything over"),
-    Transition(_PRESENT, _S.LOST, Actor.COORDINATOR, "silent past its lease"),
-    Transition((_S.LOST,), _S.MOVED, Actor.HOST, "reports, after its move"),
-    Transition((*_PRESENT, _S.LOST), _S.LEFT, Actor.OWNER, "leaves"),
-    Transition(_ALIVE, _S.KILLED, Actor.OPERATOR, "revoke or purge", OperatorCommand.REVOKE),
-    Transition(_ALIVE, _S.KILLED, Actor.COORDINATOR, "it lied"),
+    Transition((_S.PAUSED, _S.MOVED), _S.WORKING, _A.OPERATOR, "resume", _C.RESUME),
+    Transition((_S.MOVING,), _S.WORKING, _A.OPERATOR, "resume: it keeps what it still has", _C.RESUME),
+    Transition((_S.WORKING, _S.RESTING), _S.UPGRADING, _A.OPERATOR, "upgrade", _C.UPGRADE),
+    Transition((_S.WORKING, _S.RESTING), _S.UPGRADING, _A.COORDINATOR, "a roll-out comes to it"),
+    Transition((_S.UPGRADING,), _S.WORKING, _A.HOST, "the code proved healthy, or was rolled back"),
+    Transition(_HERE, _S.MOVING, _A.OPERATOR, "move", _C.MOVE),
+    Transition((_S.MOVING,), _S.MOVED, _A.HOST, "let go of its last site"),
+    Transition((_S.MOVING,), _S.WORKING, _A.COORDINATOR, "the host that was named is gone"),
+    Transition((*_HERE, _S.STARTING, _S.MOVING, _S.MOVED), _S.RETIRING, _A.OPERATOR, "retire", _C.RETIRE),
+    Transition((_S.RETIRING,), _S.RETIRED, _A.HOST, "handed everything over"),
+    Transition(_PRESENT, _S.LOST, _A.COORDINATOR, "silent past its lease"),
+    Transition((_S.LOST,), _S.MOVED, _A.HOST, "reports, after its move"),
+    Transition((*_PRESENT, _S.LOST), _S.LEFT, _A.OWNER, "leaves"),
+    Transition(_ALIVE, _S.KILLED, _A.OPERATOR, "revoke or purge", _C.REVOKE),
+    Transition(_ALIVE, _S.KILLED, _A.COORDINATOR, "it lied"),
 )  # fmt: skip
 
 
