@@ -58,8 +58,8 @@ def packages_page(
             "home", "Bytes home", formats.short(sum(s.home_bytes for s in from_whom), "B"), "compressed"
         ),
     ]
-    heads = ("crawler", TableColumn("on the host", True), TableColumn("under way", True),
-             TableColumn("integrated", True), TableColumn("refused", True), TableColumn("bytes home", True))  # fmt: skip
+    columns = ("on the host", "under way", "integrated", "refused", "bytes home")
+    heads = ("crawler", *(TableColumn(name, True) for name in columns))
     rows: list[tuple[h.Node, ...]] = [
         (
             h.a(href=f"/hosts/{s.crawler}")[s.crawler],
