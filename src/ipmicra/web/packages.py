@@ -59,7 +59,7 @@ def packages_page(
         ),
     ]
     columns = ("on the host", "under way", "integrated", "refused", "bytes home")
-    heads = ("crawler", *(TableColumn(name, True) for name in columns))
+    heads: tuple[TableColumn | str, ...] = ("crawler", *(TableColumn(name, True) for name in columns))
     rows: list[tuple[h.Node, ...]] = [
         (
             h.a(href=f"/hosts/{s.crawler}")[s.crawler],
