@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import re
 from datetime import UTC, datetime
 
 from rich.console import Group
@@ -11,8 +10,6 @@ from rich.text import Text
 
 from ipmicra.cli.terminal import strip_control
 from ipmicra.search.contract import Hit, SearchAnswer
-
-_MARK = re.compile(r"<mark>(.*?)</mark>")
 
 
 def shown(answer: SearchAnswer) -> Group:
@@ -41,9 +38,10 @@ def _hit(hit: Hit) -> Text:
 
 
 def _marked(snippet: str) -> Text:
-    text, at = Text(), 0
-    for match in _MARK.finditer(snippet):
-        text.append(strip_control(html.unescape(snippet[at : match.start()])))
-        text.append(strip_control(html.unescape(match[1])), style="bold yellow")
-        at = match.end()
-    return text.append(strip_control(html.unescape(snippet[at:])))
+    first, *others = snippet.split("<mark>")
+    text = Text(strip_control(html.unescape(first)))
+    for piece in others:
+        marked, _, rest = piece.partition("</mark>")
+        text.append(strip_control(html.unescape(marked)), style="bold yellow")
+        text.append(strip_control(html.unescape(rest)))
+    return text

@@ -7,7 +7,6 @@ What the page's own robots directives forbid is not kept (noindex) or not follow
 from __future__ import annotations
 
 import hashlib
-import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TypedDict
@@ -16,13 +15,7 @@ import msgspec
 
 from ipmicra.carrier.page_delta import change_of, sketch_of
 from ipmicra.crawler.decisions.revisit import ChangeHistory, revisit_seconds
-from ipmicra.crawler.decisions.sitemaps import (
-    SitemapEntry,
-    feeds_in,
-    listed,
-    listed_plainly,
-    looks_like_listing,
-)
+from ipmicra.crawler.decisions.sitemaps import SitemapEntry, feeds_in, listing
 from ipmicra.crawler.extraction import Page, extract
 from ipmicra.crawler.extraction.directives import directives
 from ipmicra.crawler.extraction.language import UsualLanguages
@@ -40,7 +33,6 @@ GONE = frozenset({404, 410})
 UNCHANGED = 304
 NO_WHOLE_PAGE = frozenset({204, 205, 206})  # nothing to show, or a part that nobody asked for
 RETRIED_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
-LISTING_BYTES_MAX = 50 << 20  # sitemaps.org's own limit
 WHOLE_EVERY = 16  # visits: whoever lost a page has it again after so many, even if nobody asks
 YEAR_MS = 31_556_952_000
 
@@ -94,9 +86,9 @@ class ResponseHandler:
             return self.failed(
                 leased, f"status {status}", "", now_ms, status in RETRIED_STATUSES, status
             )
-        listing = _listing(fetched.body)
-        if listing is not None:
-            return self._listing(leased, fetched, now_ms, listing)
+        hints = listing(fetched.body)
+        if hints is not None:
+            return self._listing(leased, fetched, now_ms, hints)
         if fetched.body_skipped:
             return self.failed(leased, "not_a_page", fetched.media_type, now_ms, False, status)
         return self._page(leased, fetched, now_ms)
@@ -287,13 +279,3 @@ class _Names(TypedDict):
 def _names(leased: LeasedUrl, now_ms: int) -> _Names:
     """What tells this visit from all others."""
     return {"url": leased.url, "visit": leased.visit + 1, "fetched_at_ms": now_ms}
-
-
-def _listing(body: bytes) -> list[SitemapEntry] | None:
-    """The URLs in a sitemap or feed, gzipped or not; None when the bytes are neither."""
-    if body.startswith(b"\x1f\x8b"):
-        try:
-            body = zlib.decompressobj(wbits=31).decompress(body, LISTING_BYTES_MAX)
-        except zlib.error:
-            return None
-    return listed(body) if looks_like_listing(body) else listed_plainly(body)

@@ -25,7 +25,7 @@ from ipmicra.crawler.robots_file import (
     ROBOTS_UNREACHABLE,
     ask_for_robots,
     is_current,
-    robots_of,
+    read_robots,
     unreachable_robots,
 )
 from ipmicra.model.fetches import Fetched, Fetcher, FetchFailed, FetchOutcome, FetchRequest
@@ -275,7 +275,7 @@ class SiteWorker:
             if isinstance(outcome, FetchFailed) and not outcome.worth_a_retry and not redirected:
                 await self._fail_all(outcome)
                 return False
-        self._robots = robots_of(self.site, self._owner.plan.settings.product)
+        self._robots = await read_robots(self.site, self._owner.plan.settings.product)
         if self._robots is DISALLOW_ALL:
             records: list[Record] = [unreachable_robots(self.site, outcome)] if outcome else []
             self._owner.take(

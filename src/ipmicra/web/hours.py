@@ -10,12 +10,13 @@ from ipmicra.errors import OperatorFault
 from ipmicra.host.limits.hours import DAYS, Hours
 
 _REPORTED = re.compile(r"(?P<hours>.*) \((?P<zone>[^()]+)\)")
+REPORTED_CHARACTERS_MAX = 200
 _CELL, _LEFT, _TOP = 14, 30, 12
 
 
 def hours_of(told: str) -> Hours | None:
     """From "mon-fri 22:00-06:00 (Europe/Athens)", as a host reports it."""
-    found = _REPORTED.fullmatch(told)
+    found = _REPORTED.fullmatch(told) if len(told) <= REPORTED_CHARACTERS_MAX else None
     if found is None:
         return None
     try:

@@ -19,6 +19,11 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 ROBOTS_BYTES_MAX = 500 * 1024  # RFC 9309, 2.5: at least 500 KiB are parsed; the rest is dropped
+RULES_MAX = (
+    10_000  # for us; the site of a longer list is not crawled: each URL is held against all of them
+)
+MATCHING_WORK_MAX = 16_000_000  # characters of rules with stars times characters of a path: some 30 ms
+SITEMAPS_MAX = 1_000
 REDIRECTS_MAX = 5  # 2.3.1.2
 CACHE_SECONDS_MAX = 24 * 3600  # 2.4
 
@@ -32,10 +37,10 @@ class _Matcher:
     """One rule's path: `*` is any run of characters, a final `$` the end; meant as such, both are escaped.
 
     Pieces between stars are looked for from left to right, each at its first place, so a hostile file
-    costs at most stars times length; a regular expression would backtrack without end.
+    costs at most `starred_length` times a path's length; a regular expression would backtrack without end.
     """
 
-    __slots__ = ("_anchored", "_first", "_last", "_middle")
+    __slots__ = ("_anchored", "_first", "_last", "_middle", "starred_length")
 
     def __init__(self, path: str) -> None:
         self._anchored = path.endswith("$")
@@ -43,6 +48,7 @@ class _Matcher:
         self._first = first
         self._last = others.pop() if others and self._anchored else None
         self._middle = others
+        self.starred_length = sum(len(piece) + 1 for piece in others)
 
     def matches(self, path: str) -> bool:
         if not path.startswith(self._first):
@@ -66,16 +72,26 @@ class Robots:
     crawl_delay_seconds: float | None = None
     sitemaps: tuple[str, ...] = ()
     _matchers: list[tuple[bool, _Matcher]] = field(init=False, repr=False, compare=False)
+    _starred_length: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         ordered = sorted(self.rules, key=lambda rule: (-len(rule.path), not rule.allow))
-        object.__setattr__(self, "_matchers", [(rule.allow, _Matcher(rule.path)) for rule in ordered])
+        matchers = [(rule.allow, _Matcher(rule.path)) for rule in ordered]
+        object.__setattr__(self, "_matchers", matchers)
+        object.__setattr__(
+            self, "_starred_length", sum(matcher.starred_length for _, matcher in matchers)
+        )
 
     def allows(self, path: str) -> bool:
-        """Whether path and query may be fetched: the longest rule decides, Allow among equals."""
+        """Whether path and query may be fetched: the longest rule decides, Allow among equals.
+
+        A path that would take too long to compare is not fetched.
+        """
         if not self._matchers or path.partition("?")[0] == "/robots.txt":
             return True
         path = _encoded(path).replace("*", "%2A").replace("$", "%24")
+        if self._starred_length * len(path) > MATCHING_WORK_MAX:
+            return False
         return next((allow for allow, matcher in self._matchers if matcher.matches(path)), True)
 
 
@@ -116,6 +132,8 @@ def parse_robots(body: bytes, product: str) -> Robots:
     ]
     delays = [group.crawl_delay_seconds for group in chosen if group.crawl_delay_seconds is not None]
     rules = tuple(rule for group in chosen for rule in group.rules)
+    if len(rules) > RULES_MAX:
+        rules = DISALLOW_ALL.rules
     return Robots(rules, max(delays, default=None), tuple(sitemaps))
 
 
@@ -133,16 +151,22 @@ _PRODUCT = re.compile(r"[A-Za-z_-]+|\*")
 def _groups(body: bytes) -> tuple[list[_Group], list[str]]:
     groups: list[_Group] = []
     sitemaps: list[str] = []
-    for line in re.split("\r\n|\r|\n", body.decode("utf-8-sig", errors="surrogateescape")):
+    for line in _lines(body):
         name, _, rest = line.partition("#")[0].partition(":")
         field, value = name.strip().lower(), rest.strip()
         if field in {"user-agent", "useragent", "user agent"}:
             _name_agent(groups, value)
         elif field in {"sitemap", "site-map"}:
-            sitemaps.append(value)
+            sitemaps += [value] if len(sitemaps) < SITEMAPS_MAX else []
         elif groups:
             _add_rule(groups[-1], field, value)
     return groups, sitemaps
+
+
+def _lines(body: bytes) -> list[str]:
+    """Those that can say something: with a colon, no remark, long enough. Most of a hostile file is not."""
+    text = body.decode("utf-8-sig", errors="surrogateescape").replace("\r", "\n")
+    return [line for line in text.split("\n") if len(line) > 5 and ":" in line and line[0] != "#"]
 
 
 def _name_agent(groups: list[_Group], value: str) -> None:

@@ -8,6 +8,8 @@ so nothing expands.
 from __future__ import annotations
 
 import re
+import zlib
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple
@@ -26,10 +28,15 @@ FREQUENCY_SECONDS = {
     "never": 365 * 86_400,
 }
 HEAD_BYTES_MAX = 64 << 10
+LINK_TAG_BYTES_MAX = 1_024
+LISTING_BYTES_MAX = 10 << 20  # inflated; a whole sitemap of 50,000 URLs with dates has about as many
+INFLATE_RATIO_MAX = 200  # of a gzipped listing: as of any body
+ELEMENTS_MAX = 16 * ENTRIES_MAX  # of a listing: an entry with images and languages has about ten
+PARSE_BYTES = 1 << 20  # in one call of the parser: other threads run in between
 FEEDS_MAX = 10
 _LISTING = re.compile(rb"<(?:urlset|sitemapindex|rss|feed|rdf:rdf)", re.IGNORECASE)
-_FEED_LINK = re.compile(rb"<link\b[^>]{0,500}application/(?:rss|atom)\+xml[^>]{0,500}>", re.IGNORECASE)
-_HREF = re.compile(rb"""\bhref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""", re.IGNORECASE)
+_FEED_TYPES = (b"application/rss+xml", b"application/atom+xml")
+_HREF = re.compile(rb"""\bhref\s{0,20}=\s{0,20}(?:"([^"]*)"|'([^']*)'|([^\s>]+))""", re.IGNORECASE)
 _PLAIN_ENTRY = re.compile(r"https?://\S{1,2048}", re.IGNORECASE)
 _ROOTS = frozenset({"urlset", "sitemapindex", "rss", "feed", "rdf"})
 _ENTRIES = frozenset({"url", "sitemap", "item", "entry"})
@@ -42,6 +49,27 @@ class SitemapEntry(NamedTuple):
     reference: str  # as written; may be relative in feeds
     modified_s: int | None = None
     change_seconds: int = 0  # 0: no claim
+
+
+def listing(body: bytes) -> list[SitemapEntry] | None:
+    """The URLs in a sitemap or feed, gzipped or not; None when the bytes are neither."""
+    if body.startswith(b"\x1f\x8b"):
+        inflated = _inflated(body)
+        if inflated is None:
+            return None
+        body = inflated
+    return listed(body) if looks_like_listing(body) else listed_plainly(body)
+
+
+def _inflated(body: bytes) -> bytes | None:
+    """None where it is not gzip, or inflates as nothing that people write does."""
+    bytes_max = min(LISTING_BYTES_MAX, INFLATE_RATIO_MAX * len(body))
+    machine = zlib.decompressobj(wbits=31)
+    try:
+        inflated = machine.decompress(body, bytes_max)
+    except zlib.error:
+        return None
+    return None if machine.unconsumed_tail and bytes_max < LISTING_BYTES_MAX else inflated
 
 
 def looks_like_listing(body: bytes) -> bool:
@@ -59,12 +87,25 @@ def feeds_in(html: bytes) -> list[SitemapEntry]:
     if html.find(b"+xml", 0, end) < 0:
         return []
     found = []
-    for tag in _FEED_LINK.findall(html, 0, end):
-        address = _HREF.search(tag)
+    for tag in _link_tags(html[:end]):
+        address = _HREF.search(tag) if any(kind in tag.lower() for kind in _FEED_TYPES) else None
         if address is not None:
             text = (address[1] or address[2] or address[3]).decode("utf-8", errors="replace")
             found.append(SitemapEntry(text.replace("&amp;", "&")))
-    return found[:FEEDS_MAX]
+            if len(found) == FEEDS_MAX:
+                break
+    return found
+
+
+def _link_tags(head: bytes) -> Iterator[bytes]:
+    """The `link` tags from `<` to `>`, as far as they are not overlong. No byte is looked at twice."""
+    lowered, at = head.lower(), 0
+    while (start := lowered.find(b"<link", at)) >= 0:
+        at = lowered.find(b">", start) + 1
+        if at <= 0:
+            return
+        if at - start <= LINK_TAG_BYTES_MAX and not lowered[start + 5 : start + 6].isalnum():
+            yield head[start:at]
 
 
 def listed(body: bytes) -> list[SitemapEntry]:
@@ -76,7 +117,9 @@ def listed(body: bytes) -> list[SitemapEntry]:
     parser.CharacterDataHandler = reader.text
     parser.EntityDeclHandler = _refuse_entity
     try:
-        parser.Parse(body, True)
+        for start in range(0, len(body), PARSE_BYTES):
+            parser.Parse(body[start : start + PARSE_BYTES], False)
+        parser.Parse(b"", True)
     except (expat.ExpatError, _Enough, ValueError, LookupError):  # the last: no such encoding
         return reader.found
     return reader.found
@@ -112,8 +155,12 @@ class _Reader:
         self._change_seconds = 0
         self._text: list[str] = []
         self._text_length = 0
+        self._elements = 0
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
+        self._elements += 1
+        if self._elements > ELEMENTS_MAX:
+            raise _Enough
         local = _local(name)
         if self._root is None:
             if local not in _ROOTS:

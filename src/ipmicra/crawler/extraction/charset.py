@@ -15,8 +15,10 @@ from turbohtml.detect import Detection, detect  # also registers the whatwg-* co
 
 from ipmicra.crawler.extraction import compiled_markup
 
-_HEADER_CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:+-]+)", re.IGNORECASE)
-_META_CHARSET = re.compile(rb"<meta[^>]{0,400}?charset\s*=\s*[\"']?\s*([\w.:+-]{1,40})", re.IGNORECASE)
+_HEADER_CHARSET = re.compile(r"charset\s{0,20}=\s{0,20}[\"']?([\w.:+-]+)", re.IGNORECASE)
+_META_CHARSET = re.compile(
+    rb"<meta[^>]{0,400}?charset\s{0,20}=\s{0,20}[\"']?\s{0,20}([\w.:+-]{1,40})", re.IGNORECASE
+)
 _XML_CHARSET = re.compile(rb"^\s*<\?xml[^>]{0,100}?encoding\s*=\s*[\"']([\w.:+-]{1,40})", re.IGNORECASE)
 _META_WITHIN_BYTES = 4096  # the standard says 1024; real pages are later than that
 _DETECT_WITHIN_BYTES = 64 * 1024  # more evidence does not change the answer
@@ -86,7 +88,8 @@ def _judged(body: bytes, url: str) -> str:
     wrong = replaced.count("�")
     if wrong * 20 < sum(not character.isascii() for character in replaced):
         return "utf-8"
-    match = detect(_META_CHARSET.sub(b"", sample), Detection(tld=_top_level(url)))
+    start, rest = sample[:_META_WITHIN_BYTES], sample[_META_WITHIN_BYTES:]
+    match = detect(_META_CHARSET.sub(b"", start) + rest, Detection(tld=_top_level(url)))
     return (match.encoding or "windows-1252").lower()
 
 

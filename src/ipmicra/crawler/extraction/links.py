@@ -7,7 +7,6 @@ share are joined once, as long as they are remembered.
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
 import can_ada
@@ -18,7 +17,7 @@ from ipmicra.model.page import Link, rel_of_both
 LINKS_MAX = 50_000  # of a page: no index page of ours has more
 URL_CHARACTERS_MAX = 4_096
 JOINED_REMEMBERED_MAX = 2_048  # some half a megabyte
-_REFRESH = re.compile(r"\s*[\d.]*\s*[;,]?\s*url\s*=\s*[\"']?([^\"'\s]+)[\"']?\s*", re.IGNORECASE)
+_QUOTES = ('"', "'")
 
 
 def links_of(reading: MarkupContents, address: str) -> tuple[list[Link], bool]:
@@ -48,9 +47,26 @@ def _joined_links(reading: MarkupContents, address: str) -> tuple[list[Link], bo
 
 def with_refresh(links: list[Link], refresh: str, address: str) -> list[Link]:
     """And where the page sends its readers after a while (`5; url=/next`)."""
-    target = _REFRESH.fullmatch(refresh)
-    url = joined(address, target[1]) if target else ""
+    target = refresh_target(refresh)
+    url = joined(address, target) if target else ""
     return [*links, Link(url, "", "")] if url and all(link.url != url for link in links) else links
+
+
+def refresh_target(content: str) -> str:
+    """The URL in `5; url=/next`, or "". Each step reads each character once, so long texts cost little."""
+    rest = content.lstrip().lstrip("0123456789.").lstrip()
+    if rest.startswith((";", ",")):
+        rest = rest[1:].lstrip()
+    if rest[:3].lower() != "url":
+        return ""
+    rest = rest[3:].lstrip()
+    if not rest.startswith("="):
+        return ""
+    target = rest[1:].strip()
+    target = target[1:] if target.startswith(_QUOTES) else target
+    target = target[:-1] if target.endswith(_QUOTES) else target
+    has_several_parts = any(quote in target for quote in _QUOTES) or len(target.split(None, 1)) > 1
+    return "" if len(target) > URL_CHARACTERS_MAX or has_several_parts else target
 
 
 def folder_of(address: str) -> str:

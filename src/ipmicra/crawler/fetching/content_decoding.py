@@ -1,7 +1,9 @@
 """A body as it crossed the wire and its Content-Encoding -> the body, never longer than a cap.
 
-Law: no step ever makes more bytes than the cap, whatever the input claims; each layer of a nested
-encoding is held to it. What is cut is said to be cut; what was cut at an absurd ratio is a bomb.
+Law: no step ever makes more bytes than the cap, whatever the input claims; the layers inside a nested
+encoding are held to it together. A body of more members, frames or blocks than any server writes is
+refused: each costs time though it may hold nothing. What is cut is said to be cut; what was cut at an
+absurd ratio is a bomb.
 """
 
 from __future__ import annotations
@@ -17,6 +19,11 @@ import zstandard
 from isal import isal_zlib
 
 LAYERS_MAX = 3
+MEMBERS_MAX = 1_024  # of a gzip body: block-wise writers make one per 64 KiB
+MEMBER_PIECE_BYTES = (
+    16 << 10
+)  # what is left over behind a member is copied, so little is offered at once
+ZSTD_PARTS_MAX = 16_384  # frames and blocks of a zstd body: full blocks have 128 KiB
 PIECE_BYTES_MIN = 256
 PIECES = 64  # fed bit by bit, so that the ratio of what was consumed is known when the cap is met
 ZSTD_WINDOW_BYTES_MAX = 8 << 20  # RFC 9659: what a content coding may ask of a client
@@ -49,18 +56,23 @@ def inflate(body: bytes, content_encoding: str, bytes_max: int, ratio_max: int) 
     codings = _codings(content_encoding)
     if len(codings) > LAYERS_MAX:
         raise BadEncoding(f"{len(codings)} nested encodings")
-    cut, ratio = False, 1.0
-    for coding in reversed(codings):
+    cut, ratio, inner_bytes_max = False, 1.0, bytes_max
+    for position, coding in enumerate(reversed(codings), 1):
         if not body:
             break
-        layer = _undone(coding, body, bytes_max)
+        is_inner = position < len(codings)
+        layer = _undone(coding, body, inner_bytes_max if is_inner else bytes_max)
+        inner_bytes_max -= len(layer.body) if is_inner else 0
         if layer.cut and not layer.body:
             raise BadEncoding(f"not {coding}: it ends before anything comes out")
         ratio *= len(layer.body) / max(1, layer.consumed_bytes)
         cut = cut or layer.cut
         body = layer.body
-        if len(body) >= bytes_max and ratio > ratio_max:
+        is_full = len(body) >= bytes_max or inner_bytes_max <= 0
+        if is_full and ratio > ratio_max:
             raise InflateBomb(f"{coding} inflates {ratio:.0f} times past {bytes_max} bytes")
+        if inner_bytes_max <= 0:
+            raise BadEncoding(f"the layers inside {content_encoding[:80]!r} exceed {bytes_max} bytes")
     return Inflated(body, cut)
 
 
@@ -85,13 +97,30 @@ def _gunzip(body: bytes, bytes_max: int) -> _Layer:
     made = _inflate(body, bytes_max, wbits=31)
     if not made[1]:
         return _Layer(made[0], made[2], len(body))
-    parts, length, rest = [made[0]], len(made[0]), made[1]
-    while rest.startswith(b"\x1f\x8b") and length < bytes_max:
-        made = _inflate(rest, bytes_max - length, wbits=31)
-        parts.append(made[0])
-        length += len(made[0])
-        rest = made[1]
-    return _Layer(b"".join(parts), made[2], len(body) - len(rest))
+    parts, length, at, cut = [made[0]], len(made[0]), len(body) - len(made[1]), made[2]
+    while body.startswith(b"\x1f\x8b", at) and length < bytes_max:
+        if len(parts) >= MEMBERS_MAX:
+            raise BadEncoding(f"more than {MEMBERS_MAX} gzip members")
+        data, at, cut = _gunzip_member(body, at, bytes_max - length)
+        parts.append(data)
+        length += len(data)
+    return _Layer(b"".join(parts), cut, at)
+
+
+def _gunzip_member(body: bytes, at: int, bytes_max: int) -> tuple[bytes, int, bool]:
+    """The member that begins at `at`, where the next one begins, and whether something is missing."""
+    machine = isal_zlib.decompressobj(wbits=31)
+    parts: list[bytes] = []
+    length = 0
+    while not machine.eof and length < bytes_max:
+        offered = machine.unconsumed_tail or body[at : at + MEMBER_PIECE_BYTES]
+        if not offered:
+            break
+        part = machine.decompress(offered, bytes_max - length)
+        at += len(offered) - len(machine.unconsumed_tail) - len(machine.unused_data)
+        parts.append(part)
+        length += len(part)
+    return b"".join(parts), at, not machine.eof
 
 
 def _undeflate(body: bytes, bytes_max: int) -> _Layer:
@@ -130,23 +159,29 @@ def _unbrotli(body: bytes, bytes_max: int) -> _Layer:
 
 
 def _unzstd(body: bytes, bytes_max: int) -> _Layer:
+    is_whole = _zstd_is_whole(body)
     machine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_BYTES_MAX)
     source = io.BytesIO(body)
     with machine.stream_reader(source, read_size=_piece_bytes(body), read_across_frames=True) as reader:
         data = reader.read(bytes_max)
         more = len(data) == bytes_max and bool(reader.read(1))
         consumed = source.tell()
-    return _Layer(data, more or not _zstd_is_whole(body), consumed)
+    return _Layer(data, more or not is_whole, consumed)
 
 
 def _zstd_is_whole(body: bytes) -> bool:
     """Whether the last block of a last frame is here: the library does not tell (RFC 8878, 3.1.1)."""
     rest = memoryview(body)
+    parts = 0
     while rest:
         frame = zstandard.get_frame_parameters(rest)
         rest = rest[zstandard.frame_header_size(rest) :]
         last = False
+        parts += 1
         while not last and len(rest) >= 3:
+            parts += 1
+            if parts > ZSTD_PARTS_MAX:
+                raise BadEncoding(f"more than {ZSTD_PARTS_MAX} zstd frames and blocks")
             header = int.from_bytes(rest[:3], "little")
             last = bool(header & 1)
             length = 1 if header >> 1 & 3 == _ZSTD_REPEATED_BYTE else header >> 3
