@@ -21,6 +21,7 @@ from ipmicra.carrier.format.column_encoder import ColumnEncoder, PackageColumns
 from ipmicra.carrier.format.compression import FrameDamaged, compressed, inflated, level_for
 from ipmicra.carrier.format.format_v1_v2 import EarlierColumns, records_of_earlier
 from ipmicra.carrier.format.record_order import OrderKey, arranged
+from ipmicra.carrier.ranges import check_ranges
 from ipmicra.errors import HostFault
 from ipmicra.model.records import PageSeen, Record
 
@@ -28,6 +29,7 @@ MAGIC = b"ipmicra\x03"  # the last byte is the version of the format
 _READ = frozenset({1, 2, 3})  # in 2 words were columns; 1 had no changes either
 _HEADER_LENGTH = struct.Struct("<I")
 _HEADER_BYTES_MAX = 4096
+SEQUENCE_MAX = 1 << 53
 _PIECE_BYTES = 1 << 19  # that are compressed at once
 _INSTEAD_OF_NUL = "\ufffd".encode()
 
@@ -181,6 +183,7 @@ def unpack(data: bytes, caps: UnpackCaps = UnpackCaps()) -> Package:  # noqa: B0
         )
     try:
         records = _records(version, inflated(frame, header.inflated_bytes), header)
+        check_ranges(records)
     except FrameDamaged as error:
         raise PackageRefused(f"a package of {header.crawler!r} {error}") from error
     except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError) as error:
@@ -192,11 +195,20 @@ def _records(version: int, body: bytes, header: PackageHeader) -> list[Record]:
     if version < MAGIC[-1]:
         earlier = _decode_earlier(body)
         _check_count(header, len(earlier.visits) + len(earlier.others))
+        _check_others(earlier.others)
         return records_of_earlier(earlier)
     view = memoryview(body)
     columns = _decode_columns(view[header.words_bytes :])
     _check_count(header, len(columns.visits) + len(columns.others))
+    _check_others(columns.others)
     return records_of(columns, view[: header.words_bytes])
+
+
+def _check_others(others: Iterable[Record]) -> None:
+    """A page stands in the columns, where its content hash is computed; elsewhere it would bring its own."""
+    for record in others:
+        if isinstance(record, PageSeen):
+            raise ValueError(f"{record.url[:100]}: a whole page among the other records")
 
 
 def _check_count(header: PackageHeader, records: int) -> None:
@@ -233,11 +245,12 @@ def _checked_header(data: bytes, caps: UnpackCaps) -> PackageHeader:
     except msgspec.MsgspecError as error:
         raise PackageRefused(f"a package whose header cannot be read: {error}") from error
     if (
-        not 0 <= header.records <= caps.records_max
+        not 0 <= header.sequence < SEQUENCE_MAX
+        or not 0 <= header.records <= caps.records_max
         or not 0 <= header.inflated_bytes <= caps.inflated_bytes_max
     ):
         raise PackageRefused(
-            f"a package of {header.crawler!r} with {header.records} records, "
+            f"package {header.sequence} of {header.crawler[:100]!r} with {header.records} records, "
             f"{header.inflated_bytes} bytes; "
             f"at most {caps.records_max} and {caps.inflated_bytes_max} are taken"
         )

@@ -5,7 +5,8 @@ page that was sent before, its crawler keeps a sketch: four bytes a string. A ch
 new, and from where the others are taken.
 
 Law: pure. What `restored` returns is the page to the last character, or it raises `BaseMissing`: the
-sketch is too small to be sure, so a change carries a digest of the whole that it was made from.
+sketch is too small to be sure, so a change carries a digest of the whole that it was made from. The content
+hash of what it returns is computed from it, whatever the change says.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from ipmicra.carrier.package import Package
+from ipmicra.model.fingerprints import content_hash
 from ipmicra.model.page import Link, Page
 from ipmicra.model.records import PageChanged, PageSeen, Record
 
@@ -69,12 +71,14 @@ def restored(change: PageChanged, base: Page | None) -> PageSeen:
     texts_at = _SINGLES + change.headings
     links_at = texts_at + change.lines
     title, description, canonical, language, media_type, charset = strings[:_SINGLES]
+    text = "\n".join(strings[texts_at:links_at])
+    links = [_link(string, change) for string in strings[links_at:]]
     page = Page(
         url=change.url, canonical=canonical, title=title, description=description, language=language,
-        text="\n".join(strings[texts_at:links_at]), headings=strings[_SINGLES:texts_at],
-        links=[_link(string, change) for string in strings[links_at:]],
+        text=text, headings=strings[_SINGLES:texts_at], links=links,
         published_at_s=change.published_at_s, modified_at_s=change.modified_at_s,
-        content_hash=change.content_hash, robots=change.robots,
+        content_hash=content_hash([title, description, text, *[link.url for link in links]]),
+        robots=change.robots,
         media_type=media_type, charset=charset, body_bytes=change.body_bytes, truncated=change.truncated,
     )  # fmt: skip
     return PageSeen(

@@ -13,6 +13,7 @@ from typing import Protocol
 import msgspec
 
 from ipmicra.carrier.package import Package
+from ipmicra.model.page import Page
 
 
 class SearchRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,8 +65,11 @@ class SearchIndex(Protocol):
     def wanted(self, crawler: str) -> list[str]:
         """URLs of which that crawler told a change to a page that is not here: it must send them whole."""
 
+    def page(self, url: str) -> Page | None:
+        """The page as it is known; None where it is gone or unknown."""
+
     def commit(self) -> None:
-        """Make what was integrated findable and durable."""
+        """Make what was integrated findable and durable. A page that the engine refuses is left out."""
 
     def search(self, request: SearchRequest) -> SearchAnswer: ...
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
+import zstandard
 from sqlalchemy import select
 
-from ipmicra.carrier.package import digest_of, pack, unpack
+from ipmicra.carrier.format.column_encoder import ColumnEncoder
+from ipmicra.carrier.package import MAGIC, Package, PackageHeader, digest_of, pack, unpack
 from ipmicra.coordinator.ingest.integrator import Integrator
 from ipmicra.coordinator.store import assignments, hosts, packages, sites
 from ipmicra.coordinator.store.database import Database
@@ -180,3 +183,119 @@ def test_what_was_the_crawlers_under_an_earlier_lease_counts_for_that_lease_only
     with kitchen.database.begin() as connection:
         assignments.forget_ended(connection, "lima")
         assert assignments.foreign(connection, "lima", 0, [PAGE.url[:-1]]) == {"https://bread.example"}
+
+
+# --- packages that were made to hurt ------------------------------------------------------------------
+
+TOO_LARGE = 1 << 63
+OTHER = seen("https://bread.example/other", "Other", "<p>spelt</p>")
+
+
+@pytest.mark.parametrize(
+    "poison",
+    [
+        pytest.param({"visit": TOO_LARGE}, id="visit"),
+        pytest.param({"fetched_at_ms": TOO_LARGE}, id="fetched"),
+        pytest.param({"fetched_at_ms": -1}, id="before time"),
+        pytest.param({"status": TOO_LARGE}, id="status"),
+    ],
+)
+def test_a_value_that_no_database_holds_refuses_its_package_alone(
+    kitchen: Kitchen, poison: dict[str, int]
+) -> None:
+    kitchen.send(pack([msgspec.structs.replace(PAGE, **poison)], "lima", 1), 1)
+    kitchen.send(pack([OTHER], "lima", 2), 2)
+    assert kitchen.worker().work(NOW) == 2
+    assert kitchen.states() == {"integrated": 1, "refused": 1}
+    (name,) = poison
+    assert name in kitchen.reason(1)
+    assert [hit.url for hit in kitchen.index.search(SearchRequest(text="spelt")).hits] == [OTHER.url]
+
+
+@pytest.mark.parametrize("field", ["modified_at_s", "published_at_s", "body_bytes"])
+def test_a_page_whose_values_no_engine_holds_stops_nobody(kitchen: Kitchen, field: str) -> None:
+    page = msgspec.structs.replace(PAGE.page, **{field: TOO_LARGE})
+    kitchen.send(pack([msgspec.structs.replace(PAGE, page=page)], "lima", 1), 1)
+    kitchen.send(pack([OTHER], "lima", 2), 2)
+    kitchen.worker().work(NOW)
+    assert kitchen.states() == {"integrated": 1, "refused": 1}
+    kitchen.send(pack([OTHER], "lima", 3), 3)
+    kitchen.worker().work(NOW)
+    assert kitchen.states() == {"integrated": 2, "refused": 1}
+
+
+def test_a_page_that_only_the_engine_refuses_is_left_out_and_named(
+    kitchen: Kitchen, caplog: pytest.LogCaptureFixture
+) -> None:
+    page = msgspec.structs.replace(PAGE.page, modified_at_s=TOO_LARGE)
+    poison = unpack(pack([PAGE], "lima", 1))
+    poison = poison._replace(records=[msgspec.structs.replace(PAGE, page=page)])
+    kitchen.index.integrate(poison, "digest")
+    kitchen.send(pack([OTHER], "lima", 2), 2)
+    kitchen.worker().work(NOW)
+    assert [hit.url for hit in kitchen.index.search(SearchRequest(text="spelt")).hits] == [OTHER.url]
+    (told,) = [record for record in caplog.records if record.message == "a page cannot be indexed"]
+    assert vars(told)["url"] == PAGE.url
+
+
+def test_a_defect_that_one_package_finds_is_named_and_stops_no_other(
+    kitchen: Kitchen, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    integrate = kitchen.index.integrate
+
+    def fail_at_the_first(package: Package, digest: str) -> int:
+        if package.header.sequence == 1:
+            raise KeyError("a defect")
+        return integrate(package, digest)
+
+    monkeypatch.setattr(kitchen.index, "integrate", fail_at_the_first)
+    for sequence in (1, 2):
+        kitchen.send(pack([OTHER], "lima", sequence), sequence)
+    assert kitchen.worker().work(NOW) == 2
+    assert kitchen.states() == {"integrated": 1, "refused": 1}
+    assert "KeyError" in kitchen.reason(1)
+    (told,) = [record for record in caplog.records if record.message == "a package stopped integration"]
+    assert (vars(told)["crawler"], vars(told)["sequence"]) == ("lima", 1)
+
+
+def test_a_clock_that_is_ahead_wins_against_nobody(kitchen: Kitchen) -> None:
+    year_ms = 365 * 86_400_000
+    ahead = msgspec.structs.replace(PAGE, fetched_at_ms=int(NOW * 1000) + year_ms)
+    kitchen.send(pack([ahead], "lima", 1), 1)
+    kitchen.worker().work(NOW)
+    with kitchen.database.begin() as connection:
+        hosts.register(connection, "oslo", "second", NOW, 60)
+        hosts.enrol(connection, "second", bytes([1] * 32), "192.0.2.2", NOW)
+        assignments.note(connection, [("https://bread.example", "oslo")], NOW)
+    later = seen(PAGE.url, "Bread", "<p>barley</p>")
+    later = msgspec.structs.replace(later, fetched_at_ms=int(NOW * 1000) + 5_000)
+    data = pack([later], "oslo", 1)
+    packages.receive(
+        kitchen.database, kitchen.store, PackageArrival("oslo", 1, digest_of(data), 0, data), NOW
+    )
+    kitchen.worker().work(NOW + 10)
+    assert [hit.crawler for hit in kitchen.index.search(SearchRequest(text="barley")).hits] == ["oslo"]
+
+
+def test_a_page_among_the_other_records_is_refused(kitchen: Kitchen) -> None:
+    """It would bring its own content hash, that of the true page, and compare as the same."""
+    layout = ColumnEncoder()
+    body = msgspec.msgpack.encode(layout.columns([PAGE]))
+    kitchen.send(framed(body, records=1), 1)
+    kitchen.worker().work(NOW)
+    assert kitchen.states() == {"refused": 1}
+    assert "among the other records" in kitchen.reason(1)
+
+
+def framed(body: bytes, records: int) -> bytes:
+    """A package that holds whatever its sender likes."""
+    frame = zstandard.ZstdCompressor().compress(body)
+    header = PackageHeader(
+        crawler="lima",
+        sequence=1,
+        records=records,
+        inflated_bytes=len(body),
+        frame_crc=zlib.crc32(frame),
+    )
+    head = msgspec.msgpack.encode(header)
+    return MAGIC + len(head).to_bytes(4, "little") + head + frame

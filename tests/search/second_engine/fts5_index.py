@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from ipmicra.carrier.package import Package
+from ipmicra.model.page import Page
 from ipmicra.search import catalogue_ingest
 from ipmicra.search.authority import SiteAuthority
 from ipmicra.search.catalogue import CatalogueEntry, PageCatalogue, StoredHit
@@ -54,6 +55,9 @@ class Fts5Index:
 
     def wanted(self, crawler: str) -> list[str]:
         return self._ledger.wanted(crawler)
+
+    def page(self, url: str) -> Page | None:
+        return self._ledger.page(url)
 
     def commit(self) -> None:
         self._engine.execute("BEGIN IMMEDIATE")

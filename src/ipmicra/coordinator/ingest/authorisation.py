@@ -1,7 +1,8 @@
 """A package and what its crawler was given -> the records that count, and why the others do not.
 
 Law: a crawler speaks of its own sites only. What it says of others is left out and the reason is kept; the
-package's bytes stay as they came. A page under one address that says it is another's is nobody's.
+package's bytes stay as they came. A page under one address that says it is another's is nobody's. No
+moment is later than the coordinator's clock.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import msgspec
 from sqlalchemy import Connection
 
 from ipmicra.carrier.package import Package
 from ipmicra.carrier.record_queries import links_elsewhere, site_about
 from ipmicra.coordinator.store import assignments
 from ipmicra.coordinator.store.packages import ClaimedPackage
+from ipmicra.model.records import FetchMeasurement, Record
 from ipmicra.model.urls import Normaliser, Site, Url
 
 SITES_NAMED = 5  # in a reason
@@ -26,6 +29,26 @@ class FilteredPackage(NamedTuple):
 
     package: Package
     reason: str = ""
+
+
+def within_our_time(package: Package, now_s: float) -> Package:
+    """Nothing was fetched later than now: a clock that is ahead would win against all who come after."""
+    now_ms = int(now_s * 1000)
+    records = package.records
+    if not any(_moment_ms(record) > now_ms for record in records):
+        return package
+    return package._replace(records=[_no_later(record, now_ms) for record in records])
+
+
+def _moment_ms(record: Record) -> int:
+    return record.measured_at_ms if isinstance(record, FetchMeasurement) else record.fetched_at_ms
+
+
+def _no_later(record: Record, now_ms: int) -> Record:
+    if _moment_ms(record) <= now_ms:
+        return record
+    field = "measured_at_ms" if isinstance(record, FetchMeasurement) else "fetched_at_ms"
+    return msgspec.structs.replace(record, **{field: now_ms})
 
 
 class PackageJudge:

@@ -2,17 +2,20 @@
 
 Law: index first, rows second: a package is noted as integrated in the transaction that keeps its links,
 after the index has committed. A death in between repeats the work, and repeating it changes nothing. A
-package that does not unpack, or speaks of nothing that was its crawler's, is kept aside with its reason
-and stops nobody.
+package that does not unpack, speaks of nothing that was its crawler's, or fails in any other way that is
+not the store's or the database's fault is kept aside with its reason and stops nobody.
 """
 
 from __future__ import annotations
 
 import logging
+import sqlite3
+
+from sqlalchemy.exc import InterfaceError, OperationalError
 
 from ipmicra.carrier.package import Package, PackageRefused, unpack
 from ipmicra.coordinator.ingest import cross_check, purge
-from ipmicra.coordinator.ingest.authorisation import FilteredPackage, PackageJudge
+from ipmicra.coordinator.ingest.authorisation import FilteredPackage, PackageJudge, within_our_time
 from ipmicra.coordinator.ingest.canaries import lie_in
 from ipmicra.coordinator.settings import KnownPage
 from ipmicra.coordinator.store import events, failures, packages, sites
@@ -23,6 +26,8 @@ from ipmicra.errors import HostFault
 from ipmicra.search.contract import SearchIndex
 
 AT_ONCE = 16  # packages between two commits of the index
+OUTSIDE_FAULTS = (OperationalError, InterfaceError, sqlite3.OperationalError, OSError, MemoryError)
+REASON_CHARACTERS_MAX = 300
 
 _log = logging.getLogger(__name__)
 
@@ -55,15 +60,32 @@ class Integrator:
                 purge.execute_purge(connection, self._index, crawler, now_s)
             claimed = packages.claim(connection, self._name, now_s, self._claim_s, AT_ONCE)
         judged = [(claim, found) for claim in claimed if (found := self._judged(claim, now_s))]
-        for claim, found in judged:
-            self._index.integrate(found.package, claim.digest)
-        if judged:
+        taken_in = [(claim, found) for claim, found in judged if self._is_taken_in(claim, found, now_s)]
+        if taken_in:
             self._index.commit()
-        for claim, found in judged:
+        for claim, found in taken_in:
             self._note(claim, found, now_s)
         return len(claimed)
 
+    def _is_taken_in(self, claim: ClaimedPackage, found: FilteredPackage, now_s: float) -> bool:
+        try:
+            self._index.integrate(found.package, claim.digest)
+        except OUTSIDE_FAULTS:
+            raise
+        except Exception as error:
+            self._put_aside(claim, "taking it into the index", error, now_s)
+            return False
+        return True
+
     def _note(self, claim: ClaimedPackage, found: FilteredPackage, now_s: float) -> None:
+        try:
+            self._note_contents(claim, found, now_s)
+        except OUTSIDE_FAULTS:
+            raise
+        except Exception as error:
+            self._put_aside(claim, "noting its links", error, now_s)
+
+    def _note_contents(self, claim: ClaimedPackage, found: FilteredPackage, now_s: float) -> None:
         with self._database.begin() as connection:
             sites.add_links(connection, self._contents.links_elsewhere(found.package), now_s)
             if not packages.integrated(connection, claim, now_s, found.reason):
@@ -77,12 +99,17 @@ class Integrator:
         try:
             package = unpack(self._store.fetch(claim.digest))
             _check_sender(package, claim)
+            package = within_our_time(package, now_s)
             self._check_known_pages(package, now_s)
             return self._own(package, claim)
         except PackageRefused as reason:
             self._refuse(claim, str(reason), now_s)
+        except OUTSIDE_FAULTS:
+            raise
         except HostFault as fault:  # the store's fault: the claim runs out, and it is tried again
             _log.error("a package cannot be fetched", extra={"digest": claim.digest, "why": str(fault)})
+        except Exception as error:
+            self._put_aside(claim, "reading it", error, now_s)
         return None
 
     def _own(self, package: Package, claim: ClaimedPackage) -> FilteredPackage:
@@ -100,6 +127,13 @@ class Integrator:
             with self._database.begin() as connection:
                 cross_check.revoke(connection, package.header.crawler, lie, now_s)
             raise PackageRefused(lie)
+
+    def _put_aside(self, claim: ClaimedPackage, doing: str, error: Exception, now_s: float) -> None:
+        """A defect of ours that this package found: it waits for a better program, the others do not."""
+        named = {"crawler": claim.crawler, "sequence": claim.sequence, "digest": claim.digest}
+        _log.error("a package stopped integration", extra={**named, "doing": doing}, exc_info=error)
+        words = "".join(c if c.isprintable() else " " for c in str(error))[:REASON_CHARACTERS_MAX]
+        self._refuse(claim, f"our defect: {doing} ended in {type(error).__name__}: {words}", now_s)
 
     def _refuse(self, claim: ClaimedPackage, reason: str, now_s: float) -> None:
         _log.warning("a package was refused", extra={"crawler": claim.crawler, "why": reason})

@@ -17,6 +17,7 @@ from urllib.parse import urlencode
 
 import htpy as h
 
+from ipmicra.carrier.ranges import MOMENT_S_MAX
 from ipmicra.search.contract import Hit, SearchAnswer, SearchRequest
 from ipmicra.theme.layout import Navigation, document, safe_address
 
@@ -90,7 +91,7 @@ def _summary(request: SearchRequest, answer: SearchAnswer) -> str:
 
 
 def _hit(hit: Hit) -> str:
-    seen = datetime.fromtimestamp(hit.fetched_at_ms / 1000, tz=UTC)
+    seen = datetime.fromtimestamp(min(max(hit.fetched_at_ms / 1000, 0), MOMENT_S_MAX), tz=UTC)
     notes = f"seen {seen:%Y-%m-%d %H:%M} UTC by {hit.crawler}"
     if hit.alike:
         notes += f", {hit.alike} alike"

@@ -7,6 +7,7 @@ a page is put into the engine under its ledger number after whatever stood there
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ import tantivy
 
 from ipmicra.carrier.package import Package
 from ipmicra.errors import OperatorFault
+from ipmicra.model.page import Page
 from ipmicra.search import catalogue_ingest
 from ipmicra.search.authority import SiteAuthority
 from ipmicra.search.catalogue import CatalogueEntry, PageCatalogue, StoredHit
@@ -39,6 +41,8 @@ LIMIT_MAX = 100
 ANSWERS_REMEMBERED = 2_000  # some 5 KB each, until something is committed
 _WRITER_BYTES = 64 * 1024 * 1024
 _OTHER_SITE_WEIGHT = 4.0  # a link from elsewhere says more than one from the same site
+
+_log = logging.getLogger(__name__)
 
 
 class TantivyIndex:
@@ -63,7 +67,7 @@ class TantivyIndex:
         for entry in self._ledger.dirty():
             self._writer.delete_documents_by_term("id", entry.identity)
             if entry.page is not None:
-                self._writer.add_document(self._document(entry))
+                self._add(entry)
             renewed.append(entry.identity)
         if not renewed:
             return
@@ -74,6 +78,18 @@ class TantivyIndex:
             self._ledger.links.weigh_sites()
         self._ledger.commit()
         self.reload()
+
+    def _add(self, entry: CatalogueEntry) -> None:
+        """One page that the engine refuses must not keep all others out."""
+        assert self._writer is not None
+        try:
+            self._writer.add_document(self._document(entry))
+        except (ValueError, OverflowError, TypeError) as error:
+            told = {"url": entry.url[:200], "crawler": entry.crawler, "why": str(error)[:200]}
+            _log.error("a page cannot be indexed", extra=told)
+
+    def page(self, url: str) -> Page | None:
+        return self._ledger.page(url)
 
     def search(self, request: SearchRequest) -> SearchAnswer:
         start = time.perf_counter()
