@@ -1,0 +1,78 @@
+"""A page as its crawler sent it and as other hosts see it -> whether they contradict the crawler.
+
+One host is asked first. If it sees another page, more hosts are asked in rounds, up to a jury. Invariant:
+pure. A page that changes with each request contradicts nobody, because its witnesses contradict each other;
+fewer than `AGREEING_MIN` hosts, or fewer than two thirds of those who looked, contradict nobody either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+BITS_APART_MAX = 16  # of 64: beyond, two texts have little in common
+ROUNDS = (1, 3, 7, 15, 31)  # witnesses in all, round by round
+AGREEING_MIN = 3  # no two hosts alone can contradict anybody
+AGREEING_SHARE = (
+    2 / 3
+)  # of the jury; colluding hosts that are 2 in 5 reach it in one jury of 700 at most
+
+
+class Fingerprint(NamedTuple):
+    """How a page looks: a hash of all its content, and 64 bits that change little with small changes."""
+
+    content_hash: str
+    similarity_hash: int  # 0: too little text to tell
+
+
+class Outcome(StrEnum):
+    CONFIRMED = "confirmed"
+    CONTRADICTED = "contradicted"
+    DYNAMIC = "dynamic"  # its witnesses contradict each other too
+    UNDECIDED = "undecided"  # too few witnesses, or too little text
+    MORE = "more"  # ask the next round
+
+
+class Verdict(NamedTuple):
+    outcome: Outcome
+    agreeing: frozenset[int] = frozenset()  # positions of the looks that make up the majority
+    witnesses: int = 0  # wanted in all, where the outcome is MORE
+
+
+def alike(one: Fingerprint, other: Fingerprint) -> bool | None:
+    """None where the texts are too short to tell."""
+    if one.content_hash == other.content_hash:
+        return True
+    if not one.similarity_hash or not other.similarity_hash:
+        return None
+    return (one.similarity_hash ^ other.similarity_hash).bit_count() <= BITS_APART_MAX
+
+
+def verdict_on(sent: Fingerprint, looks: Sequence[Fingerprint], is_last: bool = False) -> Verdict:
+    """What the looks so far say. `is_last`: there is nobody left to ask."""
+    told = {at: likeness for at, look in enumerate(looks) if (likeness := alike(sent, look)) is not None}
+    confirming = frozenset(at for at, likeness in told.items() if likeness)
+    if not told:
+        return Verdict(Outcome.UNDECIDED)
+    if 2 * len(confirming) >= len(told):
+        return Verdict(Outcome.CONFIRMED, confirming)
+    if len(told) == 1 and not is_last:
+        return Verdict(Outcome.MORE, witnesses=ROUNDS[1])
+    agreeing = _largest_group([at for at, likeness in told.items() if not likeness], looks)
+    if len(agreeing) < AGREEING_SHARE * len(told):
+        return Verdict(Outcome.DYNAMIC, agreeing)
+    following = next((size for size in ROUNDS if size > len(told)), None)
+    if following is not None and not is_last:
+        return Verdict(Outcome.MORE, witnesses=following)
+    if len(agreeing) < AGREEING_MIN:
+        return Verdict(Outcome.UNDECIDED, agreeing)
+    return Verdict(Outcome.CONTRADICTED, agreeing)
+
+
+def _largest_group(positions: Sequence[int], looks: Sequence[Fingerprint]) -> frozenset[int]:
+    """The most looks that are alike one of them."""
+    groups = (
+        frozenset(other for other in positions if alike(looks[at], looks[other])) for at in positions
+    )
+    return max(groups, key=len, default=frozenset())
