@@ -74,11 +74,37 @@ def test_named_places_exist(document: Path) -> None:
 
 def test_named_modules_exist(document: Path) -> None:
     for code in CODE.findall(prose(document)):
-        if re.fullmatch(r"ipmicra(\.[a-z_]+)+(\.[A-Z]\w*)?", code) and code != "ipmicra.toml":
-            parts = code.split(".")
-            name = parts.pop() if parts[-1][0].isupper() else None
-            module = importlib.import_module(".".join(parts))
-            assert name is None or hasattr(module, name), f"there is no {code}"
+        if re.fullmatch(r"ipmicra(\.[a-zA-Z_]\w*)+", code) and code != "ipmicra.toml":
+            assert exists(code), f"there is no {code}"
+
+
+def exists(name: str) -> bool:
+    """A module, or something in a module, has this dotted name."""
+    parts = name.split(".")
+    for cut in range(len(parts), 0, -1):
+        try:
+            found: object = importlib.import_module(".".join(parts[:cut]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[cut:]:
+            if not hasattr(found, part):
+                return False
+            found = getattr(found, part)
+        return True
+    return False
+
+
+def test_a_name_that_does_not_exist_is_noticed() -> None:
+    assert exists("ipmicra.hierarchy.tree.SubnetTree")
+    assert not exists("ipmicra.hierarchy.tree.NoSuchTree")
+    assert not exists("ipmicra.no_such_package.thing")
+
+
+def test_the_life_of_a_url_is_told_in_names_of_the_code() -> None:
+    text = (REPOSITORY / "docs/explanation/life-of-a-url.md").read_text()
+    stages = re.findall(r"^\d+\. .*$", text, re.MULTILINE)
+    assert len(stages) >= 30
+    assert [stage for stage in stages if "`ipmicra." not in stage] == []
 
 
 def test_commands_and_their_options_exist(document: Path) -> None:
