@@ -17,7 +17,7 @@ from pathlib import Path
 from sqlalchemy import update
 
 from ipmicra.coordinator.store.database import Database
-from ipmicra.coordinator.store.schema import package
+from ipmicra.coordinator.store.schema import package_table
 from tests.coordinator.world import World
 from tests.system_parts import needed
 
@@ -158,9 +158,9 @@ class Chaos:
         try:
             with database.begin() as connection:
                 connection.execute(
-                    update(package)
-                    .where(package.c.state == "integrated")
-                    .values(state="kept", received_s=-package.c.received_s)
+                    update(package_table)
+                    .where(package_table.c.state == "integrated")
+                    .values(state="kept", received_s=-package_table.c.received_s)
                 )
         finally:
             database.close()

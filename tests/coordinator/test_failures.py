@@ -16,7 +16,7 @@ from ipmicra.coordinator.ingest import purge
 from ipmicra.coordinator.store import assignments, failures, hosts, packages
 from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.failures import DAY_S, DAYS, SITES_A_DAY_MAX, FailedVisits
-from ipmicra.coordinator.store.schema import failure, schema_version
+from ipmicra.coordinator.store.schema import failure_table, schema_version_table
 from ipmicra.coordinator.views.failure_advice import OTHER, family_of, in_words, kind_of
 from ipmicra.model.fetches import FailureKind
 from ipmicra.model.records import VisitFailed
@@ -61,7 +61,7 @@ def count(database: Database, *records: VisitFailed, crawler: str = "lima", now_
 
 def rows(database: Database) -> int:
     with database.read() as connection:
-        return int(connection.execute(select(func.count()).select_from(failure)).scalar_one())
+        return int(connection.execute(select(func.count()).select_from(failure_table)).scalar_one())
 
 
 def test_failures_are_counted_by_kind_with_the_newest_of_a_site(kitchen: Kitchen) -> None:
@@ -162,8 +162,8 @@ def test_hostile_records_are_kept_within_bounds(database: Database) -> None:
 def test_a_schema_from_before_they_were_counted_is_brought_up(database_address: str) -> None:
     database = Database(database_address)
     with database.begin() as connection:
-        failure.drop(connection)
-        connection.execute(update(schema_version).values(version=6))
+        failure_table.drop(connection)
+        connection.execute(update(schema_version_table).values(version=6))
     database.close()
     database = Database(database_address)
     count(database, failed("/a"))

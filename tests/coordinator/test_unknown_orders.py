@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from ipmicra.coordinator.store import events, orders
-from ipmicra.coordinator.store.schema import order as order_rows
+from ipmicra.coordinator.store.schema import order_table
 from ipmicra.coordinator.views.alerts import troubles
 from ipmicra.protocol.host_messages import ORDER_KINDS, ObservePages, OrderDone, Pause, ReleaseSites
 from tests.coordinator.harness import Stage
@@ -23,7 +23,7 @@ def test_a_host_is_sent_only_what_it_says_that_it_understands(
         number = orders.give(connection, "lima", LOOK, "a", stage.now_s)
         orders.give(connection, "lima", Pause(), "b", stage.now_s)
         sent = [order.body for order in orders.open_orders(connection, "lima", stage.now_s)]
-        query = order_rows.select().where(order_rows.c.number == number)
+        query = order_table.select().where(order_table.c.number == number)
         outcome = connection.execute(query).one().outcome
     assert sent == [*([LOOK] if is_sent else []), Pause()]
     if not is_sent:
@@ -56,7 +56,7 @@ def test_a_row_of_a_newer_coordinator_does_not_stop_the_others(stage: Stage) -> 
     body = msgspec.msgpack.encode({"type": "clear-cache"})
     row = {"host": "lima", "kind": "clear-cache", "key": "", "body": body, "given_s": stage.now_s}
     with stage.database.begin() as connection:
-        connection.execute(order_rows.insert().values(row))
+        connection.execute(order_table.insert().values(row))
         assert not orders.has_news(connection, "lima")
         orders.give(connection, "lima", Pause(), "b", stage.now_s)
         offered = orders.open_orders(connection, "lima", stage.now_s)

@@ -20,7 +20,7 @@ from ipmicra.coordinator.api.context import CoordinatorContext
 from ipmicra.coordinator.bundles.publishing import published_versions
 from ipmicra.coordinator.store import hosts, orders
 from ipmicra.coordinator.store.hosts import HostState
-from ipmicra.coordinator.store.schema import site as site_rows
+from ipmicra.coordinator.store.schema import site_table
 from ipmicra.coordinator.views import packages
 from ipmicra.coordinator.views.crawlers import CrawlerStatus, crawlers
 from ipmicra.coordinator.views.packages import PackageView
@@ -77,9 +77,9 @@ def _seen(rooms: CoordinatorContext, name: str) -> HostSeen | None:
             return None
         standing = next(h for h in hosts_standing(connection, rooms.clock()) if h.name == name)
         rows = connection.execute(
-            select(site_rows.c.name, site_rows.c.ground, site_rows.c.state)
-            .where(site_rows.c.crawler == name)
-            .order_by(site_rows.c.name)
+            select(site_table.c.name, site_table.c.ground, site_table.c.state)
+            .where(site_table.c.crawler == name)
+            .order_by(site_table.c.name)
             .limit(SITES_SHOWN)
         )
         sites = [(row.name, row.ground, row.state) for row in rows]

@@ -16,7 +16,7 @@ from sqlalchemy import select
 from ipmicra.coordinator.api.context import CoordinatorContext
 from ipmicra.coordinator.store.hosts import Host, all_hosts
 from ipmicra.coordinator.store.liveness import is_awake, is_present, parse_report
-from ipmicra.coordinator.store.schema import site as site_rows
+from ipmicra.coordinator.store.schema import site_table
 from ipmicra.coordinator.store.sites import counts_by_crawler
 from ipmicra.theme.assets import asset_address
 from ipmicra.web import formats
@@ -78,8 +78,8 @@ class MapPages:
             present = [host for host in all_hosts(connection) if is_present(host, now_s)]
             counts = counts_by_crawler(connection)
             owned = connection.execute(
-                select(site_rows.c.ground, site_rows.c.crawler, site_rows.c.address).where(
-                    site_rows.c.crawler.is_not(None), site_rows.c.address != ""
+                select(site_table.c.ground, site_table.c.crawler, site_table.c.address).where(
+                    site_table.c.crawler.is_not(None), site_table.c.address != ""
                 )
             ).all()
         crawlers = [self._crawler(host, counts.get(host.name, 0), now_s) for host in present]

@@ -13,7 +13,7 @@ from sqlalchemy import select
 
 from ipmicra.coordinator.api.context import CoordinatorContext
 from ipmicra.coordinator.store.delegations import DelegationRow
-from ipmicra.coordinator.store.schema import site as site_rows
+from ipmicra.coordinator.store.schema import site_table
 from ipmicra.coordinator.store.unit_codec import ground_from
 from ipmicra.errors import OperatorFault
 from ipmicra.hierarchy import Subnet, SubnetTree
@@ -76,9 +76,9 @@ class TreePages:
         return self._walk
 
     def _sites(self, walk: TreeWalk, subnet: Subnet) -> list[tuple[str, str | None]]:
-        columns = (site_rows.c.name, site_rows.c.crawler)
+        columns = (site_table.c.name, site_table.c.crawler)
         ground = str(walk.tree.range_of(subnet))
-        query = select(*columns).where(site_rows.c.ground == ground).order_by(site_rows.c.name)
+        query = select(*columns).where(site_table.c.ground == ground).order_by(site_table.c.name)
         with self._rooms.database.read() as connection:
             return [(row.name, row.crawler) for row in connection.execute(query.limit(SITES_SHOWN))]
 

@@ -18,7 +18,7 @@ from ipmicra.coordinator.store import assignments, hosts, packages, sites
 from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.package_files import FilePackageStore
 from ipmicra.coordinator.store.packages import PackageArrival
-from ipmicra.coordinator.store.schema import package
+from ipmicra.coordinator.store.schema import package_table
 from ipmicra.model.records import PageGone, PageSeen
 from ipmicra.search.contract import SearchRequest
 from ipmicra.search.tantivy.index import TantivyIndex
@@ -59,7 +59,7 @@ class Kitchen:
 
     def reason(self, sequence: int) -> str:
         with self.database.read() as connection:
-            query = select(package.c.reason).where(package.c.sequence == sequence)
+            query = select(package_table.c.reason).where(package_table.c.sequence == sequence)
             return str(connection.execute(query).scalar_one())
 
     def found_sites(self) -> dict[str, int]:

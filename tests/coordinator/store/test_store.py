@@ -15,11 +15,11 @@ from ipmicra.coordinator.store.hosts import HostRefused, HostState
 from ipmicra.coordinator.store.leader_lease import acquire_or_renew, resign, still_holds
 from ipmicra.coordinator.store.schema import (
     SCHEMA_VERSION,
-    grant,
-    handover,
-    passive,
-    schema_version,
-    site,
+    grant_table,
+    handover_table,
+    passive_table,
+    schema_version_table,
+    site_table,
 )
 from ipmicra.errors import HostFault, OperatorFault
 from ipmicra.protocol.host_messages import OrderDone, Pause, ProbeTarget, ProbeTargets, Resume
@@ -39,7 +39,7 @@ def test_a_database_opens_twice(database_address: str) -> None:
 def test_a_newer_schema_is_refused_by_an_older_program(database_address: str) -> None:
     database = Database(database_address)
     with database.begin() as connection:
-        connection.execute(update(schema_version).values(version=SCHEMA_VERSION + 1))
+        connection.execute(update(schema_version_table).values(version=SCHEMA_VERSION + 1))
     database.close()
     with pytest.raises(OperatorFault, match="made by a newer ipmicra"):
         Database(database_address)
@@ -251,20 +251,24 @@ def test_nobody_closes_anothers_order(database: Database) -> None:
 def test_an_older_schema_is_brought_up_to_date(database_address: str) -> None:
     database = Database(database_address)
     with database.begin() as connection:
-        connection.execute(update(schema_version).values(version=1))
-        for table in (passive, handover, grant):
+        connection.execute(update(schema_version_table).values(version=1))
+        for table in (passive_table, handover_table, grant_table):
             table.drop(connection)
     enrolled(database)
     with database.begin() as connection:
         connection.execute(
-            site.insert().values(name="https://a.example", crawler="lima", found_s=1, state="delegated")
+            site_table.insert().values(
+                name="https://a.example", crawler="lima", found_s=1, state="delegated"
+            )
         )
     database.close()
     database = Database(database_address)
     with database.begin() as connection:
-        assert connection.execute(select(schema_version.c.version)).scalar() == SCHEMA_VERSION
+        assert connection.execute(select(schema_version_table.c.version)).scalar() == SCHEMA_VERSION
         assert (
-            connection.execute(select(passive)).all() == connection.execute(select(handover)).all() == []
+            connection.execute(select(passive_table)).all()
+            == connection.execute(select(handover_table)).all()
+            == []
         )
         assert hosts.host_named(connection, "lima") is not None
         assert assignments.foreign(connection, "lima", 0, ["https://a.example"]) == set()

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, select
 from ipmicra.addresses import AddressRange
 from ipmicra.coordinator.settings import CoordinatorSettings
 from ipmicra.coordinator.store.hosts import HostState
-from ipmicra.coordinator.store.schema import host as hosts
+from ipmicra.coordinator.store.schema import host_table
 from ipmicra.net.address_guard import special_kind
 
 NETWORK_BITS = {4: 24, 6: 48}  # what one organisation usually has at one place
@@ -42,7 +42,9 @@ def refusal(connection: Connection, address: str, settings: CoordinatorSettings)
 
 def _addresses(connection: Connection) -> list[str]:
     rows = connection.execute(
-        select(hosts.c.address).where(hosts.c.state == HostState.ENROLLED, hosts.c.address != "")
+        select(host_table.c.address).where(
+            host_table.c.state == HostState.ENROLLED, host_table.c.address != ""
+        )
     ).scalars()
     return [address for address in rows if _is_address(address)]
 

@@ -13,9 +13,11 @@ import secrets
 
 from sqlalchemy import ColumnElement, Connection, delete, or_, select, update
 
-from ipmicra.coordinator.store.schema import admin_link as links
-from ipmicra.coordinator.store.schema import admin_passphrase as passphrases
-from ipmicra.coordinator.store.schema import admin_session as sessions
+from ipmicra.coordinator.store.schema import (
+    admin_link_table,
+    admin_passphrase_table,
+    admin_session_table,
+)
 from ipmicra.coordinator.store.upserts import put
 from ipmicra.errors import OperatorFault
 
@@ -36,21 +38,23 @@ _SCRYPT = {"n": 1 << 14, "r": 8, "p": 1}  # 16 MB and some 50 ms a try
 def new_link(connection: Connection, now_s: float) -> str:
     """A token that lets one person in, once."""
     token = secrets.token_urlsafe(32)
-    connection.execute(links.insert().values(digest=_digest(token), until_s=now_s + LINK_SECONDS))
+    connection.execute(
+        admin_link_table.insert().values(digest=_digest(token), until_s=now_s + LINK_SECONDS)
+    )
     return token
 
 
 def first_link(connection: Connection, now_s: float) -> str | None:
     """A token, if none was ever made."""
-    made = connection.execute(select(links.c.until_s).limit(1)).first()
+    made = connection.execute(select(admin_link_table.c.until_s).limit(1)).first()
     return new_link(connection, now_s) if made is None else None
 
 
 def use_link(connection: Connection, token: str, now_s: float) -> bool:
     """Whether the token lets in; it does not a second time."""
     used = connection.execute(
-        update(links)
-        .where(links.c.digest == _digest(token), links.c.until_s > now_s)
+        update(admin_link_table)
+        .where(admin_link_table.c.digest == _digest(token), admin_link_table.c.until_s > now_s)
         .values(until_s=0.0)
     )
     return bool(used.rowcount)
@@ -67,16 +71,20 @@ def set_passphrase(connection: Connection, words: str) -> None:
             "take some words that do not belong together"
         )
     salt = secrets.token_bytes(16)
-    put(connection, passphrases, {"name": _OPERATOR, "salt": salt, "digest": _stretched(words, salt)})
+    put(
+        connection,
+        admin_passphrase_table,
+        {"name": _OPERATOR, "salt": salt, "digest": _stretched(words, salt)},
+    )
 
 
 def has_passphrase(connection: Connection) -> bool:
-    return connection.execute(select(passphrases.c.name)).first() is not None
+    return connection.execute(select(admin_passphrase_table.c.name)).first() is not None
 
 
 def passphrase_fits(connection: Connection, words: str) -> bool:
     """Takes as long whether there is one or not."""
-    row = connection.execute(select(passphrases)).first()
+    row = connection.execute(select(admin_passphrase_table)).first()
     salt, wanted = (row.salt, row.digest) if row is not None else (b"\0" * 16, b"")
     given = _stretched(words[:PASSPHRASE_CHARACTERS_MAX], salt)
     return hmac.compare_digest(given, wanted)
@@ -87,36 +95,38 @@ def passphrase_fits(connection: Connection, words: str) -> bool:
 
 def begin_session(connection: Connection, now_s: float) -> str:
     """A session's token; sessions that have ended are forgotten."""
-    connection.execute(delete(sessions).where(_ended(now_s)))
+    connection.execute(delete(admin_session_table).where(_ended(now_s)))
     token = secrets.token_urlsafe(32)
     row = {"digest": _digest(token), "began_s": now_s, "seen_s": now_s}
-    connection.execute(sessions.insert().values(row))
+    connection.execute(admin_session_table.insert().values(row))
     return token
 
 
 def session_lives(connection: Connection, token: str, now_s: float) -> bool:
     """Whether the session is good, which is noted as its use."""
-    mine = sessions.c.digest == _digest(token)
-    seen_s = connection.execute(select(sessions.c.seen_s).where(mine, ~_ended(now_s))).scalar()
+    mine = admin_session_table.c.digest == _digest(token)
+    seen_s = connection.execute(
+        select(admin_session_table.c.seen_s).where(mine, ~_ended(now_s))
+    ).scalar()
     if seen_s is None:
         return False
     if now_s - seen_s > SEEN_SECONDS:
-        connection.execute(update(sessions).where(mine).values(seen_s=now_s))
+        connection.execute(update(admin_session_table).where(mine).values(seen_s=now_s))
     return True
 
 
 def end_session(connection: Connection, token: str) -> None:
-    connection.execute(delete(sessions).where(sessions.c.digest == _digest(token)))
+    connection.execute(delete(admin_session_table).where(admin_session_table.c.digest == _digest(token)))
 
 
 def end_other_sessions(connection: Connection, token: str) -> None:
-    connection.execute(delete(sessions).where(sessions.c.digest != _digest(token)))
+    connection.execute(delete(admin_session_table).where(admin_session_table.c.digest != _digest(token)))
 
 
 def _ended(now_s: float) -> ColumnElement[bool]:
     return or_(
-        sessions.c.began_s <= now_s - SESSION_SECONDS_MAX,
-        sessions.c.seen_s <= now_s - SESSION_SECONDS_UNUSED,
+        admin_session_table.c.began_s <= now_s - SESSION_SECONDS_MAX,
+        admin_session_table.c.seen_s <= now_s - SESSION_SECONDS_UNUSED,
     )
 
 

@@ -13,9 +13,7 @@ from sqlalchemy import Connection, bindparam, select, update
 
 from ipmicra.coordinator.store import assignments, orders
 from ipmicra.coordinator.store.batches import in_batches
-from ipmicra.coordinator.store.schema import handover as handovers
-from ipmicra.coordinator.store.schema import link as links
-from ipmicra.coordinator.store.schema import site as sites
+from ipmicra.coordinator.store.schema import handover_table, link_table, site_table
 from ipmicra.coordinator.store.sites import (
     OWN_GROUND,
     SITE_CHARACTERS_MAX,
@@ -51,9 +49,9 @@ def _locate(connection: Connection, batch: Sequence[SiteAssignment], now_s: floa
     if not valid:
         return
     connection.execute(
-        update(sites)
-        .where(sites.c.name == bindparam("of_site"))
-        .values(delegated_s=now_s, note="", epoch=sites.c.epoch + 1),
+        update(site_table)
+        .where(site_table.c.name == bindparam("of_site"))
+        .values(delegated_s=now_s, note="", epoch=site_table.c.epoch + 1),
         [_values(one, links_of[one.site.name]) for one in valid],
     )
     given = [one for one in valid if links_of[one.site.name] is not None]
@@ -67,9 +65,13 @@ def _locate(connection: Connection, batch: Sequence[SiteAssignment], now_s: floa
 def _unchanged(connection: Connection, batch: Sequence[SiteAssignment]) -> dict[str, str | None]:
     """One link, or none, of each site whose epoch is still the one that it was looked at in."""
     epochs = {one.site.name: one.site.epoch for one in batch}
-    link = select(links.c.url).where(links.c.site == sites.c.name).limit(1).scalar_subquery()
-    query = select(sites.c.name, sites.c.epoch, link.label("link")).where(sites.c.name.in_(epochs))
-    rows = connection.execute(query.with_for_update(of=sites))
+    link = (
+        select(link_table.c.url).where(link_table.c.site == site_table.c.name).limit(1).scalar_subquery()
+    )
+    query = select(site_table.c.name, site_table.c.epoch, link.label("link")).where(
+        site_table.c.name.in_(epochs)
+    )
+    rows = connection.execute(query.with_for_update(of=site_table))
     return {row.name: row.link for row in rows if row.epoch == epochs[row.name]}
 
 
@@ -96,7 +98,7 @@ def _with_state(connection: Connection, names: Sequence[str]) -> set[str]:
     """Which of the sites have a former crawler's state waiting."""
     if not names:
         return set()
-    query = select(handovers.c.site).where(handovers.c.site.in_(names))
+    query = select(handover_table.c.site).where(handover_table.c.site.in_(names))
     return set(connection.execute(query).scalars())
 
 
@@ -105,17 +107,17 @@ def claim_own(connection: Connection, host: str, site: Site, now_s: float) -> bo
     root = url_at(site, "/")
     add_links(connection, [root], now_s)
     epoch = connection.execute(
-        update(sites)
-        .where(sites.c.name == site, sites.c.crawler.is_(None))
+        update(site_table)
+        .where(site_table.c.name == site, site_table.c.crawler.is_(None))
         .values(
             crawler=host,
             ground=OWN_GROUND,
             delegated_s=now_s,
             state=SiteStatus.DELEGATED,
-            epoch=sites.c.epoch + 1,
+            epoch=site_table.c.epoch + 1,
             note="its owner's own",
         )
-        .returning(sites.c.epoch)
+        .returning(site_table.c.epoch)
     ).scalar()
     if epoch is None:
         return False
@@ -143,14 +145,20 @@ def send_links(connection: Connection, now_s: float, most: int, per_order: int) 
     A site whose state is still to be fetched gets its links afterwards.
     """
     found_rows = connection.execute(
-        select(links.c.url, links.c.site, sites.c.crawler, sites.c.epoch, sites.c.address)
-        .join(sites, sites.c.name == links.c.site)
-        .where(
-            links.c.given_s.is_(None),
-            sites.c.state == SiteStatus.DELEGATED,
-            sites.c.name.not_in(select(handovers.c.site)),
+        select(
+            link_table.c.url,
+            link_table.c.site,
+            site_table.c.crawler,
+            site_table.c.epoch,
+            site_table.c.address,
         )
-        .order_by(sites.c.crawler, links.c.site, links.c.url)
+        .join(site_table, site_table.c.name == link_table.c.site)
+        .where(
+            link_table.c.given_s.is_(None),
+            site_table.c.state == SiteStatus.DELEGATED,
+            site_table.c.name.not_in(select(handover_table.c.site)),
+        )
+        .order_by(site_table.c.crawler, link_table.c.site, link_table.c.url)
         .limit(most)
     )
     waiting = [_NewLink(*row) for row in found_rows]
@@ -162,7 +170,7 @@ def send_links(connection: Connection, now_s: float, most: int, per_order: int) 
             key = f"links {batch[0].url} {now_s}"[-SITE_CHARACTERS_MAX:]
             orders.give(connection, crawler, _taking(batch), key, now_s)
     for urls in in_batches([row.url for row in waiting]):
-        connection.execute(update(links).where(links.c.url.in_(urls)).values(given_s=now_s))
+        connection.execute(update(link_table).where(link_table.c.url.in_(urls)).values(given_s=now_s))
     return len(waiting)
 
 

@@ -15,7 +15,7 @@ from ipmicra.coordinator.assignment import assigner, release
 from ipmicra.coordinator.ingest import cross_check
 from ipmicra.coordinator.store import events, handovers, hosts, orders, traffic
 from ipmicra.coordinator.store.hosts import HostState
-from ipmicra.coordinator.store.schema import passive as passives
+from ipmicra.coordinator.store.schema import passive_table
 from ipmicra.model.urls import Normaliser, site_of
 from ipmicra.protocol.host_messages import (
     AssignOwnSites,
@@ -55,7 +55,7 @@ def apply_heartbeat(connection: Connection, host: str, report: Heartbeat, now_s:
             {"crawler": host, "at_s": now_s, "body": msgspec.msgpack.encode(passive)}
             for passive in report.passive[:PASSIVES_AT_ONCE]
         ]
-        connection.execute(passives.insert(), rows)
+        connection.execute(passive_table.insert(), rows)
         traffic.add(connection, host, report.passive[:PASSIVES_AT_ONCE])
     for url in filter(None, map(_normaliser.url, report.own_sites[:OWN_SITES_MAX])):
         assigner.claim_own(connection, host, site_of(url), now_s)
@@ -92,7 +92,9 @@ def _follow_up(
 
 def read_passives(connection: Connection) -> list[PassiveRoundTrip]:
     """What has come in since the last reading, oldest first; read once."""
-    rows = connection.execute(select(passives).order_by(passives.c.number).limit(PASSIVES_AT_ONCE)).all()
+    rows = connection.execute(
+        select(passive_table).order_by(passive_table.c.number).limit(PASSIVES_AT_ONCE)
+    ).all()
     if rows:
-        connection.execute(delete(passives).where(passives.c.number <= rows[-1].number))
+        connection.execute(delete(passive_table).where(passive_table.c.number <= rows[-1].number))
     return [PassiveRoundTrip(row.crawler, row.at_s, _decode_passive(row.body)) for row in rows]

@@ -12,8 +12,7 @@ from sqlalchemy import ColumnElement, Connection, or_, select, update
 
 from ipmicra.coordinator.store import assignments, orders
 from ipmicra.coordinator.store.batches import in_batches
-from ipmicra.coordinator.store.schema import link as links
-from ipmicra.coordinator.store.schema import site as sites
+from ipmicra.coordinator.store.schema import link_table, site_table
 from ipmicra.coordinator.store.sites import SiteRow, SiteStatus
 from ipmicra.protocol.host_messages import ReleaseSites
 
@@ -28,8 +27,8 @@ def begin_release(connection: Connection, moving: Sequence[SiteRow], now_s: floa
     for owner, released in by_order:
         names = [site.name for site in released]
         connection.execute(
-            update(sites)
-            .where(sites.c.name.in_(names), sites.c.state == SiteStatus.DELEGATED)
+            update(site_table)
+            .where(site_table.c.name.in_(names), site_table.c.state == SiteStatus.DELEGATED)
             .values(state=SiteStatus.RELEASING, delegated_s=now_s)
         )
         body = ReleaseSites(sites=tuple((site.name, site.epoch) for site in released))
@@ -38,7 +37,9 @@ def begin_release(connection: Connection, moving: Sequence[SiteRow], now_s: floa
 
 def released(connection: Connection, owner: str, name: str, epoch: int) -> None:
     """The owner has let go: the site waits for its next crawler, its state with us."""
-    _free(connection, sites.c.name == name, sites.c.crawler == owner, sites.c.epoch == epoch)
+    _free(
+        connection, site_table.c.name == name, site_table.c.crawler == owner, site_table.c.epoch == epoch
+    )
 
 
 def end_releases(connection: Connection, now_s: float, patience_s: float) -> list[str]:
@@ -48,25 +49,30 @@ def end_releases(connection: Connection, now_s: float, patience_s: float) -> lis
     """
     late = list(
         connection.execute(
-            select(sites.c.name).where(
-                sites.c.state == SiteStatus.RELEASING,
-                or_(sites.c.delegated_s <= now_s - patience_s, sites.c.delegated_s > now_s + patience_s),
+            select(site_table.c.name).where(
+                site_table.c.state == SiteStatus.RELEASING,
+                or_(
+                    site_table.c.delegated_s <= now_s - patience_s,
+                    site_table.c.delegated_s > now_s + patience_s,
+                ),
             )
         ).scalars()
     )
     for name in late:
         _begin_again(connection, [name])
-        _free(connection, sites.c.name == name)
+        _free(connection, site_table.c.name == name)
     return late
 
 
 def abandon(connection: Connection, crawler: str) -> int:
     """A crawler is gone with all it knew: its sites wait, with every link to be given again."""
-    names = list(connection.execute(select(sites.c.name).where(sites.c.crawler == crawler)).scalars())
+    names = list(
+        connection.execute(select(site_table.c.name).where(site_table.c.crawler == crawler)).scalars()
+    )
     for batch in in_batches(names):
         _begin_again(connection, batch)
     kept = locate_again(connection, crawler)
-    _free(connection, sites.c.crawler == crawler)
+    _free(connection, site_table.c.crawler == crawler)
     assignments.forget_ended(connection, crawler)
     return len(names) - kept
 
@@ -74,20 +80,20 @@ def abandon(connection: Connection, crawler: str) -> int:
 def locate_again(connection: Connection, crawler: str) -> int:
     """Sites that nobody crawls, and that the crawler was nearest to: another is. Returns how many."""
     asked = connection.execute(
-        update(sites)
-        .where(sites.c.crawler == crawler, sites.c.state == SiteStatus.LOCATED)
-        .values(crawler=None, state=SiteStatus.ASKED, epoch=sites.c.epoch + 1)
+        update(site_table)
+        .where(site_table.c.crawler == crawler, site_table.c.state == SiteStatus.LOCATED)
+        .values(crawler=None, state=SiteStatus.ASKED, epoch=site_table.c.epoch + 1)
     )
     return asked.rowcount
 
 
 def _begin_again(connection: Connection, names: Sequence[str]) -> None:
-    connection.execute(update(links).where(links.c.site.in_(names)).values(given_s=None))
+    connection.execute(update(link_table).where(link_table.c.site.in_(names)).values(given_s=None))
 
 
 def _free(connection: Connection, *which: ColumnElement[bool]) -> None:
     connection.execute(
-        update(sites)
-        .where(*which, sites.c.state.in_((SiteStatus.DELEGATED, SiteStatus.RELEASING)))
-        .values(crawler=None, state=SiteStatus.WAITING, epoch=sites.c.epoch + 1)
+        update(site_table)
+        .where(*which, site_table.c.state.in_((SiteStatus.DELEGATED, SiteStatus.RELEASING)))
+        .values(crawler=None, state=SiteStatus.WAITING, epoch=site_table.c.epoch + 1)
     )

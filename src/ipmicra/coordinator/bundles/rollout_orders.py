@@ -12,7 +12,7 @@ from ipmicra.coordinator.bundles.rollout import STAGES, HostCode, Rollout, Rollo
 from ipmicra.coordinator.store import events, orders
 from ipmicra.coordinator.store.hosts import Host, all_hosts
 from ipmicra.coordinator.store.liveness import is_present
-from ipmicra.coordinator.store.schema import rollout as rollouts
+from ipmicra.coordinator.store.schema import rollout_table
 from ipmicra.coordinator.store.upserts import insert_new
 from ipmicra.errors import OperatorFault
 from ipmicra.protocol.host_messages import CodeReport, Upgrade
@@ -21,12 +21,12 @@ from ipmicra.protocol.host_messages import CodeReport, Upgrade
 def begin(connection: Connection, version: str, now_s: float) -> None:
     """Roll a version out; whatever was rolling ends. A version is rolled out once."""
     connection.execute(
-        update(rollouts)
-        .where(rollouts.c.state == RolloutState.ROLLING)
+        update(rollout_table)
+        .where(rollout_table.c.state == RolloutState.ROLLING)
         .values(state=RolloutState.HALTED, reason=f"{version} took its place")
     )
     row = msgspec.structs.asdict(Rollout(version=version, stage_since_s=now_s)) | {"begun_s": now_s}
-    if not insert_new(connection, rollouts, [row]):
+    if not insert_new(connection, rollout_table, [row]):
         raise OperatorFault(f"version {version} was rolled out before; hosts never go back")
     events.note(connection, "rollout-begun", version, f"to {STAGES[0]:.0%} of the hosts", now_s)
 
@@ -40,7 +40,9 @@ def halt(connection: Connection, version: str, reason: str, now_s: float) -> Non
 
 
 def latest(connection: Connection) -> Rollout | None:
-    row = connection.execute(select(rollouts).order_by(rollouts.c.begun_s.desc()).limit(1)).first()
+    row = connection.execute(
+        select(rollout_table).order_by(rollout_table.c.begun_s.desc()).limit(1)
+    ).first()
     if row is None:
         return None
     return Rollout(
@@ -88,6 +90,8 @@ def said_of_code(host: Host) -> CodeReport:
 
 def _keep(connection: Connection, changed: Rollout, now_s: float) -> None:
     values = msgspec.structs.asdict(changed)
-    connection.execute(update(rollouts).where(rollouts.c.version == changed.version).values(values))
+    connection.execute(
+        update(rollout_table).where(rollout_table.c.version == changed.version).values(values)
+    )
     words = changed.reason or f"to {STAGES[changed.stage]:.0%} of the hosts"
     events.note(connection, f"rollout-{changed.state}", changed.version, words, now_s)

@@ -23,7 +23,7 @@ from ipmicra.coordinator.admin.join_quota import NETWORK_BITS
 from ipmicra.coordinator.store import delegations, events, hosts, orders
 from ipmicra.coordinator.store.hosts import Host, HostState
 from ipmicra.coordinator.store.liveness import is_awake, is_present, parse_report
-from ipmicra.coordinator.store.schema import memory as memories
+from ipmicra.coordinator.store.schema import memory_table
 from ipmicra.model.records import PageSeen
 from ipmicra.net.address_guard import special_kind
 from ipmicra.protocol.host_messages import ObservePages, OrderDone, PageObservation
@@ -53,7 +53,7 @@ def pick(connection: Connection, package: Package, share: float, now_s: float) -
     if not chosen:
         return
     waiting = connection.execute(
-        select(func.count()).where(memories.c.name.startswith(_COMPARE))
+        select(func.count()).where(memory_table.c.name.startswith(_COMPARE))
     ).scalar_one()
     for record in chosen[: max(0, PENDING_MAX - waiting)]:
         page = record.page
@@ -66,8 +66,9 @@ def pick(connection: Connection, package: Package, share: float, now_s: float) -
 def ask(connection: Connection, now_s: float) -> None:
     """Have what waits seen from another network. What nobody can see in time is forgotten."""
     connection.execute(
-        delete(memories).where(
-            memories.c.name.startswith(_COMPARE), memories.c.saved_s < now_s - PENDING_SECONDS_MAX
+        delete(memory_table).where(
+            memory_table.c.name.startswith(_COMPARE),
+            memory_table.c.saved_s < now_s - PENDING_SECONDS_MAX,
         )
     )
     unasked = [brought for brought in _waiting(connection) if not brought.witness]
@@ -92,7 +93,7 @@ def heard(
     looks = {look.url: look for look in done.looks}
     for url in body.urls:
         kept, look = delegations.saved(connection, _name(url)), looks.get(url)
-        connection.execute(delete(memories).where(memories.c.name == _name(url)))
+        connection.execute(delete(memory_table).where(memory_table.c.name == _name(url)))
         if kept is None or look is None or not look.content_hash:
             continue
         brought = msgspec.json.decode(kept, type=PendingCheck)
@@ -147,7 +148,9 @@ def _contradicted(connection: Connection, brought: PendingCheck, witness: str, n
 
 def _waiting(connection: Connection) -> list[PendingCheck]:
     bodies = connection.execute(
-        select(memories.c.body).where(memories.c.name.startswith(_COMPARE)).order_by(memories.c.name)
+        select(memory_table.c.body)
+        .where(memory_table.c.name.startswith(_COMPARE))
+        .order_by(memory_table.c.name)
     ).scalars()
     return [msgspec.json.decode(body, type=PendingCheck) for body in bodies]
 

@@ -12,8 +12,7 @@ from sqlalchemy import Connection, delete, select, update
 from ipmicra.coordinator.store import delegations, events, failures, hosts
 from ipmicra.coordinator.store.hosts import HostState
 from ipmicra.coordinator.store.packages import PackageState
-from ipmicra.coordinator.store.schema import memory as memories
-from ipmicra.coordinator.store.schema import package as packages
+from ipmicra.coordinator.store.schema import memory_table, package_table
 from ipmicra.errors import OperatorFault
 from ipmicra.search.contract import SearchIndex
 
@@ -25,7 +24,7 @@ def request_purge(connection: Connection, crawler: str, why: str, now_s: float) 
     """End the host and have its pages taken out. Returns how many packages will not be integrated."""
     host = hosts.host_named(connection, crawler)
     brought = connection.execute(
-        select(packages.c.sequence).where(packages.c.crawler == crawler).limit(1)
+        select(package_table.c.sequence).where(package_table.c.crawler == crawler).limit(1)
     ).first()
     if host is None and brought is None:
         raise OperatorFault(
@@ -36,8 +35,8 @@ def request_purge(connection: Connection, crawler: str, why: str, now_s: float) 
     delegations.save(connection, _WISH + crawler, why.encode(), now_s)
     events.note(connection, "purge-wanted", crawler, why, now_s)
     return connection.execute(
-        update(packages)
-        .where(packages.c.crawler == crawler, packages.c.state == PackageState.KEPT)
+        update(package_table)
+        .where(package_table.c.crawler == crawler, package_table.c.state == PackageState.KEPT)
         .values(state=PackageState.REFUSED, reason=f"purged: {why}", integrated_s=now_s)
     ).rowcount
 
@@ -45,7 +44,9 @@ def request_purge(connection: Connection, crawler: str, why: str, now_s: float) 
 def pending_purges(connection: Connection) -> list[str]:
     """Crawlers whose pages are still to be taken out."""
     names = connection.execute(
-        select(memories.c.name).where(memories.c.name.startswith(_WISH)).order_by(memories.c.name)
+        select(memory_table.c.name)
+        .where(memory_table.c.name.startswith(_WISH))
+        .order_by(memory_table.c.name)
     ).scalars()
     return [name.removeprefix(_WISH) for name in names]
 
@@ -54,6 +55,6 @@ def execute_purge(connection: Connection, index: SearchIndex, crawler: str, now_
     """Index first, row second. Returns how many pages were taken out."""
     pages = index.purge(crawler)
     failures.forget(connection, crawler)
-    connection.execute(delete(memories).where(memories.c.name == _WISH + crawler))
+    connection.execute(delete(memory_table).where(memory_table.c.name == _WISH + crawler))
     events.note(connection, "purged", crawler, f"{pages:,} pages were taken out of the index", now_s)
     return pages

@@ -17,7 +17,7 @@ from ipmicra.coordinator.leader.probe_dispatcher import ProbeDispatcher
 from ipmicra.coordinator.store import delegations, orders, sites
 from ipmicra.coordinator.store.delegations import DecisionReasons
 from ipmicra.coordinator.store.liveness import present
-from ipmicra.coordinator.store.schema import site as site_rows
+from ipmicra.coordinator.store.schema import site_table
 from ipmicra.coordinator.store.unit_codec import ground_text
 from ipmicra.delegation.churn import NewcomerOffer, offer_to_newcomer, reassign_from_leaver
 from ipmicra.delegation.crawlers import CrawlerProfile
@@ -46,7 +46,7 @@ class Membership:
         for profile in present(connection, now_s).values():
             self._strategy.crawler_joined(profile)
         delegations.recall(connection, self._strategy)
-        owners = connection.execute(select(site_rows.c.crawler).distinct()).scalars()
+        owners = connection.execute(select(site_table.c.crawler).distinct()).scalars()
         for owner in list(owners):
             if owner is not None and owner not in self._strategy.crawlers:
                 _gone(connection, owner, now_s)

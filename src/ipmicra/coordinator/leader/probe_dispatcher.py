@@ -19,7 +19,7 @@ from sqlalchemy import Connection, select
 from ipmicra.addresses import IPAddress
 from ipmicra.coordinator.leader.probe_rate_limit import ProbeRateLimit
 from ipmicra.coordinator.store import orders
-from ipmicra.coordinator.store.schema import order as order_rows
+from ipmicra.coordinator.store.schema import order_table
 from ipmicra.delegation.crawlers import Crawlers
 from ipmicra.model.probes import CrawlerId, NoAnswer, Probe, ProbeAnswer, Target
 from ipmicra.model.urls import Site, port_of
@@ -87,8 +87,8 @@ class ProbeDispatcher:
     def _read_answers(self, connection: Connection, now_s: float) -> None:
         asked = [(c, c.order) for c in self._open if c.order is not None]
         numbers = {number for _, number in asked}
-        query = select(order_rows.c.number, order_rows.c.outcome).where(
-            order_rows.c.number.in_(numbers), order_rows.c.done_s.is_not(None)
+        query = select(order_table.c.number, order_table.c.outcome).where(
+            order_table.c.number.in_(numbers), order_table.c.done_s.is_not(None)
         )
         done = {row.number: row.outcome for row in connection.execute(query)} if numbers else {}
         for conversation, number in asked:

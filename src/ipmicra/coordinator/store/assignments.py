@@ -12,16 +12,14 @@ from collections.abc import Iterable, Sequence
 from sqlalchemy import Connection, delete, exists, select
 
 from ipmicra.coordinator.store.batches import in_batches
-from ipmicra.coordinator.store.schema import grant as grants
-from ipmicra.coordinator.store.schema import host as hosts
-from ipmicra.coordinator.store.schema import package as packages
+from ipmicra.coordinator.store.schema import grant_table, host_table, package_table
 from ipmicra.coordinator.store.upserts import insert_new
 
 
 def note(connection: Connection, given: Sequence[tuple[str, str]], now_s: float) -> None:
     """Sites and the crawlers that they were given to, under the leases that run now."""
     names = list(dict.fromkeys(crawler for _, crawler in given))
-    query = select(hosts.c.name, hosts.c.epoch).where(hosts.c.name.in_(names))
+    query = select(host_table.c.name, host_table.c.epoch).where(host_table.c.name.in_(names))
     leases = {row.name: row.epoch for row in connection.execute(query)} if names else {}
     rows = [
         {"crawler": crawler, "lease_epoch": leases[crawler], "site": site, "granted_s": now_s}
@@ -29,7 +27,7 @@ def note(connection: Connection, given: Sequence[tuple[str, str]], now_s: float)
         if crawler in leases
     ]
     for batch in in_batches(rows):
-        insert_new(connection, grants, batch)
+        insert_new(connection, grant_table, batch)
 
 
 def foreign(connection: Connection, crawler: str, lease_epoch: int, sites: Iterable[str]) -> set[str]:
@@ -39,10 +37,10 @@ def foreign(connection: Connection, crawler: str, lease_epoch: int, sites: Itera
     for batch in in_batches(asked):
         known.update(
             connection.execute(
-                select(grants.c.site).where(
-                    grants.c.crawler == crawler,
-                    grants.c.lease_epoch == lease_epoch,
-                    grants.c.site.in_(batch),
+                select(grant_table.c.site).where(
+                    grant_table.c.crawler == crawler,
+                    grant_table.c.lease_epoch == lease_epoch,
+                    grant_table.c.site.in_(batch),
                 )
             ).scalars()
         )
@@ -51,12 +49,14 @@ def foreign(connection: Connection, crawler: str, lease_epoch: int, sites: Itera
 
 def forget_ended(connection: Connection, crawler: str) -> None:
     """The crawler's lease has ended: what no package that waits can need is forgotten."""
-    current = select(hosts.c.epoch).where(hosts.c.name == crawler).scalar_subquery()
+    current = select(host_table.c.epoch).where(host_table.c.name == crawler).scalar_subquery()
     waits = exists().where(
-        packages.c.crawler == crawler,
-        packages.c.epoch == grants.c.lease_epoch,
-        packages.c.state == "kept",
+        package_table.c.crawler == crawler,
+        package_table.c.epoch == grant_table.c.lease_epoch,
+        package_table.c.state == "kept",
     )
     connection.execute(
-        delete(grants).where(grants.c.crawler == crawler, grants.c.lease_epoch < current, ~waits)
+        delete(grant_table).where(
+            grant_table.c.crawler == crawler, grant_table.c.lease_epoch < current, ~waits
+        )
     )

@@ -17,7 +17,7 @@ from sqlalchemy.exc import ArgumentError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from ipmicra.coordinator.store.migrations import bring_up
-from ipmicra.coordinator.store.schema import SCHEMA_VERSION, metadata, schema_version
+from ipmicra.coordinator.store.schema import SCHEMA_VERSION, metadata, schema_version_table
 from ipmicra.errors import HostFault, OperatorFault
 
 BUSY_SECONDS = 30
@@ -70,17 +70,17 @@ class Database:
                 )
             metadata.create_all(connection)
             if found is None:
-                connection.execute(schema_version.insert().values(version=SCHEMA_VERSION))
+                connection.execute(schema_version_table.insert().values(version=SCHEMA_VERSION))
             elif found < SCHEMA_VERSION:
                 bring_up(connection, found)
-                connection.execute(schema_version.update().values(version=SCHEMA_VERSION))
+                connection.execute(schema_version_table.update().values(version=SCHEMA_VERSION))
 
     def _version_found(self, connection: Connection) -> int | None:
         if self.is_postgresql:  # replicas that start together create the schema one after the other
             connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7311)")
-        if not inspect(connection).has_table(schema_version.name):
+        if not inspect(connection).has_table(schema_version_table.name):
             return None
-        return connection.execute(select(schema_version.c.version)).scalar()
+        return connection.execute(select(schema_version_table.c.version)).scalar()
 
 
 def _engine(address: str) -> Engine:

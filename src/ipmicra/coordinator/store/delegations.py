@@ -12,8 +12,7 @@ import msgspec
 from sqlalchemy import Connection, delete, select
 
 from ipmicra.coordinator.store.batches import in_batches
-from ipmicra.coordinator.store.schema import delegation as delegations
-from ipmicra.coordinator.store.schema import memory as memories
+from ipmicra.coordinator.store.schema import delegation_table, memory_table
 from ipmicra.coordinator.store.unit_codec import ground_from, ground_text
 from ipmicra.coordinator.store.upserts import put
 from ipmicra.delegation.decision import IN_WORDS, Decision, Why
@@ -75,16 +74,16 @@ def keep(
             body = msgspec.msgpack.encode(reasons)
             rows[text] = {"ground": text, "crawler": owner, "decided_s": now_s, "decision": body}
     for batch in in_batches(nobodys):
-        connection.execute(delete(delegations).where(delegations.c.ground.in_(batch)))
-    put(connection, delegations, *rows.values())
+        connection.execute(delete(delegation_table).where(delegation_table.c.ground.in_(batch)))
+    put(connection, delegation_table, *rows.values())
 
 
 def recall(connection: Connection, strategy: Strategy) -> None:
     """Tell a new strategy what the rows know, of crawlers that are present."""
-    for row in connection.execute(select(delegations).order_by(delegations.c.decided_s)):
+    for row in connection.execute(select(delegation_table).order_by(delegation_table.c.decided_s)):
         ground = ground_from(strategy.tree, row.ground)
         if ground is None or row.crawler not in strategy.crawlers:
-            connection.execute(delete(delegations).where(delegations.c.ground == row.ground))
+            connection.execute(delete(delegation_table).where(delegation_table.c.ground == row.ground))
         else:
             strategy.give(ground, CrawlerId(row.crawler))
             _recall_anycast(strategy, ground, row.decision)
@@ -101,12 +100,12 @@ def _recall_anycast(strategy: Strategy, ground: DelegationUnit, decision: bytes)
 
 def save(connection: Connection, name: str, body: bytes, now_s: float) -> None:
     """Keep bytes under a name for whoever leads next."""
-    put(connection, memories, {"name": name, "saved_s": now_s, "body": body})
+    put(connection, memory_table, {"name": name, "saved_s": now_s, "body": body})
 
 
 def saved(connection: Connection, name: str) -> bytes | None:
     """What was last kept under the name."""
-    query = select(memories.c.body).where(memories.c.name == name)
+    query = select(memory_table.c.body).where(memory_table.c.name == name)
     body: bytes | None = connection.execute(query).scalar()
     return body
 
@@ -119,7 +118,7 @@ def remembered(connection: Connection) -> list[RoundTripRecord]:
 
 def delegated(connection: Connection, grounds: list[str]) -> dict[str, DelegationRow]:
     """The rows of these grounds."""
-    rows = connection.execute(select(delegations).where(delegations.c.ground.in_(grounds)))
+    rows = connection.execute(select(delegation_table).where(delegation_table.c.ground.in_(grounds)))
     return {
         row.ground: DelegationRow(
             ground=row.ground,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, delete, select
 
-from ipmicra.coordinator.store.schema import event as events
+from ipmicra.coordinator.store.schema import event_table
 
 KEPT = 10_000
 
@@ -20,12 +20,14 @@ class EventRow(NamedTuple):
 
 def note(connection: Connection, kind: str, subject: str, detail: str, now_s: float) -> None:
     row = {"at_s": now_s, "kind": kind, "subject": subject, "detail": detail}
-    number = connection.execute(events.insert().values(row).returning(events.c.number)).scalar_one()
-    connection.execute(delete(events).where(events.c.number <= number - KEPT))
+    number = connection.execute(
+        event_table.insert().values(row).returning(event_table.c.number)
+    ).scalar_one()
+    connection.execute(delete(event_table).where(event_table.c.number <= number - KEPT))
 
 
 def latest(connection: Connection, most: int) -> list[EventRow]:
     """The latest first."""
-    query = select(events.c.at_s, events.c.kind, events.c.subject, events.c.detail)
-    rows = connection.execute(query.order_by(events.c.number.desc()).limit(most))
+    query = select(event_table.c.at_s, event_table.c.kind, event_table.c.subject, event_table.c.detail)
+    rows = connection.execute(query.order_by(event_table.c.number.desc()).limit(most))
     return [EventRow(*row) for row in rows]

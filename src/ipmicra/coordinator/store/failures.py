@@ -19,7 +19,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from ipmicra.carrier.package import Package
 from ipmicra.carrier.record_queries import site_about
 from ipmicra.coordinator.store.batches import in_batches
-from ipmicra.coordinator.store.schema import failure as rows
+from ipmicra.coordinator.store.schema import failure_table
 from ipmicra.coordinator.views.failure_advice import family_of, in_words, kind_of
 from ipmicra.model.records import VisitFailed
 from ipmicra.model.urls import Normaliser
@@ -70,13 +70,13 @@ class _Counted(msgspec.Struct):
 def count(connection: Connection, package: Package, now_s: float) -> None:
     """Add what a package tells. The caller sees to it that a package is counted once."""
     day, crawler = int(now_s) // DAY_S, package.header.crawler
-    connection.execute(delete(rows).where(rows.c.day <= day - DAYS))
+    connection.execute(delete(failure_table).where(failure_table.c.day <= day - DAYS))
     found = _counted(package, now_s)
     if not found:
         return
     known = connection.execute(
-        select(rows.c.kind, rows.c.site).where(
-            rows.c.day == day, rows.c.crawler == crawler, rows.c.site != ""
+        select(failure_table.c.kind, failure_table.c.site).where(
+            failure_table.c.day == day, failure_table.c.crawler == crawler, failure_table.c.site != ""
         )
     )
     _add(connection, day, crawler, _bounded(found, {(kind, site) for kind, site in known}))
@@ -84,7 +84,7 @@ def count(connection: Connection, package: Package, now_s: float) -> None:
 
 def forget(connection: Connection, crawler: str) -> None:
     """Nothing that the crawler told is counted any more."""
-    connection.execute(delete(rows).where(rows.c.crawler == crawler))
+    connection.execute(delete(failure_table).where(failure_table.c.crawler == crawler))
 
 
 def _counted(package: Package, now_s: float) -> list[_Counted]:
@@ -130,12 +130,12 @@ def _add(connection: Connection, day: int, crawler: str, counted: Sequence[_Coun
     insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
     for batch in in_batches(counted):
         values = [{"day": day, "crawler": crawler, **msgspec.structs.asdict(one)} for one in batch]
-        statement = insert(rows).values(values)
+        statement = insert(failure_table).values(values)
         changed: dict[str, ColumnElement[object]] = {
-            "count": rows.c["count"] + statement.excluded["count"],
+            "count": failure_table.c["count"] + statement.excluded["count"],
             **{name: statement.excluded[name] for name in ("url", "detail", "at_s")},
         }
-        keys = [column.name for column in rows.primary_key.columns]
+        keys = [column.name for column in failure_table.primary_key.columns]
         connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=changed))
 
 
@@ -146,11 +146,15 @@ def _kept(text: str, most: int) -> str:
 
 def failures(connection: Connection, now_s: float) -> list[FailedVisits]:
     """What failed in the last days, the most frequent first."""
-    lately = rows.c.day > int(now_s) // DAY_S - DAYS
-    sites = func.count(func.distinct(func.nullif(rows.c.site, "")))
-    query = select(rows.c.kind, func.sum(rows.c.count), sites, func.max(rows.c.at_s))
-    found = connection.execute(query.where(lately).group_by(rows.c.kind)).all()
-    told = [_told(row, _examples(connection, lately & (rows.c.kind == row.kind))) for row in found]
+    lately = failure_table.c.day > int(now_s) // DAY_S - DAYS
+    sites = func.count(func.distinct(func.nullif(failure_table.c.site, "")))
+    query = select(
+        failure_table.c.kind, func.sum(failure_table.c.count), sites, func.max(failure_table.c.at_s)
+    )
+    found = connection.execute(query.where(lately).group_by(failure_table.c.kind)).all()
+    told = [
+        _told(row, _examples(connection, lately & (failure_table.c.kind == row.kind))) for row in found
+    ]
     return sorted(told, key=lambda one: (-one.count, one.kind))
 
 
@@ -173,6 +177,17 @@ def _told(row: Row[str, int, int, float], examples: list[FailedVisit]) -> Failed
 
 def _examples(connection: Connection, which: ColumnElement[bool]) -> list[FailedVisit]:
     """The newest first."""
-    columns = (rows.c.url, rows.c.site, rows.c.crawler, rows.c.at_s, rows.c.detail)
-    newest = select(*columns).where(which).order_by(rows.c.at_s.desc(), rows.c.url).limit(EXAMPLES_MAX)
+    columns = (
+        failure_table.c.url,
+        failure_table.c.site,
+        failure_table.c.crawler,
+        failure_table.c.at_s,
+        failure_table.c.detail,
+    )
+    newest = (
+        select(*columns)
+        .where(which)
+        .order_by(failure_table.c.at_s.desc(), failure_table.c.url)
+        .limit(EXAMPLES_MAX)
+    )
     return [FailedVisit(**row) for row in connection.execute(newest).mappings()]

@@ -13,7 +13,7 @@ from ipmicra.coordinator.store import sites
 from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.hosts import HostRefused
 from ipmicra.coordinator.store.package_files import PackageStore
-from ipmicra.coordinator.store.schema import handover as handovers
+from ipmicra.coordinator.store.schema import handover_table
 from ipmicra.coordinator.store.upserts import put
 
 
@@ -33,7 +33,11 @@ def leave(
     store.keep(digest, state)
     with database.begin() as connection:
         _check_owner(connection, owner, site, epoch)
-        put(connection, handovers, {"site": site, "epoch": epoch, "digest": digest, "saved_s": now_s})
+        put(
+            connection,
+            handover_table,
+            {"site": site, "epoch": epoch, "digest": digest, "saved_s": now_s},
+        )
 
 
 def fetch(database: Database, store: PackageStore, owner: str, site: str) -> bytes | None:
@@ -42,7 +46,9 @@ def fetch(database: Database, store: PackageStore, owner: str, site: str) -> byt
         row = sites.site_named(connection, site)
         if row is None or row.crawler != owner:
             raise HostRefused("not-owner", f"{site} is not {owner}'s")
-        query = select(handovers.c.digest, handovers.c.epoch).where(handovers.c.site == site)
+        query = select(handover_table.c.digest, handover_table.c.epoch).where(
+            handover_table.c.site == site
+        )
         found = connection.execute(query).first()
     return store.fetch(found.digest) if found is not None and found.epoch < row.epoch else None
 
@@ -50,9 +56,9 @@ def fetch(database: Database, store: PackageStore, owner: str, site: str) -> byt
 def taken(connection: Connection, site: str, epoch: int) -> str | None:
     """The owner of that epoch has taken the state. Returns the digest of what can be discarded."""
     digest: str | None = connection.execute(
-        delete(handovers)
-        .where(handovers.c.site == site, handovers.c.epoch < epoch)
-        .returning(handovers.c.digest)
+        delete(handover_table)
+        .where(handover_table.c.site == site, handover_table.c.epoch < epoch)
+        .returning(handover_table.c.digest)
     ).scalar()
     return digest
 

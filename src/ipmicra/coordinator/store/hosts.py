@@ -22,8 +22,7 @@ from typing import NamedTuple
 import msgspec
 from sqlalchemy import ColumnElement, Connection, RowMapping, and_, select, update
 
-from ipmicra.coordinator.store.schema import channel as channels
-from ipmicra.coordinator.store.schema import host as hosts
+from ipmicra.coordinator.store.schema import channel_table, host_table
 from ipmicra.coordinator.store.upserts import insert_new
 from ipmicra.errors import OperatorFault
 from ipmicra.protocol.host_messages import RefusalMessage
@@ -72,15 +71,17 @@ def register(
         "token_digest": _digest(token),
         "token_until_s": now_s + token_s,
     }
-    if not insert_new(connection, hosts, [row]):
+    if not insert_new(connection, host_table, [row]):
         raise OperatorFault(f"there is a host {name!r} already; choose another name, or revoke it first")
 
 
 def renew_token(connection: Connection, name: str, token: str, now_s: float, token_s: float) -> None:
     """Another join token for a host that has not joined; the former one is void."""
-    waiting = (hosts.c.name == name) & (hosts.c.state == HostState.REGISTERED)
+    waiting = (host_table.c.name == name) & (host_table.c.state == HostState.REGISTERED)
     renewed = connection.execute(
-        update(hosts).where(waiting).values(token_digest=_digest(token), token_until_s=now_s + token_s)
+        update(host_table)
+        .where(waiting)
+        .values(token_digest=_digest(token), token_until_s=now_s + token_s)
     )
     if not renewed.rowcount:
         raise OperatorFault(f"no host {name!r} waits to join; register it, or revoke it first")
@@ -89,11 +90,11 @@ def renew_token(connection: Connection, name: str, token: str, now_s: float, tok
 def enrol(connection: Connection, token: str, public_key: bytes, address: str, now_s: float) -> str:
     """Use up a join token: the key is the host's from now on. Returns the host's name."""
     name: str | None = connection.execute(
-        update(hosts)
+        update(host_table)
         .where(
-            hosts.c.token_digest == _digest(token),
-            hosts.c.state == HostState.REGISTERED,
-            hosts.c.token_until_s > now_s,
+            host_table.c.token_digest == _digest(token),
+            host_table.c.state == HostState.REGISTERED,
+            host_table.c.token_until_s > now_s,
         )
         .values(
             state=HostState.ENROLLED,
@@ -102,7 +103,7 @@ def enrol(connection: Connection, token: str, public_key: bytes, address: str, n
             address=address,
             heard_s=now_s,
         )
-        .returning(hosts.c.name)
+        .returning(host_table.c.name)
     ).scalar()
     if name is None:
         raise HostRefused("token", "this join token is unknown, used up or too old; ask for a new one")
@@ -113,7 +114,9 @@ def admit(
     connection: Connection, claim: RequestSignature, method: str, path: str, body: bytes, now_s: float
 ) -> Host:
     """Check a signed request and use up its sequence number. Raises `Refused`."""
-    row = connection.execute(select(hosts).where(hosts.c.name == claim.host)).mappings().first()
+    row = (
+        connection.execute(select(host_table).where(host_table.c.name == claim.host)).mappings().first()
+    )
     if row is None or row["public_key"] is None:
         raise HostRefused("unknown-host", f"no host {claim.host!r} is enrolled here")
     if row["state"] != HostState.ENROLLED:
@@ -123,7 +126,7 @@ def admit(
     if abs(claim.time_ms - now_s * 1000) > CLOCK_SKEW_MS_MAX:
         raise HostRefused("clock", "the request's time is too far from the coordinator's")
     _use_up(connection, claim)
-    connection.execute(update(hosts).where(hosts.c.name == claim.host).values(heard_s=now_s))
+    connection.execute(update(host_table).where(host_table.c.name == claim.host).values(heard_s=now_s))
     return _host(row)
 
 
@@ -131,14 +134,14 @@ def _use_up(connection: Connection, claim: RequestSignature) -> None:
     if claim.channel not in CHANNELS:
         raise HostRefused("channel", f"there is no channel {claim.channel!r}")
     first = {"host": claim.host, "channel": claim.channel, "last_sequence": claim.sequence}
-    if insert_new(connection, channels, [first]):
+    if insert_new(connection, channel_table, [first]):
         return
     raised = connection.execute(
-        update(channels)
+        update(channel_table)
         .where(
-            channels.c.host == claim.host,
-            channels.c.channel == claim.channel,
-            channels.c.last_sequence < claim.sequence,
+            channel_table.c.host == claim.host,
+            channel_table.c.channel == claim.channel,
+            channel_table.c.last_sequence < claim.sequence,
         )
         .values(last_sequence=claim.sequence)
     )
@@ -148,18 +151,18 @@ def _use_up(connection: Connection, claim: RequestSignature) -> None:
 
 def seen_at(connection: Connection, name: str, address: str) -> None:
     """Where the host calls from now: many are given another address every day."""
-    changed = (hosts.c.name == name, hosts.c.address != address)
-    connection.execute(update(hosts).where(*changed).values(address=address))
+    changed = (host_table.c.name == name, host_table.c.address != address)
+    connection.execute(update(host_table).where(*changed).values(address=address))
 
 
 def renew_lease(connection: Connection, name: str, now_s: float, lease_s: float) -> int:
     """A sign of life: the host keeps its sites for `lease_s` more. Returns the lease's epoch."""
     return int(
         connection.execute(
-            update(hosts)
-            .where(hosts.c.name == name)
+            update(host_table)
+            .where(host_table.c.name == name)
             .values(lease_until_s=now_s + lease_s, heard_s=now_s)
-            .returning(hosts.c.epoch)
+            .returning(host_table.c.epoch)
         ).scalar_one()
     )
 
@@ -167,24 +170,24 @@ def renew_lease(connection: Connection, name: str, now_s: float, lease_s: float)
 def expire_leases(connection: Connection, now_s: float) -> list[str]:
     """Hosts that were silent past their lease: their epoch ends. Returns their names."""
     expired = connection.execute(
-        update(hosts)
-        .where(hosts.c.state == HostState.ENROLLED, hosts.c.lease_until_s <= now_s)
-        .values(lease_until_s=None, epoch=hosts.c.epoch + 1)
-        .returning(hosts.c.name)
+        update(host_table)
+        .where(host_table.c.state == HostState.ENROLLED, host_table.c.lease_until_s <= now_s)
+        .values(lease_until_s=None, epoch=host_table.c.epoch + 1)
+        .returning(host_table.c.name)
     )
     return sorted(expired.scalars())
 
 
 def leased_heard_s(connection: Connection) -> list[float]:
     """When each host whose lease runs was last heard."""
-    return list(connection.execute(select(hosts.c.heard_s).where(_is_leased())).scalars())
+    return list(connection.execute(select(host_table.c.heard_s).where(_is_leased())).scalars())
 
 
 def keep_leases(connection: Connection, now_s: float, lease_s: float) -> None:
     """Let no lease end for now. Only those with less than half left are written."""
     connection.execute(
-        update(hosts)
-        .where(_is_leased(), hosts.c.lease_until_s < now_s + lease_s / 2)
+        update(host_table)
+        .where(_is_leased(), host_table.c.lease_until_s < now_s + lease_s / 2)
         .values(lease_until_s=now_s + lease_s)
     )
 
@@ -194,19 +197,19 @@ def prolong_leases(connection: Connection, now_s: float, lease_s: float) -> None
 
     A lease that runs longer was written by a clock that was wrong; it is cut.
     """
-    connection.execute(update(hosts).where(_is_leased()).values(lease_until_s=now_s + lease_s))
+    connection.execute(update(host_table).where(_is_leased()).values(lease_until_s=now_s + lease_s))
 
 
 def _is_leased() -> ColumnElement[bool]:
-    return and_(hosts.c.state == HostState.ENROLLED, hosts.c.lease_until_s.is_not(None))
+    return and_(host_table.c.state == HostState.ENROLLED, host_table.c.lease_until_s.is_not(None))
 
 
 def end(connection: Connection, name: str, state: HostState) -> None:
     """Revoke a host, or note that it has left. Its next request is refused."""
     changed = connection.execute(
-        update(hosts)
-        .where(hosts.c.name == name)
-        .values(state=state, token_digest=None, lease_until_s=None, epoch=hosts.c.epoch + 1)
+        update(host_table)
+        .where(host_table.c.name == name)
+        .values(state=state, token_digest=None, lease_until_s=None, epoch=host_table.c.epoch + 1)
     )
     if not changed.rowcount:
         raise OperatorFault(f"there is no host {name!r}")
@@ -214,17 +217,22 @@ def end(connection: Connection, name: str, state: HostState) -> None:
 
 def keep_report(connection: Connection, name: str, report: dict[str, object]) -> None:
     connection.execute(
-        update(hosts).where(hosts.c.name == name).values(report=msgspec.json.encode(report).decode())
+        update(host_table)
+        .where(host_table.c.name == name)
+        .values(report=msgspec.json.encode(report).decode())
     )
 
 
 def host_named(connection: Connection, name: str) -> Host | None:
-    row = connection.execute(select(hosts).where(hosts.c.name == name)).mappings().first()
+    row = connection.execute(select(host_table).where(host_table.c.name == name)).mappings().first()
     return None if row is None else _host(row)
 
 
 def all_hosts(connection: Connection) -> list[Host]:
-    return [_host(row) for row in connection.execute(select(hosts).order_by(hosts.c.name)).mappings()]
+    return [
+        _host(row)
+        for row in connection.execute(select(host_table).order_by(host_table.c.name)).mappings()
+    ]
 
 
 def _host(row: RowMapping) -> Host:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from sqlalchemy import Connection, func, insert, select
 
-from ipmicra.coordinator.store.schema import grant, host, site
+from ipmicra.coordinator.store.schema import grant_table, host_table, site_table
 
 
 def bring_up(connection: Connection, found: int) -> None:
@@ -22,12 +22,17 @@ def bring_up(connection: Connection, found: int) -> None:
 def _grant_what_is_owned(connection: Connection) -> None:
     """Before version 3 nobody wrote down who was given what: who has a site was given it."""
     owned = (
-        select(site.c.crawler, host.c.epoch, site.c.name, func.coalesce(site.c.delegated_s, 0.0))
-        .join(host, host.c.name == site.c.crawler)
-        .where(site.c.state.in_(("delegated", "releasing")))
+        select(
+            site_table.c.crawler,
+            host_table.c.epoch,
+            site_table.c.name,
+            func.coalesce(site_table.c.delegated_s, 0.0),
+        )
+        .join(host_table, host_table.c.name == site_table.c.crawler)
+        .where(site_table.c.state.in_(("delegated", "releasing")))
     )
     columns = ["crawler", "lease_epoch", "site", "granted_s"]
-    connection.execute(insert(grant).from_select(columns, owned))
+    connection.execute(insert(grant_table).from_select(columns, owned))
 
 
 _STEPS: dict[int, Callable[[Connection], None]] = {3: _grant_what_is_owned}

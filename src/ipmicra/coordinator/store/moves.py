@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, delete, select, update
 
-from ipmicra.coordinator.store.schema import move as moves
-from ipmicra.coordinator.store.schema import site as sites
+from ipmicra.coordinator.store.schema import move_table, site_table
 from ipmicra.coordinator.store.sites import OWN_GROUND, SiteRow, SiteStatus, site_row
 from ipmicra.coordinator.store.upserts import put
 
@@ -26,21 +25,21 @@ class OperatorMove(NamedTuple):
 def want(connection: Connection, crawler: str, target: str, now_s: float) -> None:
     """The crawler is to move; an earlier wish is forgotten."""
     row = {"crawler": crawler, "target": target, "wanted_s": now_s, "moved_s": None}
-    put(connection, moves, row)
+    put(connection, move_table, row)
 
 
 def end(connection: Connection, crawler: str) -> bool:
     """Its host may be given sites again. False where it did not move."""
-    return bool(connection.execute(delete(moves).where(moves.c.crawler == crawler)).rowcount)
+    return bool(connection.execute(delete(move_table).where(move_table.c.crawler == crawler)).rowcount)
 
 
 def moved(connection: Connection, crawler: str, now_s: float) -> None:
-    connection.execute(update(moves).where(moves.c.crawler == crawler).values(moved_s=now_s))
+    connection.execute(update(move_table).where(move_table.c.crawler == crawler).values(moved_s=now_s))
 
 
 def all_moves(connection: Connection) -> dict[str, OperatorMove]:
     """By who moves."""
-    rows = connection.execute(select(moves).order_by(moves.c.crawler))
+    rows = connection.execute(select(move_table).order_by(move_table.c.crawler))
     return {
         row.crawler: OperatorMove(row.crawler, row.target, row.wanted_s, row.moved_s) for row in rows
     }
@@ -49,12 +48,12 @@ def all_moves(connection: Connection) -> dict[str, OperatorMove]:
 def still_held(connection: Connection, crawler: str) -> list[SiteRow]:
     """What is still to go: everything but the sites that its host's owner asked for."""
     rows = connection.execute(
-        select(sites)
+        select(site_table)
         .where(
-            sites.c.crawler == crawler,
-            sites.c.ground != OWN_GROUND,
-            sites.c.state.in_((SiteStatus.DELEGATED, SiteStatus.RELEASING)),
+            site_table.c.crawler == crawler,
+            site_table.c.ground != OWN_GROUND,
+            site_table.c.state.in_((SiteStatus.DELEGATED, SiteStatus.RELEASING)),
         )
-        .order_by(sites.c.name)
+        .order_by(site_table.c.name)
     )
     return [site_row(row) for row in rows.mappings()]

@@ -12,7 +12,7 @@ import msgspec
 from sqlalchemy import Connection, func, select, update
 
 from ipmicra.coordinator.store import hosts
-from ipmicra.coordinator.store.schema import order as orders
+from ipmicra.coordinator.store.schema import order_table
 from ipmicra.protocol.host_messages import (
     FIRST_ORDER_KINDS,
     ORDER_KINDS,
@@ -25,8 +25,8 @@ from ipmicra.protocol.host_messages import (
 )
 
 # Rows of kinds that this version does not know were given by a newer one: they wait for it.
-_OPEN = (orders.c.done_s.is_(None), orders.c.kind.in_(ORDER_KINDS))
-_UNFETCHED = (*_OPEN, orders.c.fetched_s.is_(None))
+_OPEN = (order_table.c.done_s.is_(None), order_table.c.kind.in_(ORDER_KINDS))
+_UNFETCHED = (*_OPEN, order_table.c.fetched_s.is_(None))
 _body_decoder = msgspec.msgpack.Decoder(OrderBody)
 
 
@@ -34,8 +34,11 @@ def give(connection: Connection, host: str, body: OrderBody, key: str, now_s: fl
     """Give an order, or find the open one of the same kind and key. Returns its number."""
     kind = kind_of(type(body))
     open_one = connection.execute(
-        select(orders.c.number).where(
-            orders.c.host == host, orders.c.kind == kind, orders.c.key == key, orders.c.done_s.is_(None)
+        select(order_table.c.number).where(
+            order_table.c.host == host,
+            order_table.c.kind == kind,
+            order_table.c.key == key,
+            order_table.c.done_s.is_(None),
         )
     ).scalar()
     if open_one is not None:
@@ -49,7 +52,9 @@ def give(connection: Connection, host: str, body: OrderBody, key: str, now_s: fl
     }
     if kind not in understood(connection, host):
         row |= {"done_s": now_s, "outcome": msgspec.msgpack.encode(_not_sent(kind))}
-    return int(connection.execute(orders.insert().values(row).returning(orders.c.number)).scalar_one())
+    return int(
+        connection.execute(order_table.insert().values(row).returning(order_table.c.number)).scalar_one()
+    )
 
 
 def understood(connection: Connection, host: str) -> frozenset[str]:
@@ -66,16 +71,16 @@ def _not_sent(kind: str) -> OrderDone:
 def open_orders(connection: Connection, host: str, now_s: float) -> list[Order]:
     """The host's open orders, oldest first; noted as fetched. Of too many, those it has not seen yet."""
     rows = connection.execute(
-        select(orders.c.number, orders.c.body)
-        .where(orders.c.host == host, *_OPEN)
-        .order_by(orders.c.fetched_s.is_not(None), orders.c.number)
+        select(order_table.c.number, order_table.c.body)
+        .where(order_table.c.host == host, *_OPEN)
+        .order_by(order_table.c.fetched_s.is_not(None), order_table.c.number)
         .limit(ORDERS_AT_ONCE)
     ).all()
     found = [Order(number=number, body=_body_decoder.decode(body)) for number, body in sorted(rows)]
     fresh = [order.number for order in found]
     connection.execute(
-        update(orders)
-        .where(orders.c.number.in_(fresh), orders.c.fetched_s.is_(None))
+        update(order_table)
+        .where(order_table.c.number.in_(fresh), order_table.c.fetched_s.is_(None))
         .values(fetched_s=now_s)
     )
     return found
@@ -83,29 +88,37 @@ def open_orders(connection: Connection, host: str, now_s: float) -> list[Order]:
 
 def has_open(connection: Connection, host: str) -> bool:
     """Whether anything is still to be done."""
-    query = select(orders.c.number).where(orders.c.host == host, orders.c.done_s.is_(None)).limit(1)
+    query = (
+        select(order_table.c.number)
+        .where(order_table.c.host == host, order_table.c.done_s.is_(None))
+        .limit(1)
+    )
     return connection.execute(query).first() is not None
 
 
 def has_news(connection: Connection, host: str) -> bool:
     """Whether there is an order that the host has not fetched: its long poll is answered at once."""
-    query = select(orders.c.number).where(orders.c.host == host, *_UNFETCHED).limit(1)
+    query = select(order_table.c.number).where(order_table.c.host == host, *_UNFETCHED).limit(1)
     return connection.execute(query).first() is not None
 
 
 def hosts_with_news(connection: Connection) -> set[str]:
     """All hosts that have news."""
-    query = select(orders.c.host).where(*_UNFETCHED).distinct()
+    query = select(order_table.c.host).where(*_UNFETCHED).distinct()
     return set(connection.execute(query).scalars())
 
 
 def close(connection: Connection, host: str, done: OrderDone, now_s: float) -> OrderBody | None:
     """Note an order as done. Returns its body the first time, None ever after or if it is not the host's."""
     body = connection.execute(
-        update(orders)
-        .where(orders.c.number == done.number, orders.c.host == host, orders.c.done_s.is_(None))
+        update(order_table)
+        .where(
+            order_table.c.number == done.number,
+            order_table.c.host == host,
+            order_table.c.done_s.is_(None),
+        )
         .values(done_s=now_s, outcome=msgspec.msgpack.encode(done))
-        .returning(orders.c.body)
+        .returning(order_table.c.body)
     ).scalar()
     try:
         return None if body is None else _body_decoder.decode(body)
@@ -116,7 +129,9 @@ def close(connection: Connection, host: str, done: OrderDone, now_s: float) -> O
 def cancel(connection: Connection, number: int, now_s: float) -> None:
     """Take an order back, unless it is done."""
     connection.execute(
-        update(orders).where(orders.c.number == number, orders.c.done_s.is_(None)).values(done_s=now_s)
+        update(order_table)
+        .where(order_table.c.number == number, order_table.c.done_s.is_(None))
+        .values(done_s=now_s)
     )
 
 
@@ -125,12 +140,12 @@ def cancel_kind(
 ) -> None:
     """Take back the open order of that kind and key, if there is one."""
     connection.execute(
-        update(orders)
+        update(order_table)
         .where(
-            orders.c.host == host,
-            orders.c.kind == kind_of(kind),
-            orders.c.key == key,
-            orders.c.done_s.is_(None),
+            order_table.c.host == host,
+            order_table.c.kind == kind_of(kind),
+            order_table.c.key == key,
+            order_table.c.done_s.is_(None),
         )
         .values(done_s=now_s)
     )
@@ -139,8 +154,8 @@ def cancel_kind(
 def cancel_all(connection: Connection, host: str, now_s: float) -> int:
     """Close what is open for a host that is gone. Returns how many."""
     cancelled = connection.execute(
-        update(orders)
-        .where(orders.c.host == host, orders.c.done_s.is_(None))
+        update(order_table)
+        .where(order_table.c.host == host, order_table.c.done_s.is_(None))
         .values(done_s=now_s, outcome=None)
     )
     return cancelled.rowcount
@@ -148,6 +163,10 @@ def cancel_all(connection: Connection, host: str, now_s: float) -> int:
 
 def counts(connection: Connection, host: str | None = None) -> dict[str, int]:
     """Open orders by kind, of all hosts or of one."""
-    query = select(orders.c.kind, func.count()).where(orders.c.done_s.is_(None)).group_by(orders.c.kind)
-    rows = connection.execute(query if host is None else query.where(orders.c.host == host)).all()
+    query = (
+        select(order_table.c.kind, func.count())
+        .where(order_table.c.done_s.is_(None))
+        .group_by(order_table.c.kind)
+    )
+    rows = connection.execute(query if host is None else query.where(order_table.c.host == host)).all()
     return {kind: int(count) for kind, count in sorted(tuple(row) for row in rows)}

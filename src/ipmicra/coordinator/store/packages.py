@@ -22,8 +22,7 @@ from ipmicra.carrier.package import digest_of
 from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.hosts import HostRefused
 from ipmicra.coordinator.store.package_files import PackageStore
-from ipmicra.coordinator.store.schema import host as hosts
-from ipmicra.coordinator.store.schema import package as packages
+from ipmicra.coordinator.store.schema import host_table, package_table
 from ipmicra.coordinator.store.upserts import insert_new
 
 CLAIM_SECONDS_MAX = 3_600.0  # a claim that runs longer was written by a clock that was wrong
@@ -74,7 +73,7 @@ def receive(database: Database, store: PackageStore, arrival: PackageArrival, no
             "received_s": now_s,
             "state": PackageState.KEPT,
         }
-        if insert_new(connection, packages, [row]):
+        if insert_new(connection, package_table, [row]):
             return True
         _kept_before(connection, arrival)
         return False
@@ -82,8 +81,8 @@ def receive(database: Database, store: PackageStore, arrival: PackageArrival, no
 
 def _kept_before(connection: Connection, arrival: PackageArrival) -> bool:
     known = connection.execute(
-        select(packages.c.digest).where(
-            packages.c.crawler == arrival.crawler, packages.c.sequence == arrival.sequence
+        select(package_table.c.digest).where(
+            package_table.c.crawler == arrival.crawler, package_table.c.sequence == arrival.sequence
         )
     ).scalar()
     if known is not None and known != arrival.digest:
@@ -94,7 +93,7 @@ def _kept_before(connection: Connection, arrival: PackageArrival) -> bool:
 def _check_epoch(connection: Connection, arrival: PackageArrival) -> None:
     """What was crawled under a lease that has ended is somebody else's to crawl by now."""
     current = connection.execute(
-        select(hosts.c.epoch).where(hosts.c.name == arrival.crawler).with_for_update()
+        select(host_table.c.epoch).where(host_table.c.name == arrival.crawler).with_for_update()
     ).scalar()
     if current is None or arrival.epoch != current:
         raise HostRefused(
@@ -108,12 +107,12 @@ def claim(
     connection: Connection, worker: str, now_s: float, claim_s: float, most: int
 ) -> list[ClaimedPackage]:
     """Take packages to integrate, oldest first, that nobody else has claimed."""
-    key = (packages.c.crawler, packages.c.sequence)
+    key = (package_table.c.crawler, package_table.c.sequence)
     free = _is_free(now_s)
     picked = (
         select(*key)
-        .where(and_(packages.c.state == PackageState.KEPT, free))
-        .order_by(packages.c.received_s, packages.c.crawler, packages.c.sequence)
+        .where(and_(package_table.c.state == PackageState.KEPT, free))
+        .order_by(package_table.c.received_s, package_table.c.crawler, package_table.c.sequence)
         .limit(most)
         .with_for_update(skip_locked=True)
         .cte("picked")
@@ -121,23 +120,30 @@ def claim(
     if connection.dialect.name == "postgresql":
         picked = picked.prefix_with("MATERIALIZED", dialect="postgresql")
     rows = connection.execute(
-        update(packages)
+        update(package_table)
         .where(tuple_(*key).in_(select(picked.c.crawler, picked.c.sequence)))
         .values(claimed_by=worker, claimed_until_s=now_s + claim_s)
-        .returning(packages.c.crawler, packages.c.sequence, packages.c.digest, packages.c.epoch)
+        .returning(
+            package_table.c.crawler,
+            package_table.c.sequence,
+            package_table.c.digest,
+            package_table.c.epoch,
+        )
     ).all()
     return sorted(ClaimedPackage(*row) for row in rows)
 
 
 def has_pending(connection: Connection, now_s: float) -> bool:
     """Whether there is a package to integrate that nobody has claimed."""
-    query = select(packages.c.digest).where(packages.c.state == PackageState.KEPT, _is_free(now_s))
+    query = select(package_table.c.digest).where(
+        package_table.c.state == PackageState.KEPT, _is_free(now_s)
+    )
     return connection.execute(query.limit(1)).first() is not None
 
 
 def _is_free(now_s: float) -> ColumnElement[bool]:
     """Claimed by nobody, or for a time that is over, or by a clock that was wrong."""
-    until_s = packages.c.claimed_until_s
+    until_s = package_table.c.claimed_until_s
     return or_(until_s.is_(None), until_s <= now_s, until_s > now_s + CLAIM_SECONDS_MAX)
 
 
@@ -158,11 +164,11 @@ def _ended(
     connection: Connection, done: ClaimedPackage, state: PackageState, reason: str, now_s: float
 ) -> bool:
     changed = connection.execute(
-        update(packages)
+        update(package_table)
         .where(
-            packages.c.crawler == done.crawler,
-            packages.c.sequence == done.sequence,
-            packages.c.state == PackageState.KEPT,
+            package_table.c.crawler == done.crawler,
+            package_table.c.sequence == done.sequence,
+            package_table.c.state == PackageState.KEPT,
         )
         .values(state=state, reason=reason, integrated_s=now_s, claimed_by=None, claimed_until_s=None)
     )
@@ -171,5 +177,7 @@ def _ended(
 
 def counts(connection: Connection) -> dict[str, int]:
     """Packages by state."""
-    rows = connection.execute(select(packages.c.state, func.count()).group_by(packages.c.state)).all()
+    rows = connection.execute(
+        select(package_table.c.state, func.count()).group_by(package_table.c.state)
+    ).all()
     return {state: int(count) for state, count in sorted(tuple(row) for row in rows)}

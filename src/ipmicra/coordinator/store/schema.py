@@ -29,13 +29,13 @@ metadata = MetaData()
 # SQLite numbers rows by itself only in a plain INTEGER key.
 _RowNumber = BigInteger().with_variant(Integer, "sqlite")
 
-schema_version = Table(
+schema_version_table = Table(
     "schema_version",
     metadata,
     Column("version", Integer, primary_key=True),
 )
 
-host = Table(
+host_table = Table(
     "host",
     metadata,
     Column("name", String(100), primary_key=True),
@@ -51,7 +51,7 @@ host = Table(
     Column("report", Text, nullable=False, server_default="{}"),  # the host's own words: rules, load
 )
 
-channel = Table(
+channel_table = Table(
     "host_channel",
     metadata,
     Column("host", String(100), ForeignKey("host.name"), primary_key=True),
@@ -59,7 +59,7 @@ channel = Table(
     Column("last_sequence", BigInteger, nullable=False),
 )
 
-order = Table(
+order_table = Table(
     "host_order",
     metadata,
     Column("number", _RowNumber, primary_key=True, autoincrement=True),
@@ -76,7 +76,7 @@ order = Table(
     Index("host_order_open", "host", "done_s"),
 )
 
-package = Table(
+package_table = Table(
     "package",
     metadata,
     Column("crawler", String(100), primary_key=True),
@@ -93,7 +93,7 @@ package = Table(
     Index("package_waiting", "state", "claimed_until_s"),
 )
 
-site = Table(
+site_table = Table(
     "site",
     metadata,
     Column("name", String(300), primary_key=True),  # scheme, name and port: "https://example.org"
@@ -110,7 +110,7 @@ site = Table(
     Index("site_by_state", "state", "found_s"),
 )
 
-grant = Table(
+grant_table = Table(
     "site_grant",
     metadata,
     Column("crawler", String(100), primary_key=True),
@@ -119,7 +119,7 @@ grant = Table(
     Column("granted_s", Float, nullable=False),
 )
 
-link = Table(
+link_table = Table(
     "link",
     metadata,
     Column("url", Text, primary_key=True),
@@ -129,7 +129,7 @@ link = Table(
     Index("link_waiting", "site", "given_s"),
 )
 
-delegation = Table(
+delegation_table = Table(
     "delegation",
     metadata,
     Column("ground", String(100), primary_key=True),  # a subnet's range, or a lone address
@@ -140,7 +140,7 @@ delegation = Table(
     Index("delegation_by_crawler", "crawler"),
 )
 
-passive = Table(
+passive_table = Table(
     "passive",
     metadata,
     Column("number", _RowNumber, primary_key=True, autoincrement=True),
@@ -149,7 +149,7 @@ passive = Table(
     Column("body", LargeBinary, nullable=False),  # protocol.Passive, waiting for the leader to read it
 )
 
-handover = Table(
+handover_table = Table(
     "handover",
     metadata,
     Column("site", String(300), primary_key=True),
@@ -158,7 +158,7 @@ handover = Table(
     Column("saved_s", Float, nullable=False),
 )
 
-memory = Table(
+memory_table = Table(
     "memory",
     metadata,
     Column("name", String(100), primary_key=True),  # "strategy", "calibration", ...
@@ -166,7 +166,7 @@ memory = Table(
     Column("body", LargeBinary, nullable=False),
 )
 
-leader = Table(
+leader_table = Table(
     "leader",
     metadata,
     Column("office", String(100), primary_key=True),  # "delegation"
@@ -175,7 +175,7 @@ leader = Table(
     Column("until_s", Float, nullable=False),
 )
 
-event = Table(
+event_table = Table(
     "event",
     metadata,
     Column("number", _RowNumber, primary_key=True, autoincrement=True),
@@ -186,7 +186,7 @@ event = Table(
     Index("event_by_time", "at_s"),
 )
 
-traffic = Table(
+traffic_table = Table(
     "traffic",
     metadata,
     Column("site", String(300), primary_key=True),
@@ -196,14 +196,14 @@ traffic = Table(
     Column("byte_ms", Float, nullable=False),  # each fetch's bytes times its round trip, summed
 )
 
-admin_link = Table(
+admin_link_table = Table(
     "admin_link",
     metadata,
     Column("digest", LargeBinary, primary_key=True),
     Column("until_s", Float, nullable=False),
 )
 
-admin_session = Table(
+admin_session_table = Table(
     "admin_session",
     metadata,
     Column("digest", LargeBinary, primary_key=True),
@@ -211,7 +211,7 @@ admin_session = Table(
     Column("seen_s", Float, nullable=False),
 )
 
-admin_passphrase = Table(
+admin_passphrase_table = Table(
     "admin_passphrase",
     metadata,
     Column("name", String(20), primary_key=True),  # "operator"
@@ -219,7 +219,7 @@ admin_passphrase = Table(
     Column("digest", LargeBinary, nullable=False),
 )
 
-rollout = Table(
+rollout_table = Table(
     "rollout",
     metadata,
     Column("version", String(50), primary_key=True),
@@ -230,7 +230,7 @@ rollout = Table(
     Column("begun_s", Float, nullable=False),
 )
 
-life = Table(
+life_table = Table(
     "crawler_life",
     metadata,
     Column("crawler", String(100), primary_key=True),
@@ -238,7 +238,7 @@ life = Table(
     Column("since_s", Float, nullable=False),
 )
 
-move = Table(
+move_table = Table(
     "crawler_move",
     metadata,
     Column("crawler", String(100), primary_key=True),
@@ -247,7 +247,7 @@ move = Table(
     Column("moved_s", Float),  # when it had let go of its last site
 )
 
-failure = Table(
+failure_table = Table(
     "failed_visits",
     metadata,
     Column("day", Integer, primary_key=True),  # since 1970, when the coordinator heard of it

@@ -21,8 +21,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, RowMapping, bindparam, func, or_, select, update
 
 from ipmicra.coordinator.store.batches import in_batches
-from ipmicra.coordinator.store.schema import link as links
-from ipmicra.coordinator.store.schema import site as sites
+from ipmicra.coordinator.store.schema import link_table, site_table
 from ipmicra.coordinator.store.upserts import insert_new
 from ipmicra.model.urls import Url, site_of
 
@@ -63,12 +62,15 @@ def add_links(connection: Connection, urls: Iterable[Url], now_s: float) -> int:
     for batch in in_batches(names):
         _add_sites(connection, batch, SiteStatus.WAITING, now_s)
         connection.execute(
-            update(sites)
-            .where(sites.c.name.in_(batch), sites.c.state.in_((SiteStatus.ASKED, SiteStatus.LOCATED)))
+            update(site_table)
+            .where(
+                site_table.c.name.in_(batch),
+                site_table.c.state.in_((SiteStatus.ASKED, SiteStatus.LOCATED)),
+            )
             .values(state=SiteStatus.WAITING)
         )
     rows = [{"url": url, "site": site, "found_s": now_s} for url, site in kept.items()]
-    return sum(insert_new(connection, links, batch) for batch in in_batches(rows))
+    return sum(insert_new(connection, link_table, batch) for batch in in_batches(rows))
 
 
 def ensure_known(connection: Connection, site: str, now_s: float) -> SiteRow:
@@ -80,7 +82,9 @@ def ensure_known(connection: Connection, site: str, now_s: float) -> SiteRow:
 
 
 def _add_sites(connection: Connection, names: Sequence[str], state: SiteStatus, now_s: float) -> None:
-    insert_new(connection, sites, [{"name": name, "found_s": now_s, "state": state} for name in names])
+    insert_new(
+        connection, site_table, [{"name": name, "found_s": now_s, "state": state} for name in names]
+    )
 
 
 # --- what is decided ------------------------------------------------------------------------------
@@ -89,12 +93,12 @@ def _add_sites(connection: Connection, names: Sequence[str], state: SiteStatus, 
 def pending_assignment(connection: Connection, now_s: float, retry_s: float, most: int) -> list[SiteRow]:
     """Sites to be delegated, the longest known first; what was unreachable comes again in time."""
     due = or_(
-        sites.c.state.in_((SiteStatus.WAITING, SiteStatus.ASKED)),
-        (sites.c.state == SiteStatus.UNREACHABLE)
-        & or_(sites.c.delegated_s <= now_s - retry_s, sites.c.delegated_s > now_s + retry_s),
+        site_table.c.state.in_((SiteStatus.WAITING, SiteStatus.ASKED)),
+        (site_table.c.state == SiteStatus.UNREACHABLE)
+        & or_(site_table.c.delegated_s <= now_s - retry_s, site_table.c.delegated_s > now_s + retry_s),
     )
     rows = connection.execute(
-        select(sites).where(due).order_by(sites.c.found_s, sites.c.name).limit(most)
+        select(site_table).where(due).order_by(site_table.c.found_s, site_table.c.name).limit(most)
     )
     return [site_row(row) for row in rows.mappings()]
 
@@ -114,8 +118,10 @@ def _note_each(
 ) -> None:
     if which:
         connection.execute(
-            update(sites)
-            .where(sites.c.name == bindparam("of_site"), sites.c.epoch == bindparam("in_epoch"))
+            update(site_table)
+            .where(
+                site_table.c.name == bindparam("of_site"), site_table.c.epoch == bindparam("in_epoch")
+            )
             .values(**values),
             [{"of_site": row.name, "in_epoch": row.epoch, "note": note} for row, note in which],
         )
@@ -125,7 +131,7 @@ def _note_each(
 
 
 def site_named(connection: Connection, name: str) -> SiteRow | None:
-    row = connection.execute(select(sites).where(sites.c.name == name)).mappings().first()
+    row = connection.execute(select(site_table).where(site_table.c.name == name)).mappings().first()
     return None if row is None else site_row(row)
 
 
@@ -133,38 +139,44 @@ def delegated_sites(connection: Connection, grounds: Iterable[str]) -> list[Site
     """The sites that are somebody's on these grounds."""
     found_rows: list[SiteRow] = []
     for batch in in_batches(list(grounds)):
-        which = (sites.c.ground.in_(batch), sites.c.state == SiteStatus.DELEGATED)
-        found_rows += map(site_row, connection.execute(select(sites).where(*which)).mappings())
+        which = (site_table.c.ground.in_(batch), site_table.c.state == SiteStatus.DELEGATED)
+        found_rows += map(site_row, connection.execute(select(site_table).where(*which)).mappings())
     return found_rows
 
 
 def delegated_anywhere(connection: Connection, most: int) -> list[SiteRow]:
     """Sites that are somebody's and have an address, by name."""
-    which = (sites.c.state == SiteStatus.DELEGATED, sites.c.address != "")
-    rows = connection.execute(select(sites).where(*which).order_by(sites.c.name).limit(most))
+    which = (site_table.c.state == SiteStatus.DELEGATED, site_table.c.address != "")
+    rows = connection.execute(select(site_table).where(*which).order_by(site_table.c.name).limit(most))
     return [site_row(row) for row in rows.mappings()]
 
 
 def delegated_to(connection: Connection, crawler: str, most: int) -> list[SiteRow]:
     """Sites of one crawler that have an address, the latest first."""
-    which = (sites.c.crawler == crawler, sites.c.state == SiteStatus.DELEGATED, sites.c.address != "")
+    which = (
+        site_table.c.crawler == crawler,
+        site_table.c.state == SiteStatus.DELEGATED,
+        site_table.c.address != "",
+    )
     rows = connection.execute(
-        select(sites).where(*which).order_by(sites.c.delegated_s.desc()).limit(most)
+        select(site_table).where(*which).order_by(site_table.c.delegated_s.desc()).limit(most)
     )
     return [site_row(row) for row in rows.mappings()]
 
 
 def counts(connection: Connection) -> dict[str, int]:
     """Sites by state."""
-    rows = connection.execute(select(sites.c.state, func.count()).group_by(sites.c.state)).all()
+    rows = connection.execute(
+        select(site_table.c.state, func.count()).group_by(site_table.c.state)
+    ).all()
     return {state: int(count) for state, count in sorted(tuple(row) for row in rows)}
 
 
 def counts_by_crawler(connection: Connection) -> dict[str, int]:
     rows = connection.execute(
-        select(sites.c.crawler, func.count())
-        .where(sites.c.state.in_((SiteStatus.DELEGATED, SiteStatus.RELEASING)))
-        .group_by(sites.c.crawler)
+        select(site_table.c.crawler, func.count())
+        .where(site_table.c.state.in_((SiteStatus.DELEGATED, SiteStatus.RELEASING)))
+        .group_by(site_table.c.crawler)
     ).all()
     return {crawler: int(count) for crawler, count in rows}
 

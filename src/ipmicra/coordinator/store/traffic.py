@@ -12,7 +12,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from ipmicra.coordinator.store.schema import traffic
+from ipmicra.coordinator.store.schema import traffic_table
 from ipmicra.protocol.host_messages import Passive
 
 SITE_CHARACTERS_MAX = 300
@@ -43,11 +43,12 @@ def add(connection: Connection, crawler: str, seen: Iterable[Passive]) -> None:
     if not sums:
         return
     insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-    statement = insert(traffic).values(list(sums.values()))
+    statement = insert(traffic_table).values(list(sums.values()))
     grown = {
-        name: traffic.c[name] + statement.excluded[name] for name in ("fetches", "body_bytes", "byte_ms")
+        name: traffic_table.c[name] + statement.excluded[name]
+        for name in ("fetches", "body_bytes", "byte_ms")
     }
-    keys = [traffic.c.site, traffic.c.crawler]
+    keys = [traffic_table.c.site, traffic_table.c.crawler]
     connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=grown))
 
 
@@ -69,12 +70,20 @@ def _add(row: dict[str, object], seen: Passive) -> None:
 
 
 def total(connection: Connection) -> TrafficTotal:
-    sums = (func.coalesce(func.sum(column), 0) for column in (traffic.c.fetches, traffic.c.body_bytes))
+    sums = (
+        func.coalesce(func.sum(column), 0)
+        for column in (traffic_table.c.fetches, traffic_table.c.body_bytes)
+    )
     row = connection.execute(select(*sums)).one()
     return TrafficTotal(int(row[0]), int(row[1]))
 
 
 def carried(connection: Connection) -> list[SiteTraffic]:
     """By site and crawler."""
-    columns = (traffic.c.site, traffic.c.crawler, traffic.c.body_bytes, traffic.c.byte_ms)
+    columns = (
+        traffic_table.c.site,
+        traffic_table.c.crawler,
+        traffic_table.c.body_bytes,
+        traffic_table.c.byte_ms,
+    )
     return [SiteTraffic(*row) for row in connection.execute(select(*columns))]

@@ -16,10 +16,7 @@ from ipmicra.coordinator.store.failures import FailedVisits, failures
 from ipmicra.coordinator.store.hosts import HostState
 from ipmicra.coordinator.store.liveness import is_present
 from ipmicra.coordinator.store.packages import PackageState
-from ipmicra.coordinator.store.schema import event as event_rows
-from ipmicra.coordinator.store.schema import order as order_rows
-from ipmicra.coordinator.store.schema import package as package_rows
-from ipmicra.coordinator.store.schema import site as site_rows
+from ipmicra.coordinator.store.schema import event_table, order_table, package_table, site_table
 from ipmicra.coordinator.store.sites import SiteStatus
 from ipmicra.protocol.host_messages import OrderDone
 
@@ -71,7 +68,7 @@ def troubles(connection: Connection, now_s: float) -> list[Alert]:
 
 def _unreachable_sites(connection: Connection, _: float) -> Iterator[Alert]:
     """By the reason that was noted, whatever the site's name in it."""
-    rows = site_rows.c
+    rows = site_table.c
     query = select(rows.name, rows.note).where(rows.state == SiteStatus.UNREACHABLE)
     latest = connection.execute(query.order_by(rows.delegated_s.desc()).limit(SITES_LOOKED_AT))
     by_reason: dict[str, list[str]] = {}
@@ -95,7 +92,7 @@ def _without_name(note: str, site: str) -> str:
 
 
 def _waiting_sites(connection: Connection, now_s: float) -> Iterator[Alert]:
-    rows = site_rows.c
+    rows = site_table.c
     late = (rows.state == SiteStatus.WAITING) & (rows.found_s < now_s - STUCK_SECONDS)
     for note, count in _by_text(connection, rows.note, late):
         yield Alert(
@@ -128,9 +125,9 @@ def _silent_hosts(connection: Connection, now_s: float) -> Iterator[Alert]:
 
 
 def _lost_leases(connection: Connection, now_s: float) -> Iterator[Alert]:
-    rows = event_rows.c
+    rows = event_table.c
     lost = (rows.kind == "lease-lost") & (rows.at_s > now_s - DAY_S)
-    count = _count(connection, event_rows, lost)
+    count = _count(connection, event_table, lost)
     if count:
         yield Alert(
             kind="lease-lost",
@@ -143,8 +140,8 @@ def _lost_leases(connection: Connection, now_s: float) -> Iterator[Alert]:
 
 
 def _cut_lines(connection: Connection, now_s: float) -> Iterator[Alert]:
-    rows = event_rows.c
-    count = _count(connection, event_rows, (rows.kind == "line-cut") & (rows.at_s > now_s - DAY_S))
+    rows = event_table.c
+    count = _count(connection, event_table, (rows.kind == "line-cut") & (rows.at_s > now_s - DAY_S))
     if count:
         yield Alert(
             kind="line-cut",
@@ -157,7 +154,7 @@ def _cut_lines(connection: Connection, now_s: float) -> Iterator[Alert]:
 
 
 def _refused_packages(connection: Connection, _: float) -> Iterator[Alert]:
-    rows = package_rows.c
+    rows = package_table.c
     for reason, count in _by_text(connection, rows.reason, rows.reason != ""):
         which = rows.reason == reason
         yield Alert(
@@ -172,9 +169,9 @@ def _refused_packages(connection: Connection, _: float) -> Iterator[Alert]:
 
 
 def _stuck_packages(connection: Connection, now_s: float) -> Iterator[Alert]:
-    rows = package_rows.c
+    rows = package_table.c
     stuck = (rows.state == PackageState.KEPT) & (rows.received_s < now_s - STUCK_SECONDS)
-    count = _count(connection, package_rows, stuck)
+    count = _count(connection, package_table, stuck)
     if count:
         yield Alert(
             kind="package-waits",
@@ -188,7 +185,7 @@ def _stuck_packages(connection: Connection, now_s: float) -> Iterator[Alert]:
 
 def _orders_not_done(connection: Connection, now_s: float) -> Iterator[Alert]:
     """What hosts said of orders that they did not do, in the last day."""
-    rows = order_rows.c
+    rows = order_table.c
     query = select(rows.host, rows.kind, rows.outcome).where(
         rows.done_s > now_s - DAY_S, rows.outcome.is_not(None)
     )

@@ -21,8 +21,7 @@ from ipmicra.coordinator.store import hosts, moves, sites
 from ipmicra.coordinator.store.hosts import Host
 from ipmicra.coordinator.store.liveness import is_awake, is_present, parse_report
 from ipmicra.coordinator.store.moves import OperatorMove
-from ipmicra.coordinator.store.schema import life as lives
-from ipmicra.coordinator.store.schema import order as orders
+from ipmicra.coordinator.store.schema import life_table, order_table
 from ipmicra.coordinator.store.upserts import put
 from ipmicra.errors import OperatorFault
 from ipmicra.protocol.host_messages import Pause, Resume, Retire, Upgrade, kind_of
@@ -56,7 +55,7 @@ def crawlers(connection: Connection, now_s: float, name: str | None = None) -> l
     """Everybody who ever was, or one, by name."""
     told, moving = _told(connection), moves.all_moves(connection)
     counts = sites.counts_by_crawler(connection)
-    since = {(row.crawler, row.state): row.since_s for row in connection.execute(select(lives))}
+    since = {(row.crawler, row.state): row.since_s for row in connection.execute(select(life_table))}
     found = [host for host in hosts.all_hosts(connection) if name in (None, host.name)]
     return [_standing(host, _state(host, told, moving, now_s), counts, since, moving) for host in found]
 
@@ -94,14 +93,14 @@ def crawler_named(connection: Connection, name: str, now_s: float) -> CrawlerSta
 def follow(connection: Connection, now_s: float) -> None:
     """Note who is in another state than before."""
     told, moving = _told(connection), moves.all_moves(connection)
-    noted = {row.crawler: row.state for row in connection.execute(select(lives))}
+    noted = {row.crawler: row.state for row in connection.execute(select(life_table))}
     states = {host.name: _state(host, told, moving, now_s) for host in hosts.all_hosts(connection)}
     changed = [
         {"crawler": name, "state": state, "since_s": now_s}
         for name, state in states.items()
         if noted.get(name) != state
     ]
-    put(connection, lives, *changed)
+    put(connection, life_table, *changed)
 
 
 def _state(host: Host, told: _Told, moving: dict[str, OperatorMove], now_s: float) -> CrawlerState:
@@ -123,7 +122,9 @@ def _state(host: Host, told: _Told, moving: dict[str, OperatorMove], now_s: floa
 
 def _told(connection: Connection) -> _Told:
     def told(kind: str) -> set[str]:
-        query = select(orders.c.host).where(orders.c.kind == kind, orders.c.done_s.is_(None))
+        query = select(order_table.c.host).where(
+            order_table.c.kind == kind, order_table.c.done_s.is_(None)
+        )
         return set(connection.execute(query).scalars())
 
     return _Told(told(kind_of(Retire)), told(kind_of(Upgrade)), _paused(connection))
@@ -131,13 +132,15 @@ def _told(connection: Connection) -> _Told:
 
 def _paused(connection: Connection) -> set[str]:
     """Whose last word from the operator was to pause; one that was taken back counts for nothing."""
-    stands = orders.c.done_s.is_(None) | orders.c.outcome.is_not(None)
+    stands = order_table.c.done_s.is_(None) | order_table.c.outcome.is_not(None)
     kinds = (kind_of(Pause), kind_of(Resume))
     last = (
-        select(func.max(orders.c.number))
-        .where(orders.c.kind.in_(kinds), stands)
-        .group_by(orders.c.host)
+        select(func.max(order_table.c.number))
+        .where(order_table.c.kind.in_(kinds), stands)
+        .group_by(order_table.c.host)
         .scalar_subquery()
     )
-    query = select(orders.c.host).where(orders.c.number.in_(last), orders.c.kind == kind_of(Pause))
+    query = select(order_table.c.host).where(
+        order_table.c.number.in_(last), order_table.c.kind == kind_of(Pause)
+    )
     return set(connection.execute(query).scalars())

@@ -10,7 +10,7 @@ import msgspec
 from sqlalchemy import Connection, func, select
 
 from ipmicra.coordinator.store.delegations import DecisionReasons, DelegationRow
-from ipmicra.coordinator.store.schema import delegation as delegations
+from ipmicra.coordinator.store.schema import delegation_table
 
 _decode = msgspec.msgpack.Decoder(DecisionReasons).decode
 
@@ -26,14 +26,14 @@ class DelegationCache:
     def read(self, connection: Connection) -> None:
         """Rows are only added, replaced by later ones, or deleted, which the count shows."""
         self._take(connection)
-        count = connection.execute(select(func.count()).select_from(delegations)).scalar_one()
+        count = connection.execute(select(func.count()).select_from(delegation_table)).scalar_one()
         if count != len(self.by_ground):
             self.by_ground, self._read_until_s = {}, 0.0
             self.version += 1
             self._take(connection)
 
     def _take(self, connection: Connection) -> None:
-        fresh = select(delegations).where(delegations.c.decided_s >= self._read_until_s)
+        fresh = select(delegation_table).where(delegation_table.c.decided_s >= self._read_until_s)
         for row in connection.execute(fresh):
             known = self.by_ground.get(row.ground)
             if known is not None and (known.decided_s, known.crawler) == (row.decided_s, row.crawler):

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, func, select
 
 from ipmicra.coordinator.store import hosts
 from ipmicra.coordinator.store.packages import PackageState
-from ipmicra.coordinator.store.schema import package as rows
+from ipmicra.coordinator.store.schema import package_table
 
 LATEST_SHOWN = 50
 
@@ -38,9 +38,11 @@ class SenderSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 def latest(connection: Connection, crawler: str | None = None) -> list[PackageView]:
     """Those under way first, then the latest."""
-    query = select(rows).order_by(rows.c.state != PackageState.KEPT, rows.c.received_s.desc())
+    query = select(package_table).order_by(
+        package_table.c.state != PackageState.KEPT, package_table.c.received_s.desc()
+    )
     if crawler is not None:
-        query = query.where(rows.c.crawler == crawler)
+        query = query.where(package_table.c.crawler == crawler)
     return [
         PackageView(
             crawler=row.crawler,
@@ -58,10 +60,15 @@ def latest(connection: Connection, crawler: str | None = None) -> list[PackageVi
 
 def senders(connection: Connection) -> list[SenderSummary]:
     """Every host that has or had packages, by name."""
-    columns = (rows.c.crawler, rows.c.state, func.count(), func.sum(rows.c.package_bytes))
+    columns = (
+        package_table.c.crawler,
+        package_table.c.state,
+        func.count(),
+        func.sum(package_table.c.package_bytes),
+    )
     sums: dict[str, dict[str, tuple[int, int]]] = {}
     for crawler, state, count, size in connection.execute(
-        select(*columns).group_by(rows.c.crawler, rows.c.state)
+        select(*columns).group_by(package_table.c.crawler, package_table.c.state)
     ):
         sums.setdefault(crawler, {})[state] = (int(count), int(size))
     spooled = {host.name: _spooled(host.report) for host in hosts.all_hosts(connection)}

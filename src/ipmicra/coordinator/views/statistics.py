@@ -12,8 +12,7 @@ from sqlalchemy import Connection, func, select
 from ipmicra.coordinator.store import hosts, sites, traffic
 from ipmicra.coordinator.store.liveness import is_awake, is_present, parse_report
 from ipmicra.coordinator.store.packages import PackageState
-from ipmicra.coordinator.store.schema import package as package_rows
-from ipmicra.coordinator.store.schema import site as site_rows
+from ipmicra.coordinator.store.schema import package_table, site_table
 from ipmicra.coordinator.store.sites import SiteStatus
 from ipmicra.coordinator.views.delegation_cache import DelegationCache
 from ipmicra.coordinator.views.savings import Savings, savings
@@ -95,13 +94,13 @@ def nearness(connection: Connection, decisions: DelegationCache, now_s: float) -
 
 def _owned_sites(connection: Connection) -> list[tuple[str, str]]:
     """Name and ground of every site that somebody has."""
-    query = select(site_rows.c.name, site_rows.c.ground).where(site_rows.c.state.in_(_OWNED))
+    query = select(site_table.c.name, site_table.c.ground).where(site_table.c.state.in_(_OWNED))
     return [(row[0], row[1]) for row in connection.execute(query)]
 
 
 def _packages(connection: Connection) -> tuple[int, int, int]:
     """How many came home, how many of them wait, and their bytes."""
-    columns = (package_rows.c.state, func.count(), func.sum(package_rows.c.package_bytes))
-    rows = connection.execute(select(*columns).group_by(package_rows.c.state)).all()
+    columns = (package_table.c.state, func.count(), func.sum(package_table.c.package_bytes))
+    rows = connection.execute(select(*columns).group_by(package_table.c.state)).all()
     waiting = sum(int(count) for state, count, _ in rows if state == PackageState.KEPT)
     return sum(int(row[1]) for row in rows), waiting, sum(int(row[2]) for row in rows)
