@@ -31,7 +31,7 @@ from ipmicra.coordinator.store.packages import PackageState
 from ipmicra.coordinator.store.sites import SiteStatus
 from ipmicra.crawler.frontier import Frontier
 from ipmicra.host.store import HostStore
-from ipmicra.model.fetches import FailureKind
+from ipmicra.model.failures import FailureKind
 from ipmicra.overlay.live.package_store import PeerPackageStore
 from ipmicra.protocol.signing import RequestSignature, signed_headers
 from ipmicra.settings import ENVIRONMENT_PREFIX, FILE_VARIABLE, Settings

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from sqlalchemy import func, select, update
 
 from ipmicra.carrier.package import pack, unpack
@@ -17,8 +15,7 @@ from ipmicra.coordinator.store import assignments, failures, hosts, packages
 from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.failures import DAY_S, DAYS, SITES_A_DAY_MAX, FailedVisits
 from ipmicra.coordinator.store.schema import failure_table, schema_version_table
-from ipmicra.coordinator.views.failure_advice import OTHER, family_of, in_words, kind_of
-from ipmicra.model.fetches import FailureKind
+from ipmicra.model.failures import FailureKind
 from ipmicra.model.records import VisitFailed
 from tests.coordinator.ingest.test_integrator import CLAIM_S, NOW, Kitchen
 
@@ -151,7 +148,7 @@ def test_hostile_records_are_kept_within_bounds(database: Database) -> None:
         VisitFailed(url=hostile, visit=-1, fetched_at_ms=2**62, kind="", detail=""),
     )
     found = told(database)
-    assert counts(database) == {OTHER: 4, "status 999": 1}
+    assert counts(database) == {FailureKind.OTHER: 4, "status 999": 1}
     for example in [example for one in found.values() for example in one.examples]:
         assert len(example.url) <= failures.URL_CHARACTERS_MAX
         assert len(example.detail) <= failures.DETAIL_CHARACTERS_MAX
@@ -169,34 +166,6 @@ def test_a_schema_from_before_they_were_counted_is_brought_up(database_address: 
     count(database, failed("/a"))
     assert counts(database) == {"connect": 1}
     database.close()
-
-
-@given(word=st.text(max_size=50) | st.from_regex(r"status [0-9]{1,4}", fullmatch=True))
-def test_every_word_has_a_kind_with_words_and_advice(word: str) -> None:
-    kind = kind_of(word)
-    assert len(kind) <= 40
-    assert in_words(kind)
-    assert family_of(kind).advice
-
-
-def test_every_kind_that_crawlers_tell_is_known() -> None:
-    told = [kind.value for kind in FailureKind]
-    told += ["robots", "robots_unreachable", "not_a_page", "bad_redirect", "status 418"]
-    assert [kind_of(word) for word in told] == told
-
-
-@pytest.mark.parametrize(
-    ("kind", "family"),
-    [
-        ("status 403", "turned-away"),
-        ("status 400", "not-accepted"),
-        ("status 502", "server-fails"),
-        ("status 520", "server-fails"),
-        ("status 300", "odd-status"),
-    ],
-)
-def test_a_status_has_the_family_of_what_it_means(kind: str, family: str) -> None:
-    assert family_of(kind).name == family
 
 
 def test_two_crawlers_of_one_site_are_told_apart(database: Database) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ipaddress
 
 from ipmicra.crawler.fetch_statistics import FetchStatistics
-from ipmicra.model.fetches import FailureKind, Fetched, FetchFailed, Headers, Timings
+from ipmicra.model.failures import FailureKind
+from ipmicra.model.fetches import Fetched, FetchFailed, Headers, Timings
 from ipmicra.model.urls import Site
 
 ADDRESS = ipaddress.ip_address("192.0.2.1")

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from ipmicra.crawler.crawl import Crawl, CrawlRequest
-from ipmicra.model.fetches import FailureKind
+from ipmicra.model.failures import FailureKind
 from ipmicra.model.records import PageMoved, PageSeen, VisitFailed
 from ipmicra.settings import Settings
 from tests.crawler.crawl_harness import Visit, records_in, settings_for

@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from ipmicra.host.measuring.passive_round_trips import PassiveRoundTripBuffer
-from ipmicra.model.fetches import FailureKind, FetchFailed
+from ipmicra.model.failures import FailureKind
+from ipmicra.model.fetches import FetchFailed
 from ipmicra.model.urls import Site
 from ipmicra.protocol.host_messages import PROTOCOL, Heartbeat, Orders, Passive, passives_for
 

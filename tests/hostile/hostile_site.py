@@ -14,7 +14,7 @@ import struct
 from collections.abc import AsyncIterator
 from typing import NamedTuple
 
-from ipmicra.model.fetches import FailureKind
+from ipmicra.model.failures import FailureKind
 from tests.hostile.plain_site import Site, answer, path_of, serving
 from tests.hostile.pranks import HTML, Prank, pranks, says
 

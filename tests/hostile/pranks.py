@@ -15,7 +15,7 @@ from typing import NamedTuple
 import brotli  # type: ignore[import-untyped] # has no types
 import zstandard
 
-from ipmicra.model.fetches import FailureKind
+from ipmicra.model.failures import FailureKind
 from tests.hostile.plain_site import answer
 
 Writer = asyncio.StreamWriter

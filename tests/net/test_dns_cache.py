@@ -10,7 +10,7 @@ import pytest
 
 from ipmicra.addresses import IPAddress
 from ipmicra.crawler.fetching.settings import FetchingSettings
-from ipmicra.model.fetches import FailureKind
+from ipmicra.model.failures import FailureKind
 from ipmicra.net.dns_cache import DnsCache, DnsFailure
 from tests.hostile.made_up_names import BROKEN, MadeUpNames
 

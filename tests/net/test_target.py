@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ipmicra.model.fetches import FailureKind, FetchFailed
+from ipmicra.model.failures import FailureKind
+from ipmicra.model.fetches import FetchFailed
 from ipmicra.net.target import HttpTarget, target_of
 
 SITES = st.sampled_from(

@@ -18,7 +18,8 @@ from ipmicra.lab.loopback.layout import WebLayout, crawler_address
 from ipmicra.lab.loopback.layout import round_trip_ms as between_cities_ms
 from ipmicra.lab.loopback.pages import made_sites
 from ipmicra.lab.loopback.server import LoopbackWeb
-from ipmicra.model.fetches import FailureKind, Fetched, FetchFailed, FetchRequest
+from ipmicra.model.failures import FailureKind
+from ipmicra.model.fetches import Fetched, FetchFailed, FetchRequest
 from ipmicra.model.probes import NoAnswer
 from ipmicra.net.address_guard import AddressGuard
 from ipmicra.probing.passive import PassiveRoundTrips

@@ -40,7 +40,8 @@ from ipmicra.crawler.plan import CrawlPlan, plan_from
 from ipmicra.crawler.progress import Progress
 from ipmicra.crawler.settings import CrawlerSettings
 from ipmicra.errors import HostFault, OperatorFault
-from ipmicra.model.fetches import FailureKind, Fetcher, FetchFailed
+from ipmicra.model.failures import FailureKind
+from ipmicra.model.fetches import Fetcher, FetchFailed
 from ipmicra.model.urls import Normaliser, Url, site_of
 from ipmicra.net.address_guard import ranges_of
 from ipmicra.net.dns_resolver import Resolver

@@ -23,6 +23,7 @@ from ipmicra.crawler.fetching.redirects import redirect_target
 from ipmicra.crawler.frontier.entries import DiscoveredUrl, LeasedUrl, RetryLater, VisitOutcome
 from ipmicra.crawler.frontier.seen_cache import SeenCache
 from ipmicra.crawler.plan import CrawlPlan
+from ipmicra.model.failures import FailureKind, Kind, status_kind
 from ipmicra.model.fetches import Fetched, FetchFailed
 from ipmicra.model.fingerprints import CONTENT_HASH_BYTES
 from ipmicra.model.page import RobotsDirectives
@@ -83,28 +84,28 @@ class ResponseHandler:
         if target is not None:
             return self._moved(leased, fetched, now_ms, target)
         if not 200 <= status < 300 or status in NO_WHOLE_PAGE:
-            return self.failed(
-                leased, f"status {status}", "", now_ms, status in RETRIED_STATUSES, status
-            )
+            may_pass = status in RETRIED_STATUSES
+            return self.failed(leased, status_kind(status), "", now_ms, may_pass, status)
         hints = listing(fetched.body)
         if hints is not None:
             return self._listing(leased, fetched, now_ms, hints)
         if fetched.body_skipped:
-            return self.failed(leased, "not_a_page", fetched.media_type, now_ms, False, status)
+            kind = FailureKind.NOT_A_PAGE
+            return self.failed(leased, kind, fetched.media_type, now_ms, False, status)
         return self._page(leased, fetched, now_ms)
 
     def no_answer(self, leased: LeasedUrl, failed: FetchFailed, now_ms: int) -> VisitResult:
-        return self.failed(leased, failed.kind.value, failed.detail, now_ms, failed.worth_a_retry)
+        return self.failed(leased, failed.kind, failed.detail, now_ms, failed.worth_a_retry)
 
     def failed(
-        self, leased: LeasedUrl, kind: str, detail: str, now_ms: int, may_pass: bool, status: int = 0
+        self, leased: LeasedUrl, kind: Kind, detail: str, now_ms: int, may_pass: bool, status: int = 0
     ) -> VisitResult:
         """Put off while retries are left, else recorded; the page stays as it was."""
         settings = self._plan.settings
         if may_pass and leased.tries < settings.retries_max:
             due_ms = now_ms + int(1000 * settings.retry_seconds * 2**leased.tries)
-            return VisitResult(put_off=RetryLater(leased, due_ms), outcome="put_off", failure=kind)
-        record = VisitFailed(**_names(leased, now_ms), kind=kind, detail=detail[:500])
+            return VisitResult(put_off=RetryLater(leased, due_ms), outcome="put_off", failure=str(kind))
+        record = VisitFailed(**_names(leased, now_ms), kind=str(kind), detail=detail[:500])
         visited = VisitOutcome(
             leased,
             status,
@@ -115,7 +116,7 @@ class ResponseHandler:
             leased.content_hash,
             leased.history,
         )
-        return VisitResult([record], visited=visited, outcome="failed", failure=kind)
+        return VisitResult([record], visited=visited, outcome="failed", failure=str(kind))
 
     def hinted(
         self, page: Url, hints: Iterable[SitemapEntry], depth: int, now_ms: int
@@ -192,7 +193,8 @@ class ResponseHandler:
         """A redirect is one more URL to visit: checked for scope, robots and address like any other."""
         url = self._plan.normaliser.url(target)
         if url is None or leased.hops >= self._plan.redirects_max:
-            kind = "bad_redirect" if url is None else "redirects_too_many"
+            too_many = FailureKind.REDIRECTS_TOO_MANY
+            kind = FailureKind.BAD_REDIRECT if url is None else too_many
             return self.failed(leased, kind, target, now_ms, False, fetched.status)
         moved = PageMoved(**_names(leased, now_ms), target=url, status=fetched.status)
         harvest = self._done(leased, fetched, now_ms, "moved", [moved])

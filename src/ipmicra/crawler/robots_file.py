@@ -24,13 +24,13 @@ from ipmicra.crawler.decisions.robots import (
 )
 from ipmicra.crawler.fetching.redirects import redirect_target
 from ipmicra.crawler.frontier.entries import FrontierSite
+from ipmicra.model.failures import FailureKind
 from ipmicra.model.fetches import Fetched, FetchOutcome, FetchRequest
 from ipmicra.model.records import VisitFailed
 from ipmicra.model.urls import url_at
 
 DETAIL_CHARACTERS_MAX = 500
 LARGE_FILE_BYTES = 16 << 10  # one in a hundred; the largest allowed take a quarter of a second to read
-ROBOTS_UNREACHABLE = "robots_unreachable"
 UNAVAILABLE = 404  # how every answer is remembered that allows everything
 
 
@@ -86,9 +86,8 @@ def unreachable_robots(site: FrontierSite, outcome: FetchOutcome) -> VisitFailed
         detail = f"{outcome.kind.value}: {outcome.detail[:DETAIL_CHARACTERS_MAX]}"
     url = str(url_at(site.site, "/robots.txt"))
     # Nobody counts these fetches: the clock stands for the visit.
-    return VisitFailed(
-        url=url, visit=now_ms, fetched_at_ms=now_ms, kind=ROBOTS_UNREACHABLE, detail=detail
-    )
+    kind = FailureKind.ROBOTS_UNREACHABLE.value
+    return VisitFailed(url=url, visit=now_ms, fetched_at_ms=now_ms, kind=kind, detail=detail)
 
 
 def _keep(site: FrontierSite, outcome: FetchOutcome, verdict: RobotsVerdict, now: float) -> None:

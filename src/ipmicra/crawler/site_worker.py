@@ -21,13 +21,8 @@ from ipmicra.crawler.frontier.entries import FrontierSite, LeasedUrl, RetryLater
 from ipmicra.crawler.plan import CrawlPlan
 from ipmicra.crawler.politeness_gate import PolitenessGate
 from ipmicra.crawler.response_handler import ResponseHandler, VisitResult
-from ipmicra.crawler.robots_file import (
-    ROBOTS_UNREACHABLE,
-    ask_for_robots,
-    is_current,
-    read_robots,
-    unreachable_robots,
-)
+from ipmicra.crawler.robots_file import ask_for_robots, is_current, read_robots, unreachable_robots
+from ipmicra.model.failures import FailureKind
 from ipmicra.model.fetches import Fetched, Fetcher, FetchFailed, FetchOutcome, FetchRequest
 from ipmicra.model.records import Record, VisitFailed
 from ipmicra.model.urls import path_of, url_at
@@ -37,7 +32,6 @@ PAGE_TYPES = (
     *("application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/pdf", ""),
 )
 DAY_MS = 86_400_000
-OUR_DEFECT = "our_defect"
 DEFECT_CHARACTERS_MAX = 500  # of its traceback's end
 REDIRECTED_WAIT_SECONDS_MAX = 600.0  # for the turn of a redirected robots.txt
 LISTING_TYPES = (*PAGE_TYPES, "application/gzip", "application/x-gzip", "application/octet-stream")
@@ -192,12 +186,15 @@ class SiteWorker:
             return harvester.answer(leased, answer, now_ms)
         except Exception:
             why = traceback.format_exc()[-DEFECT_CHARACTERS_MAX:]
-            return harvester.failed(leased, OUR_DEFECT, why, now_ms, False, answer.status)
+            return harvester.failed(leased, FailureKind.OUR_DEFECT, why, now_ms, False, answer.status)
 
     def _forbid(self, leased: LeasedUrl) -> None:
         now_ms = int(time.time() * 1000)
         record = VisitFailed(
-            url=leased.url, visit=leased.visit + 1, fetched_at_ms=now_ms, kind="robots", detail=""
+            url=leased.url,
+            visit=leased.visit + 1,
+            fetched_at_ms=now_ms,
+            kind=FailureKind.ROBOTS.value,
         )
         again_ms = now_ms + int(1000 * self._owner.plan.revisit.interval_seconds_max)
         visited = VisitOutcome(leased, 0, now_ms, again_ms)
@@ -278,9 +275,8 @@ class SiteWorker:
         self._robots = await read_robots(self.site, self._owner.plan.settings.product)
         if self._robots is DISALLOW_ALL:
             records: list[Record] = [unreachable_robots(self.site, outcome)] if outcome else []
-            self._owner.take(
-                self.site, VisitResult(records, outcome="waits", failure=ROBOTS_UNREACHABLE)
-            )
+            failure = FailureKind.ROBOTS_UNREACHABLE.value
+            self._owner.take(self.site, VisitResult(records, outcome="waits", failure=failure))
             return False
         if outcome is not None:
             self._follow_sitemaps()

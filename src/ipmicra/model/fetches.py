@@ -7,7 +7,6 @@ retries and politeness are the caller's decisions (`redirects.follow` walks hops
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Literal, Protocol, Self, TypeAlias
@@ -15,54 +14,7 @@ from typing import Literal, Protocol, Self, TypeAlias
 import msgspec
 
 from ipmicra.addresses import IPAddress
-
-ResponsibleParty: TypeAlias = Literal["site", "host", "operator", "ours"]
-
-
-class FailureKind(enum.Enum):
-    """Why there is no answer. The value is the word that is recorded."""
-
-    BAD_URL = "bad_url"  # not http(s), or no URL at all
-    REFUSED_PORT = "refused_port"  # a port that speaks something else, such as mail
-    REFUSED_ADDRESS = "refused_address"  # not public, and not opened by the settings
-    DNS_NO_NAME = "dns_no_name"  # the name does not exist or has no address
-    DNS_FAILED = "dns_failed"  # no usable answer from the name servers
-    NO_NETWORK = "no_network"  # this machine has no route, or no sockets left
-    CONNECT = "connect"  # refused or unreachable
-    CONNECT_TIMEOUT = "connect_timeout"
-    TLS = "tls"  # certificate or handshake
-    SILENT = "silent"  # connected, but no first byte in time
-    TOO_SLOW = "too_slow"  # below the minimum rate
-    TOO_LONG = "too_long"  # not finished in the total time
-    HEADERS_TOO_LARGE = "headers_too_large"
-    BAD_HTTP = "bad_http"  # not HTTP, or against its rules
-    RESET = "reset"  # closed or reset before the answer was complete
-    BAD_ENCODING = "bad_encoding"  # the body does not inflate, or is in an unknown encoding
-    INFLATE_BOMB = "inflate_bomb"  # inflates past the cap, and absurdly so
-    REDIRECT_LOOP = "redirect_loop"
-    REDIRECTS_TOO_MANY = "redirects_too_many"
-    REDIRECT_REFUSED = "redirect_refused"  # the caller did not consent to a hop
-    CLOSED = "closed"  # the fetcher was closed meanwhile
-
-
-_FAULTS: dict[FailureKind, ResponsibleParty] = {
-    FailureKind.NO_NETWORK: "host",
-    FailureKind.CLOSED: "ours",
-}
-
-WORTH_A_RETRY = frozenset(
-    {
-        FailureKind.DNS_FAILED,
-        FailureKind.NO_NETWORK,
-        FailureKind.CONNECT,
-        FailureKind.CONNECT_TIMEOUT,
-        FailureKind.SILENT,
-        FailureKind.TOO_SLOW,
-        FailureKind.TOO_LONG,
-        FailureKind.RESET,
-        FailureKind.CLOSED,
-    }
-)
+from ipmicra.model.failures import Blame, FailureKind, blame_of, is_worth_a_retry
 
 
 class FetchRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -162,13 +114,13 @@ class FetchFailed(msgspec.Struct, frozen=True, kw_only=True):
     bytes_on_wire: int = 0  # what was received all the same
 
     @property
-    def fault(self) -> ResponsibleParty:
-        return _FAULTS.get(self.kind, "site")
+    def fault(self) -> Blame:
+        return blame_of(self.kind)
 
     @property
     def worth_a_retry(self) -> bool:
         """Whether the same request may well succeed later."""
-        return self.kind in WORTH_A_RETRY
+        return is_worth_a_retry(self.kind)
 
 
 FetchOutcome: TypeAlias = Fetched | FetchFailed

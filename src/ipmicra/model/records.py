@@ -65,7 +65,7 @@ class PageMoved(_Visit, frozen=True, kw_only=True, array_like=True, tag="moved")
 class VisitFailed(_Visit, frozen=True, kw_only=True, array_like=True, tag="failed"):
     """No answer that says anything about the page: it stays as it was."""
 
-    kind: str  # "timeout", "dns", "robots", "too large", ... : the fetcher's outcome
+    kind: str  # a word of `model.failures`; from a crawler of another version it may be unknown here
     detail: str = ""
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from ipmicra.addresses import IPAddress
 from ipmicra.crawler.fetching.settings import FetchingSettings
-from ipmicra.model.fetches import FailureKind
+from ipmicra.model.failures import FailureKind
 from ipmicra.net.dns_resolver import DnsAnswer, NamesUnreachable, NoSuchName, Resolver
 from ipmicra.net.target import literal_address
 

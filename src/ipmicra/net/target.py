@@ -14,7 +14,8 @@ from typing import NamedTuple
 import can_ada
 
 from ipmicra.addresses import IPAddress
-from ipmicra.model.fetches import FailureKind, FetchFailed
+from ipmicra.model.failures import FailureKind
+from ipmicra.model.fetches import FetchFailed
 
 _DEFAULT_PORTS = {"http:": 80, "https:": 443}
 URL_CHARACTERS_MAX = 16_384

@@ -16,7 +16,7 @@ import socket
 from typing import Protocol
 
 from ipmicra.addresses import IPAddress
-from ipmicra.model.fetches import FailureKind
+from ipmicra.model.failures import FailureKind
 from ipmicra.net.address_guard import AddressGuard
 
 _HOST_ERRORS = frozenset(

@@ -12,7 +12,8 @@ from collections.abc import Awaitable, Callable
 from time import monotonic
 
 from ipmicra.addresses import IPAddress
-from ipmicra.model.fetches import FailureKind, Fetcher, FetchFailed, FetchRequest
+from ipmicra.model.failures import FailureKind
+from ipmicra.model.fetches import Fetcher, FetchFailed, FetchRequest
 from ipmicra.model.probes import NoAnswer
 from ipmicra.net import kernel_round_trip
 from ipmicra.net.address_guard import AddressGuard

@@ -13,7 +13,8 @@ from typing import NamedTuple, TypeVar
 
 import pytest
 
-from ipmicra.model.fetches import FailureKind, Fetched, Fetcher, FetchFailed, FetchRequest
+from ipmicra.model.failures import FailureKind
+from ipmicra.model.fetches import Fetched, Fetcher, FetchFailed, FetchRequest
 from tests.crawler.fetching.scripted_fetcher import Answer
 
 T = TypeVar("T")

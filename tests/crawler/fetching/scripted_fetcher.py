@@ -16,8 +16,8 @@ from typing import NamedTuple, Self
 import can_ada
 
 from ipmicra.addresses import IPAddress
+from ipmicra.model.failures import FailureKind
 from ipmicra.model.fetches import (
-    FailureKind,
     Fetched,
     FetchFailed,
     FetchOutcome,

@@ -13,7 +13,8 @@ import uvloop
 from ipmicra.crawler.fetching.redirects import follow
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.crawler.fetching.web_fetcher import WebFetcher
-from ipmicra.model.fetches import FailureKind, Fetched, FetchOutcome, FetchRequest
+from ipmicra.model.failures import FailureKind
+from ipmicra.model.fetches import Fetched, FetchOutcome, FetchRequest
 from tests.hostile.hostile_site import HostileSite, hostile_site
 from tests.hostile.peak_memory import rise_of_memory
 

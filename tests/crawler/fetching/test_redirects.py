@@ -7,7 +7,8 @@ import asyncio
 import pytest
 
 from ipmicra.crawler.fetching.redirects import Followed, follow
-from ipmicra.model.fetches import FailureKind, Fetched, FetchFailed, FetchRequest
+from ipmicra.model.failures import FailureKind
+from ipmicra.model.fetches import Fetched, FetchFailed, FetchRequest
 from tests.crawler.fetching.scripted_fetcher import Answer, Script, ScriptedFetcher
 
 

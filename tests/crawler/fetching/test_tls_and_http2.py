@@ -11,7 +11,8 @@ import pytest
 
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.crawler.fetching.web_fetcher import WebFetcher
-from ipmicra.model.fetches import FailureKind, Fetched, FetchRequest
+from ipmicra.model.failures import FailureKind
+from ipmicra.model.fetches import Fetched, FetchRequest
 from tests.crawler.fetching.test_web_fetcher import LOOPBACK, kind_of, says_here
 from tests.hostile.certificates import Authority
 from tests.hostile.http2_site import Manner, Page, http2_only

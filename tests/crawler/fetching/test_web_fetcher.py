@@ -8,7 +8,8 @@ import pytest
 
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.crawler.fetching.web_fetcher import WebFetcher
-from ipmicra.model.fetches import FailureKind, Fetched, FetchFailed, FetchOutcome, FetchRequest
+from ipmicra.model.failures import FailureKind
+from ipmicra.model.fetches import Fetched, FetchFailed, FetchOutcome, FetchRequest
 from tests.hostile.made_up_names import MadeUpNames
 from tests.hostile.plain_site import answer, path_of, serving
 

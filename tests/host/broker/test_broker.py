@@ -19,7 +19,8 @@ from ipmicra.host.limits.usage import UsageMeter
 from ipmicra.host.sandbox.throttled_log import ThrottledLog
 from ipmicra.host.settings import HostSettings
 from ipmicra.host.store import HostStore
-from ipmicra.model.fetches import FailureKind, Fetched, FetchRequest
+from ipmicra.model.failures import FailureKind
+from ipmicra.model.fetches import Fetched, FetchRequest
 from ipmicra.probing.passive import PassiveRoundTrips
 from ipmicra.probing.settings import ProbingSettings
 from tests.crawler.fetching.test_tls_and_http2 import trusting

@@ -11,6 +11,7 @@ are gone, and those of a purged crawler at once.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from http import HTTPStatus
 
 import msgspec
 from sqlalchemy import ColumnElement, Connection, Row, delete, func, select
@@ -20,7 +21,7 @@ from ipmicra.carrier.package import Package
 from ipmicra.carrier.record_queries import site_about
 from ipmicra.coordinator.store.batches import in_batches
 from ipmicra.coordinator.store.schema import failure_table
-from ipmicra.coordinator.views.failure_advice import family_of, in_words, kind_of
+from ipmicra.model.failures import Kind, description_of, family_of, kind_of, status_in
 from ipmicra.model.records import VisitFailed
 from ipmicra.model.urls import Normaliser
 
@@ -95,7 +96,7 @@ def _counted(package: Package, now_s: float) -> list[_Counted]:
         if isinstance(record, VisitFailed):
             site = site_about(record, normaliser)
             one = _Counted(
-                kind=kind_of(record.kind),
+                kind=str(kind_of(record.kind)),
                 site=site if len(site) <= SITE_CHARACTERS_MAX else "",
                 url=_kept(record.url, URL_CHARACTERS_MAX),
                 detail=_kept(record.detail, DETAIL_CHARACTERS_MAX),
@@ -159,20 +160,29 @@ def failures(connection: Connection, now_s: float) -> list[FailedVisits]:
 
 
 def _told(row: Row[str, int, int, float], examples: list[FailedVisit]) -> FailedVisits:
-    kind, count, sites, latest_s = row
+    word, count, sites, latest_s = row
+    kind = kind_of(word)  # a coordinator of another version may have counted it
     family = family_of(kind)
     return FailedVisits(
-        kind=kind,
+        kind=word,
         family=family.name,
         title=family.title,
         whose=family.whose,
-        what=in_words(kind),
+        what=_in_words(kind),
         advice=family.advice,
         count=int(count),
         sites=sites,
         latest_s=latest_s,
         examples=examples,
     )
+
+
+def _in_words(kind: Kind) -> str:
+    status = status_in(kind)
+    try:
+        return description_of(kind) if status is None else f"{status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        return f"status {status}"
 
 
 def _examples(connection: Connection, which: ColumnElement[bool]) -> list[FailedVisit]:

@@ -252,7 +252,7 @@ failure_table = Table(
     metadata,
     Column("day", Integer, primary_key=True),  # since 1970, when the coordinator heard of it
     Column("crawler", String(100), primary_key=True),
-    Column("kind", String(40), primary_key=True),  # see failure_kinds
+    Column("kind", String(40), primary_key=True),  # see model.failures
     Column("site", String(300), primary_key=True),  # "": of sites beyond those that are named
     Column("count", BigInteger, nullable=False),
     Column("at_s", Float, nullable=False),  # the latest, by the crawler's clock

@@ -12,7 +12,7 @@ from time import monotonic
 
 from ipmicra.crawler.fetching.partial_response import PartialResponse
 from ipmicra.crawler.fetching.settings import FetchingSettings
-from ipmicra.model.fetches import FailureKind
+from ipmicra.model.failures import FailureKind
 
 SWEEP_MS_MAX = 250
 SWEEPS_PER_LIMIT = 8  # so that the shortest limit is kept within an eighth

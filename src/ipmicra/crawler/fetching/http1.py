@@ -15,7 +15,8 @@ import httptools
 from ipmicra.crawler.fetching.content_decoding import ACCEPT_ENCODING
 from ipmicra.crawler.fetching.http_connection import HttpConnection, Wire, request_fields
 from ipmicra.crawler.fetching.partial_response import PartialResponse
-from ipmicra.model.fetches import FailureKind, FetchRequest
+from ipmicra.model.failures import FailureKind
+from ipmicra.model.fetches import FetchRequest
 from ipmicra.net.target import HttpTarget
 
 _HTTP2_SETTINGS_FRAME = 4

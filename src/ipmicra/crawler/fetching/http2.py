@@ -19,7 +19,7 @@ import h2.settings
 from ipmicra.crawler.fetching.content_decoding import ACCEPT_ENCODING
 from ipmicra.crawler.fetching.http_connection import HttpConnection, Wire, request_fields
 from ipmicra.crawler.fetching.partial_response import PartialResponse
-from ipmicra.model.fetches import FailureKind
+from ipmicra.model.failures import FailureKind
 from ipmicra.net.target import HttpTarget
 
 _CONFIG = h2.config.H2Configuration(client_side=True, header_encoding=None)

@@ -14,7 +14,8 @@ from typing import NamedTuple, cast
 
 from ipmicra.addresses import IPAddress
 from ipmicra.crawler.fetching.partial_response import PartialResponse
-from ipmicra.model.fetches import FailureKind, FetchRequest
+from ipmicra.model.failures import FailureKind
+from ipmicra.model.fetches import FetchRequest
 from ipmicra.net import kernel_round_trip
 from ipmicra.net.target import HttpTarget
 

@@ -16,7 +16,7 @@ from ipmicra.crawler.fetching.http1 import Http1Connection
 from ipmicra.crawler.fetching.http_connection import HttpConnection, Wire
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.errors import OperatorFault
-from ipmicra.model.fetches import FailureKind
+from ipmicra.model.failures import FailureKind
 from ipmicra.net.target import HttpTarget
 from ipmicra.net.tcp_connector import ConnectFailed, Connector
 

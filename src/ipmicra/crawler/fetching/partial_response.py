@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, NamedTuple
 
-from ipmicra.model.fetches import FailureKind, FetchRequest, Headers
+from ipmicra.model.failures import FailureKind
+from ipmicra.model.fetches import FetchRequest, Headers
 
 if TYPE_CHECKING:
     from ipmicra.crawler.fetching.http_connection import HttpConnection

@@ -12,14 +12,8 @@ from typing import NamedTuple
 import can_ada
 import msgspec
 
-from ipmicra.model.fetches import (
-    FailureKind,
-    Fetched,
-    Fetcher,
-    FetchFailed,
-    FetchOutcome,
-    FetchRequest,
-)
+from ipmicra.model.failures import FailureKind
+from ipmicra.model.fetches import Fetched, Fetcher, FetchFailed, FetchOutcome, FetchRequest
 
 REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
 

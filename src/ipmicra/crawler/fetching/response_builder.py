@@ -8,14 +8,8 @@ from __future__ import annotations
 from ipmicra.crawler.fetching.content_decoding import BadEncoding, InflateBomb, Inflated, inflate
 from ipmicra.crawler.fetching.http_connection import HttpConnection
 from ipmicra.crawler.fetching.partial_response import PartialResponse
-from ipmicra.model.fetches import (
-    FailureKind,
-    Fetched,
-    FetchFailed,
-    FetchOutcome,
-    RawExchange,
-    Timings,
-)
+from ipmicra.model.failures import FailureKind
+from ipmicra.model.fetches import Fetched, FetchFailed, FetchOutcome, RawExchange, Timings
 
 
 def fetched(

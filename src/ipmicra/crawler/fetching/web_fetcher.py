@@ -22,7 +22,8 @@ from ipmicra.crawler.fetching.partial_response import PartialResponse, ResponseC
 from ipmicra.crawler.fetching.response_builder import failed, fetched
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.errors import OperatorFault
-from ipmicra.model.fetches import FailureKind, Fetched, FetchFailed, FetchOutcome, FetchRequest
+from ipmicra.model.failures import FailureKind
+from ipmicra.model.fetches import Fetched, FetchFailed, FetchOutcome, FetchRequest
 from ipmicra.net.address_guard import AddressGuard
 from ipmicra.net.dns_cache import DnsCache, DnsEntry, DnsFailure
 from ipmicra.net.dns_resolver import DnsResolver, Resolver

@@ -22,7 +22,7 @@ from ipmicra.host.limits.token_bucket import TokenBucket
 from ipmicra.host.limits.usage import UsageMeter
 from ipmicra.host.sandbox.throttled_log import ThrottledLog
 from ipmicra.host.settings import HostSettings
-from ipmicra.model.fetches import FailureKind
+from ipmicra.model.failures import FailureKind
 from ipmicra.net import kernel_round_trip
 from ipmicra.net.address_guard import AddressGuard
 from ipmicra.net.dns_resolver import NamesUnreachable, NoSuchName, Resolver

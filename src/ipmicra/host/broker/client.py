@@ -11,7 +11,7 @@ import socket
 from contextlib import suppress
 
 from ipmicra.addresses import IPAddress
-from ipmicra.model.fetches import FailureKind
+from ipmicra.model.failures import FailureKind, failure_of
 from ipmicra.net.dns_resolver import DnsAnswer, NamesUnreachable, NoSuchName
 from ipmicra.net.tcp_connector import ConnectFailed
 from ipmicra.protocol.broker_messages import (
@@ -48,7 +48,7 @@ class BrokerClient:
         ask = Connect(self._next(), name, str(address), port, patience_ms)
         answer, plug = await self._ask(ask)
         if plug is None:
-            kind = FailureKind(answer.failure or FailureKind.NO_NETWORK.value)
+            kind = failure_of(answer.failure or FailureKind.NO_NETWORK)
             raise ConnectFailed(kind, answer.detail or "the broker sent no socket")
         plug.setblocking(False)
         return plug

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ipmicra.addresses import AddressRange, IPAddress
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.host.broker.onlink import OnlinkRoute, is_neighbour, routes
-from ipmicra.model.fetches import FailureKind
+from ipmicra.model.failures import FailureKind
 from ipmicra.net.address_guard import AddressGuard
 from ipmicra.net.target import literal_address
 from ipmicra.protocol.broker_messages import Connect
