@@ -30,7 +30,7 @@ from ipmicra.crawler.site_worker import SiteWorker
 from ipmicra.errors import HostFault
 from ipmicra.model.fetches import Fetched, Fetcher, FetchOutcome
 from ipmicra.model.records import PageSeen, Record
-from ipmicra.model.urls import Site
+from ipmicra.model.urls import Site, Url
 
 LEASE_MIN, LEASE_MAX = 4, 64
 REVISITS_AT_ONCE = 1_000
@@ -137,6 +137,12 @@ class Engine:
         finally:
             self._sites_to_close -= 1
             self._event.set()
+
+    def send_whole(self, urls: Iterable[Url]) -> None:
+        """Somebody lacks these pages: after what was visited is committed, they are due and new."""
+        self._commit()
+        self._frontier.send_whole(urls, int(time.time() * 1000))
+        self._event.set()
 
     # --- what lanes ask for -----------------------------------------------------------------------
 

@@ -6,6 +6,7 @@
 | take      | state fetched and imported where one waits, site held, links queued              |
 | own-sites | the same                                                                         |
 | look      | pages fetched once, and told how they look; refused while the host rests         |
+| send-whole | what the pages held is forgotten, and their next visit is due: they are sent whole |
 | release   | stopped at once, state exported and sent, then forgotten                         |
 | pause     | remembered until resume                                                          |
 | retire    | all sites released, all packages sent, then the host ends                        |
@@ -45,6 +46,7 @@ from ipmicra.protocol.host_messages import (
     ReleaseSites,
     Resume,
     Retire,
+    SendWhole,
     SiteGrant,
     UnknownOrder,
     Upgrade,
@@ -114,6 +116,8 @@ class OrderExecutor:
                 await self.send_states()
             case ObservePages(urls=urls):
                 return await self._look(order.number, urls)
+            case SendWhole(urls=urls):
+                return await self._send_whole(order.number, urls)
             case Pause(reason=reason):
                 self._ledger.keep(paused_by_coordinator=reason)
             case Resume():
@@ -154,6 +158,13 @@ class OrderExecutor:
         except Fault as fault:
             return OrderDone(number=number, done=False, detail=str(fault))
         return OrderDone(number=number, looks=tuple(looks))
+
+    async def _send_whole(self, number: int, urls: tuple[str, ...]) -> OrderDone:
+        try:
+            await self._crawler.send_whole(urls)
+        except Fault as fault:
+            return OrderDone(number=number, done=False, detail=str(fault))
+        return OrderDone(number=number)
 
     # --- sites --------------------------------------------------------------------------------------
 

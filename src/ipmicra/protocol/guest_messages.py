@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
-from ipmicra.protocol.host_messages import Passive
+from ipmicra.protocol.host_messages import PROTOCOL_WITHOUT_NONE, Passive
 
 FRAME_BYTES_MAX = 256 << 20  # a site's state is the largest thing that the dock says
 TOLD_BYTES_MAX = 4 << 20
@@ -28,6 +28,12 @@ class AddSite(msgspec.Struct, frozen=True, tag="hold"):
 
 
 class EnqueueUrls(msgspec.Struct, frozen=True, tag="give"):
+    urls: tuple[str, ...]
+
+
+class SendWhole(msgspec.Struct, frozen=True, tag="send-whole"):
+    """Visit these pages again, and send them whole. Asked only of code whose news state protocol 2."""
+
     urls: tuple[str, ...]
 
 
@@ -81,6 +87,7 @@ class NextPackage(msgspec.Struct, frozen=True, tag="next-package"):
 GuestCommand: TypeAlias = (
     AddSite
     | EnqueueUrls
+    | SendWhole
     | ImportSite
     | ExportSite
     | ForgetSite
@@ -132,6 +139,7 @@ class StatusUpdate(msgspec.Struct, frozen=True, tag="news"):
     pages: int = 0
     pending: int = 0
     measured: tuple[Passive, ...] = ()
+    protocol: int = PROTOCOL_WITHOUT_NONE  # that the code speaks
 
 
 GuestMessage: TypeAlias = GuestReply | StatusUpdate

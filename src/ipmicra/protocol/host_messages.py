@@ -7,7 +7,8 @@ meaning.
 |---------:|-------------------------------------------------------------------------------------|
 |        1 | version 0.1.0; who says nothing of a protocol speaks this one                       |
 |        2 | `None` for a time that was not measured; 0.0 before, which is still read as `None`. |
-|          | A host states the kinds of order that it understands, and refuses others one by one |
+|          | A host states the kinds of order that it understands, and refuses others one by one. |
+|          | The order `send-whole`                                                              |
 """
 
 from __future__ import annotations
@@ -104,6 +105,14 @@ class ObservePages(_Record, frozen=True, kw_only=True, tag="look"):
     urls: tuple[str, ...]
 
 
+class SendWhole(_Record, frozen=True, kw_only=True, tag="send-whole"):
+    """Visit pages of sites that you hold once more, now, and send them whole: a change came, and the page
+    that it changes is not known here.
+    """
+
+    urls: tuple[str, ...]
+
+
 OrderBody: TypeAlias = (
     ProbeTargets
     | AssignSites
@@ -114,6 +123,7 @@ OrderBody: TypeAlias = (
     | Resume
     | Retire
     | ObservePages
+    | SendWhole
 )
 
 

@@ -11,7 +11,7 @@ from ipmicra.coordinator.settings import CoordinatorSettings
 from ipmicra.host.hosted.sandboxed import BRIEF_FILE
 from ipmicra.host.sandbox.code import own_code
 from ipmicra.host.store import HostStore
-from ipmicra.protocol.host_messages import ObservePages
+from ipmicra.protocol.host_messages import ObservePages, SendWhole
 from tests.crawler.local_site import LocalSite
 from tests.host.host_harness import host_settings, join, living
 from tests.host.scripted_coordinator import ScriptedCoordinator
@@ -30,12 +30,15 @@ def test_a_host_sends_home_what_its_crawler_in_the_sandbox_has_fetched(tmp_path:
                 await home.until(lambda: any(beat.passive for beat in home.heartbeats))
                 look = home.give(ObservePages(urls=(f"{site.address}/a", "http://127.0.0.2/")))
                 await home.until(lambda: look in home.done)
+                again = home.give(SendWhole(urls=(f"{site.address}/c",)))
+                await home.until(lambda: home.pages().count(f"{site.address}/c") == 2)
             assert home.done[order].done
             seen, unseen = home.done[look].looks
             assert seen.url == f"{site.address}/a"
             assert seen.content_hash
             assert not unseen.content_hash
-            assert sorted(home.pages()) == urls(site, "/", "/a", "/b", "/c")
+            assert home.done[again].done
+            assert sorted(home.pages()) == urls(site, "/", "/a", "/b", "/c", "/c")
 
     asyncio.run(story())
     assert b"swordfish" not in (tmp_path / "host" / BRIEF_FILE).read_bytes()

@@ -14,6 +14,7 @@ import sqlite3
 from sqlalchemy.exc import InterfaceError, OperationalError
 
 from ipmicra.carrier.package import Package, PackageRefused, unpack
+from ipmicra.coordinator import resend_orders
 from ipmicra.coordinator.ingest import cross_check, purge
 from ipmicra.coordinator.ingest.authorisation import FilteredPackage, PackageJudge, within_our_time
 from ipmicra.coordinator.ingest.canaries import lie_in
@@ -65,6 +66,7 @@ class Integrator:
             self._index.commit()
         for claim, found in taken_in:
             self._note(claim, found, now_s)
+        self._ask_for_whole_pages({claim.crawler for claim, _ in taken_in}, now_s)
         return len(claimed)
 
     def _is_taken_in(self, claim: ClaimedPackage, found: FilteredPackage, now_s: float) -> bool:
@@ -76,6 +78,13 @@ class Integrator:
             self._put_aside(claim, "taking it into the index", error, now_s)
             return False
         return True
+
+    def _ask_for_whole_pages(self, crawlers: set[str], now_s: float) -> None:
+        """Where these crawlers sent changes to pages that the index lacks."""
+        wanted = [url for crawler in sorted(crawlers) for url in self._index.wanted(crawler)]
+        if wanted:
+            with self._database.begin() as connection:
+                resend_orders.ask(connection, wanted, now_s)
 
     def _note(self, claim: ClaimedPackage, found: FilteredPackage, now_s: float) -> None:
         try:

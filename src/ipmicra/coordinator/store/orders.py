@@ -86,6 +86,13 @@ def open_orders(connection: Connection, host: str, now_s: float) -> list[Order]:
     return found
 
 
+def is_open(connection: Connection, host: str, kind: str, key: str) -> bool:
+    """Whether an order of that kind and key is still to be done."""
+    which = (orders.c.host == host, orders.c.kind == kind, orders.c.key == key)
+    query = select(orders.c.number).where(*which, orders.c.done_s.is_(None)).limit(1)
+    return connection.execute(query).first() is not None
+
+
 def has_open(connection: Connection, host: str) -> bool:
     """Whether anything is still to be done."""
     query = (

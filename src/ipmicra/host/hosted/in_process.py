@@ -10,6 +10,7 @@ fetched again.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -167,6 +168,14 @@ class InProcessCrawler:
             self._engine.add(discoveries)
         else:
             self.frontier.add(discoveries)
+
+    async def send_whole(self, urls: Iterable[str]) -> None:
+        normaliser = self._plan().normaliser
+        held = [url for url in map(normaliser.url, urls) if url is not None and self.held.holds(url)]
+        if self._engine is not None:
+            self._engine.send_whole(held)
+        else:
+            self.frontier.send_whole(held, int(time.time() * 1000))
 
     async def take_over(self, state: bytes) -> Site:
         return self.frontier.import_site(site_state_file.chunks_in(state))

@@ -70,6 +70,12 @@ class HostedCrawler(Protocol):
     async def give(self, urls: Iterable[str]) -> None:
         """URLs of held sites to be crawled; durable on return."""
 
+    async def send_whole(self, urls: Iterable[str]) -> None:
+        """Visit pages of held sites again, and send them whole; durable on return.
+
+        Raises HostFault where the code in a sandbox is too old to do so.
+        """
+
     async def take_over(self, state: bytes) -> Site:
         """Go on where a former crawler of a site was. The site must not be held yet."""
         ...

@@ -35,7 +35,7 @@ from ipmicra.net.dns_resolver import DnsResolver
 from ipmicra.probing.passive import PassiveRoundTrips
 from ipmicra.protocol import guest_messages
 from ipmicra.protocol.guest_messages import GuestCommand, StatusUpdate
-from ipmicra.protocol.host_messages import PageObservation, Passive
+from ipmicra.protocol.host_messages import PROTOCOL_WITHOUT_NONE, PageObservation, Passive
 from ipmicra.settings import Settings
 
 BRIEF_FILE = "brief.json"  # in the host's folder
@@ -249,6 +249,14 @@ class SandboxedCrawler:
 
     async def give(self, urls: Iterable[str]) -> None:
         await self._ask(guest_messages.EnqueueUrls(tuple(urls)))
+
+    async def send_whole(self, urls: Iterable[str]) -> None:
+        await self._ask(
+            guest_messages.NextPackage()
+        )  # the code's first news, with its protocol, come before
+        if self.news.protocol <= PROTOCOL_WITHOUT_NONE:
+            raise HostFault("the crawler's code is too old to send pages whole on demand")
+        await self._ask(guest_messages.SendWhole(tuple(urls)))
 
     async def take_over(self, state: bytes) -> Site:
         return Site(await self._ask(guest_messages.ImportSite(state)))

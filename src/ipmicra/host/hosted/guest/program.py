@@ -35,7 +35,7 @@ from ipmicra.model.fetches import Fetcher
 from ipmicra.model.urls import Site
 from ipmicra.protocol import guest_messages
 from ipmicra.protocol.guest_messages import GuestCommand, GuestReply, StatusUpdate
-from ipmicra.protocol.host_messages import passives_for
+from ipmicra.protocol.host_messages import PROTOCOL, passives_for
 from ipmicra.settings import Settings
 
 NEWS_SECONDS = 0.4
@@ -76,6 +76,8 @@ class GuestProgram:
                 crawler.hold(HeldSite(site, 0, address))
             case guest_messages.EnqueueUrls(urls=urls):
                 await crawler.give(urls)
+            case guest_messages.SendWhole(urls=urls):
+                await crawler.send_whole(urls)
             case guest_messages.ImportSite(state=state):
                 return await crawler.take_over(state)
             case guest_messages.ExportSite(site=site, epoch=epoch):
@@ -117,7 +119,8 @@ class GuestProgram:
         counts = self._crawler.counts()
         taken = self._meter.round_trips.take(MEASURED_AT_ONCE)
         measured = passives_for(self._protocol, taken)
-        return StatusUpdate(self._crawler.is_working, ended, counts.pages, counts.pending, measured)
+        working = self._crawler.is_working
+        return StatusUpdate(working, ended, counts.pages, counts.pending, measured, PROTOCOL)
 
     def _say(self, told: GuestReply | StatusUpdate) -> None:
         self._writer.write(guest_messages.framed(told))
