@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import update
 
 from ipmicra.carrier.package import digest_of, pack, unpack
-from ipmicra.coordinator import resend_orders
 from ipmicra.coordinator.assignment import heartbeats
+from ipmicra.coordinator.ingest import resend_orders
 from ipmicra.coordinator.store import assignments, orders, packages
 from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.packages import PackageArrival

@@ -1,1 +1,4 @@
-"""The nouns that travel between packages. No I/O; imports only `addresses` and `errors` of this project."""
+"""The nouns that travel -> typed, frozen values: URLs, pages, records, probes, failures.
+
+Invariant: no I/O, no clock; imports only `addresses` and `errors`.
+"""

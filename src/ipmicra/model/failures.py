@@ -58,7 +58,7 @@ class FailureKind(enum.StrEnum):
 Kind: TypeAlias = FailureKind | StatusKind
 
 
-class Family(NamedTuple):
+class FailureFamily(NamedTuple):
     """Kinds of failures that are mended in the same way."""
 
     name: str
@@ -67,109 +67,109 @@ class Family(NamedTuple):
     advice: str
 
 
-_NAMES = Family(
+_NAMES = FailureFamily(
     "names",
     "Names that lead to no address",
     "the site's",
     "A name that does not exist was mistyped where it was linked, or given up; it is asked for again in "
     "time. Many at once from one crawler: look at that host's name servers (fetching.dns_servers).",
 )
-_CONNECTING = Family(
+_CONNECTING = FailureFamily(
     "connecting",
     "Connections that failed",
     "the site's",
     "They were tried several times. A site that answers others but not this crawler may be better off with "
     "another: see who has it, and why, behind its name.",
 )
-_ENCRYPTION = Family(
+_ENCRYPTION = FailureFamily(
     "encryption",
     "Certificates and encryption",
     "the site's",
     "The certificate has run out, is another site's, or nobody vouches for it. Many sites from one "
     "crawler: its clock is wrong, or its list of authorities is old.",
 )
-_SLOW = Family(
+_SLOW = FailureFamily(
     "slow",
     "Answers that took too long",
     "the site's",
     "A site that is slow for one crawler alone may be far from it: see its round trips behind its name. "
     "More patience: fetching.first_byte_ms_max.",
 )
-_TURNED_AWAY = Family(
+_TURNED_AWAY = FailureFamily(
     "turned-away",
     "Sites that turn crawlers away",
     "the operator's",
     "They mean it, and are not pressed. See that the contact in the User-Agent is right, ask the site's "
     "owner, or go slower (crawler.delay_seconds_min).",
 )
-_REFUSED = Family(
+_REFUSED = FailureFamily(
     "not-accepted",
     "Requests that sites do not accept",
     "the site's",
     "The address was wrong where it was linked, or wants what a crawler does not send. One status on many "
     "sites: look at what crawlers ask for.",
 )
-_SERVER = Family(
+_SERVER = FailureFamily(
     "server-fails",
     "Servers that fail",
     "the site's",
     "They were tried several times, ever more rarely, and are visited again in time. Nothing to do, unless "
     "they fail because of too many requests: go slower (crawler.delay_seconds_min).",
 )
-_ODD = Family(
+_ODD = FailureFamily(
     "odd-status",
     "Answers with a status that says nothing about the page",
     "the site's",
     "Nothing to do: the page stays as it was.",
 )
-_ROBOTS = Family(
+_ROBOTS = FailureFamily(
     "robots-unreachable",
     "robots.txt that cannot be had",
     "the site's",
     "Nothing of the site is asked for until its robots.txt answers; it is asked again after a minute, then "
     "ever more rarely, up to a day.",
 )
-_BROKEN = Family(
+_BROKEN = FailureFamily(
     "broken-answers",
     "Answers that break the rules of HTTP",
     "the site's",
     "Nothing of them is kept. A site that browsers show well all the same is worth a report to us, with "
     "its address.",
 )
-_REDIRECTS = Family(
+_REDIRECTS = FailureFamily(
     "redirects",
     "Redirects that lead nowhere",
     "the site's",
     "Nothing to do: a loop, a chain without end, or a target that is no address.",
 )
-_OUT_OF_BOUNDS = Family(
+_OUT_OF_BOUNDS = FailureFamily(
     "out-of-bounds",
     "Addresses that crawlers do not go to",
     "nobody's",
     "Private addresses and ports of other services are kept from crawlers, whatever links say. Your own "
     "network is opened with fetching.open_ranges.",
 )
-_HOST = Family(
+_HOST = FailureFamily(
     "no-network",
     "Hosts without a network",
     "a host's",
     "The machine had no route, or no sockets left. See on it: ipmicra host status.",
 )
-_OURS = Family(
+_OURS = FailureFamily(
     "ours",
     "Visits that were broken off",
     "ours",
     "The crawler was stopped meanwhile, or tells a kind that this coordinator does not know: then one of "
     "the two is older. They are visited again in time.",
 )
-_DEFECT = Family(
+_DEFECT = FailureFamily(
     "defects",
     "Pages that our own code failed on",
     "ours",
     "A defect of ipmicra: please report it, with the page's address and the text below. Nothing of the page "
     "is kept; the crawl goes on, and the page is visited again in time.",
 )
-_LEFT_ALONE = Family(
+_LEFT_ALONE = FailureFamily(
     "left-alone",
     "Pages that were left alone",
     "nobody's",
@@ -179,7 +179,7 @@ _LEFT_ALONE = Family(
 
 
 class _Entry(NamedTuple):
-    family: Family
+    family: FailureFamily
     description: str
     worth_a_retry: bool = False  # whether the same request may well succeed later
     blame: Blame = "site"
@@ -241,7 +241,7 @@ def status_in(kind: Kind) -> int | None:
     return None if found is None else int(found[1])
 
 
-def family_of(kind: Kind) -> Family:
+def family_of(kind: Kind) -> FailureFamily:
     status = status_in(kind)
     return _entry(kind).family if status is None else _family_of_status(status)
 
@@ -263,7 +263,7 @@ def _entry(kind: Kind) -> _Entry:
     return _KINDS[FailureKind(kind)]
 
 
-def _family_of_status(status: int) -> Family:
+def _family_of_status(status: int) -> FailureFamily:
     if status in TURNED_AWAY:
         return _TURNED_AWAY
     return {4: _REFUSED, 5: _SERVER}.get(status // 100, _ODD)

@@ -14,8 +14,7 @@ import sqlite3
 from sqlalchemy.exc import InterfaceError, OperationalError
 
 from ipmicra.carrier.package import Package, PackageRefused, unpack
-from ipmicra.coordinator import resend_orders
-from ipmicra.coordinator.ingest import cross_check, purge
+from ipmicra.coordinator.ingest import cross_check, purge, resend_orders
 from ipmicra.coordinator.ingest.authorisation import FilteredPackage, PackageJudge, within_our_time
 from ipmicra.coordinator.ingest.canaries import lie_in
 from ipmicra.coordinator.settings import KnownPage
