@@ -88,8 +88,8 @@ def open_orders(connection: Connection, host: str, now_s: float) -> list[Order]:
 
 def is_open(connection: Connection, host: str, kind: str, key: str) -> bool:
     """Whether an order of that kind and key is still to be done."""
-    which = (orders.c.host == host, orders.c.kind == kind, orders.c.key == key)
-    query = select(orders.c.number).where(*which, orders.c.done_s.is_(None)).limit(1)
+    which = (order_table.c.host == host, order_table.c.kind == kind, order_table.c.key == key)
+    query = select(order_table.c.number).where(*which, order_table.c.done_s.is_(None)).limit(1)
     return connection.execute(query).first() is not None
 
 

@@ -16,7 +16,7 @@ from ipmicra.coordinator.ingest import resend_orders
 from ipmicra.coordinator.store import assignments, orders, packages
 from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.packages import PackageArrival
-from ipmicra.coordinator.store.schema import site as site_rows
+from ipmicra.coordinator.store.schema import site_table
 from ipmicra.coordinator.store.sites import SiteStatus, add_links
 from ipmicra.model.records import PageChanged, PageSeen
 from ipmicra.model.urls import Url
@@ -54,8 +54,8 @@ def own(kitchen: Kitchen, site: str) -> None:
         add_links(connection, [Url(f"{site}/")], NOW)
         assignments.note(connection, [(site, "lima")], NOW)
         connection.execute(
-            update(site_rows)
-            .where(site_rows.c.name == site)
+            update(site_table)
+            .where(site_table.c.name == site)
             .values(crawler="lima", state=SiteStatus.DELEGATED)
         )
 
@@ -102,7 +102,7 @@ def test_an_older_host_and_one_that_has_lost_the_site_are_not_asked(kitchen: Kit
     kitchen.worker().work(NOW)
     says(kitchen, ORDER_KINDS)
     with kitchen.database.begin() as connection:
-        connection.execute(update(site_rows).values(crawler=None, state=SiteStatus.WAITING))
+        connection.execute(update(site_table).values(crawler=None, state=SiteStatus.WAITING))
         assert resend_orders.ask(connection, [f"{SITE}/"], NOW) == 0
     assert ordered(kitchen) == []
 
