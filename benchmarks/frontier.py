@@ -139,7 +139,9 @@ def crawl_here(folder: Path, seed: str) -> Crawled:
     """One whole crawl in this process."""
     tune_process()
     began = time.process_time()
-    progress, _ = uvloop.run(Crawl(settings_for(folder), CrawlRequest((seed,), name="bench")).run())
+    progress, _ = uvloop.run(
+        Crawl(settings_for(folder).crawl, CrawlRequest((seed,), name="bench")).run()
+    )
     used = time.process_time() - began
     peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if "VmHWM" in line)
     resident_mb = int(peak.split()[1]) / 1024

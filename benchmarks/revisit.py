@@ -57,7 +57,7 @@ def visit(folder: Path, seed: str, watch: bool, **crawler: object) -> Cost:
         if watch and progress.unchanged + progress.seen >= PAGES:
             engines[0].stop()
 
-    job = Crawl(settings_for(folder, **crawler), CrawlRequest((seed,), watch=watch, name="bench"))
+    job = Crawl(settings_for(folder, **crawler).crawl, CrawlRequest((seed,), watch=watch, name="bench"))
     home = bytes_in(job.spool_folder)
     cpu, wall = time.process_time(), time.perf_counter()
     progress, _ = uvloop.run(job.run(stop_when_done, engines.append))

@@ -119,9 +119,15 @@ async def _crawled(way: str, served: Served, folder: Path) -> Run:
 
 def _tenant(way: str, folder: Path, settings: Settings, meter: UsageMeter) -> HostedCrawler:
     if way == "in the dock":
-        return InProcessCrawler(folder / STATE_FOLDER, "benchmark", settings, meter)
+        return InProcessCrawler(folder / STATE_FOLDER, "benchmark", settings.hosting, meter)
     return SandboxedCrawler(
-        folder, "benchmark", settings, meter, own_code(), lambda: None, Console(stderr=True).print
+        folder,
+        "benchmark",
+        settings.hosting,
+        meter,
+        own_code(),
+        lambda: None,
+        Console(stderr=True).print,
     )
 
 

@@ -37,7 +37,8 @@ from benchmarks.search_parts.rivals import Made, bare_tantivy, fts5
 from ipmicra.carrier.package import Package, PackageHeader
 from ipmicra.model.page import Page
 from ipmicra.model.records import PageSeen
-from ipmicra.search.contract import SearchIndex, SearchRequest
+from ipmicra.model.search import SearchRequest
+from ipmicra.search.contract import SearchIndex
 from ipmicra.search.tantivy.index import TantivyIndex
 from tests.search.second_engine.fts5_index import Fts5Index
 

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from benchmarks.overlay_parts.peers import SECRET, SPACE, address_at
 from ipmicra.errors import HostFault
+from ipmicra.model.search import SearchRequest
 from ipmicra.model.urls import Site, name_of
 from ipmicra.overlay.live.rpc_client import search, status_of
 from ipmicra.protocol.overlay_frames import FrameCodec
 from ipmicra.protocol.overlay_rpc import PeerStatus
-from ipmicra.search.contract import SearchRequest
 
 ASKED_AT_ONCE = 20
 SEARCHED_AT_ONCE = 4

@@ -92,7 +92,9 @@ def _node(job: Job, port: int) -> Node:
     peer = Peer(card, SPACE, PeerRules(hand_over=HandOverRule()))
     if not job.folder:
         return Node(peer, SPACE, seal)
-    household = PeerCrawlService(Path(job.folder) / str(port), peer, seal, settings_with(job.names_port))
+    household = PeerCrawlService(
+        Path(job.folder) / str(port), peer, seal, settings_with(job.names_port).peer
+    )
     return Node(peer, SPACE, seal, household.round_trip_ms, household)
 
 

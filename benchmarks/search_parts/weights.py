@@ -16,8 +16,8 @@ from typing import NamedTuple
 from benchmarks.search_parts.judged import Judged, JudgedSet
 from ipmicra.carrier.package import Package, PackageHeader
 from ipmicra.model.records import PageSeen
+from ipmicra.model.search import SearchRequest
 from ipmicra.search import ranking
-from ipmicra.search.contract import SearchRequest
 from ipmicra.search.tantivy import query_builder, schema
 from ipmicra.search.tantivy.index import TantivyIndex
 

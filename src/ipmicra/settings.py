@@ -18,12 +18,12 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from ipmicra.coordinator.settings import CoordinatorSettings
+from ipmicra.coordinator.settings import CoordinatorSettings, ServiceSettings
 from ipmicra.crawler.fetching.settings import FetchingSettings
-from ipmicra.crawler.settings import CrawlerSettings
+from ipmicra.crawler.settings import CrawlerSettings, CrawlSettings
 from ipmicra.errors import OperatorFault
-from ipmicra.host.settings import HostSettings
-from ipmicra.overlay.settings import OverlaySettings
+from ipmicra.host.settings import HostingSettings, HostSettings
+from ipmicra.overlay.settings import OverlaySettings, PeerSettings
 from ipmicra.probing.settings import ProbingSettings
 from ipmicra.registry.settings import RegistrySettings
 from ipmicra.setting_fields import setting_field
@@ -61,6 +61,35 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     @property
     def data_folder(self) -> Path:
         return Path(self.general.data_folder).expanduser()
+
+    @property
+    def crawl(self) -> CrawlSettings:
+        return CrawlSettings(data_folder=self.data_folder, crawler=self.crawler, fetching=self.fetching)
+
+    @property
+    def hosting(self) -> HostingSettings:
+        return HostingSettings(
+            crawler=self.crawler, fetching=self.fetching, probing=self.probing, host=self.host
+        )
+
+    @property
+    def peer(self) -> PeerSettings:
+        return PeerSettings(
+            crawler=self.crawler,
+            fetching=self.fetching,
+            probing=self.probing,
+            host=self.host,
+            overlay=self.overlay,
+        )
+
+    @property
+    def service(self) -> ServiceSettings:
+        return ServiceSettings(
+            data_folder=self.data_folder,
+            contact=self.crawler.contact,
+            coordinator=self.coordinator,
+            fetching=self.fetching,
+        )
 
 
 class SettingInfo(NamedTuple):

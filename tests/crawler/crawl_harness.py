@@ -48,7 +48,7 @@ async def crawl(
     folder: Path, *seeds: str, wish: CrawlRequest | None = None, **crawler: object
 ) -> Outcome:
     wish = wish or CrawlRequest(seeds=seeds)
-    job = Crawl(settings_for(folder, **crawler), wish)
+    job = Crawl(settings_for(folder, **crawler).crawl, wish)
     progress, counts = await job.run()
     return Outcome(progress, counts, job)
 

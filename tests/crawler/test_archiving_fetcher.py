@@ -9,7 +9,7 @@ from pathlib import Path
 from warcio.archiveiterator import ArchiveIterator
 
 from ipmicra.crawler.crawl import CrawlRequest
-from ipmicra.search.contract import SearchRequest
+from ipmicra.model.search import SearchRequest
 from ipmicra.search.spool_ingest import integrate_all, waiting_packages
 from ipmicra.search.tantivy.index import TantivyIndex
 from tests.crawler.crawl_harness import crawl

@@ -47,7 +47,7 @@ def words(records: list[Visit], hostile: HostileSite) -> dict[str, str]:
 
 async def crawl_hostile(folder: Path) -> tuple[HostileSite, list[Visit], int]:
     async with hostile_site() as hostile:
-        job = Crawl(hasty(folder), CrawlRequest((hostile.url("/"),), scope="any"))
+        job = Crawl(hasty(folder).crawl, CrawlRequest((hostile.url("/"),), scope="any"))
         with rise_of_memory() as rise:
             _, counts = await job.run()
         assert counts.pending == 0, "every URL came to an end"

@@ -41,7 +41,8 @@ async def crawl_large_pages(folder: Path) -> tuple[list[Visit], int]:
     grants = ({"site": "127.0.0.1", "requests_per_second": 1000, "connections": 12},)
     async with LocalSite(pages).serving() as site:
         job = Crawl(
-            settings_for(folder, grants=grants, commit_seconds=5.0), CrawlRequest((f"{site.address}/",))
+            settings_for(folder, grants=grants, commit_seconds=5.0).crawl,
+            CrawlRequest((f"{site.address}/",)),
         )
         give_back_memory()
         with rise_of_memory() as rise:

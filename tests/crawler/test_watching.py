@@ -26,7 +26,7 @@ async def watch(
 ) -> list[Visit]:
     """Crawl and watch until `enough`; all that came home."""
     settings = settings_for(folder, **{**SOON, **crawler})
-    job = Crawl(settings, CrawlRequest((site.address,), watch=True))
+    job = Crawl(settings.crawl, CrawlRequest((site.address,), watch=True))
     engines: list[Engine] = []
     running = asyncio.create_task(job.run(on_start=engines.append))
     async with asyncio.timeout(30):

@@ -6,14 +6,14 @@ configuration. A gate that lets an offence pass would fail here.
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-REPOSITORY = Path(__file__).parents[2]
+from tests.gates.source_copy import REPOSITORY, import_linter_on
+
 PURE_ROOMS = sorted(path.parent for path in (REPOSITORY / "src").rglob("ruff.toml"))
 
 CAUGHT_BY_IMPORT_LINTER = [
@@ -38,18 +38,6 @@ CAUGHT_BY_RUFF = [
 ]
 
 
-@pytest.fixture(scope="module")
-def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The repository's source and check configuration, free to be spoiled."""
-    target = tmp_path_factory.mktemp("repository")
-    shutil.copytree(
-        REPOSITORY / "src", target / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info")
-    )
-    for name in ("pyproject.toml", "ruff-pure.toml"):
-        shutil.copy(REPOSITORY / name, target / name)
-    return target
-
-
 def rooms() -> list[str]:
     return [str(room.relative_to(REPOSITORY)) for room in PURE_ROOMS]
 
@@ -57,16 +45,6 @@ def rooms() -> list[str]:
 def ruff_on(path: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "ruff", "check", "--no-cache", "--select", "TID251", str(path)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
-def import_linter_on(copy: Path) -> subprocess.CompletedProcess[str]:
-    program = (
-        "import sys; sys.path.insert(0, 'src'); "
-        "from importlinter.cli import lint_imports_command as c; c(['--no-cache'])"
-    )
-    return subprocess.run(
-        [sys.executable, "-c", program], cwd=copy, capture_output=True, text=True, check=False
-    )
 
 
 def test_every_decision_room_is_guarded_by_both_checkers() -> None:

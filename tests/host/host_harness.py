@@ -56,7 +56,16 @@ async def living(
     ledger = HostStore(folder / "host")
     try:
         sent = None if dispatched is None else dispatched(ledger)
-        life = HostDaemon(folder / "host", settings, ledger, Random(1), clock, reload, code, sent)
+        life = HostDaemon(
+            folder / "host",
+            settings.hosting,
+            ledger,
+            Random(1),
+            clock,
+            None if reload is None else lambda: reload().hosting,
+            code,
+            sent,
+        )
         task = asyncio.create_task(life.run())
         try:
             yield life, task

@@ -9,12 +9,11 @@ from collections.abc import Sequence
 import pytest
 
 from ipmicra.addresses import IPAddress
-from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.model.failures import FailureKind
-from ipmicra.net.dns_cache import DnsCache, DnsFailure
+from ipmicra.net.dns_cache import DnsCache, DnsCacheBounds, DnsFailure
 from tests.hostile.made_up_names import BROKEN, MadeUpNames
 
-SETTINGS = FetchingSettings(dns_ttl_seconds_min=10, dns_ttl_seconds_max=1000, dns_names_max=3)
+BOUNDS = DnsCacheBounds(ttl_seconds_min=10, ttl_seconds_max=1000, failure_seconds=300, names_max=3)
 
 
 class Stage:
@@ -23,7 +22,7 @@ class Stage:
     def __init__(self, *answers: Sequence[str] | str, ttl_seconds: float = 60) -> None:
         self.now = 0.0
         self.resolver = MadeUpNames({"a.org": answers}, ttl_seconds)
-        self.names = DnsCache(self.resolver, SETTINGS, clock=lambda: self.now)
+        self.names = DnsCache(self.resolver, BOUNDS, clock=lambda: self.now)
 
     def first(self, name: str = "a.org") -> str:
         return str(asyncio.run(self.names.place(name)).addresses[0])
@@ -57,7 +56,7 @@ def test_a_failure_is_remembered_for_a_while(answer: str | None, kind: FailureKi
     assert stage.failure() is kind
     assert stage.failure() is kind
     assert stage.questions() == 1
-    stage.now = SETTINGS.dns_failure_seconds + 1
+    stage.now = BOUNDS.failure_seconds + 1
     assert stage.failure() is kind
     assert stage.questions() == 2
 

@@ -16,6 +16,7 @@ from ipmicra.host.settings import HostSettings
 from ipmicra.lab.loopback.layout import WebLayout
 from ipmicra.lab.loopback.pages import made_sites
 from ipmicra.lab.loopback.server import LoopbackWeb
+from ipmicra.model.search import SearchRequest
 from ipmicra.model.zones import SpacePoint, ZoneBox
 from ipmicra.overlay.can.nearness import HandOverRule
 from ipmicra.overlay.can.peer import Peer
@@ -25,7 +26,6 @@ from ipmicra.overlay.live.node import Node
 from ipmicra.overlay.live.rpc_client import submit
 from ipmicra.protocol.overlay_frames import FrameCodec
 from ipmicra.protocol.overlay_messages import PeerDescriptor, PeerId
-from ipmicra.search.contract import SearchRequest
 from ipmicra.settings import Settings, load_settings
 from tests.coordinator.coordinator_process import free_port
 from tests.overlay.network import random_point
@@ -103,7 +103,13 @@ class Village:
         peer = Peer(PeerDescriptor(PeerId(name), point, (), address=address), SPACE, RULES)
         seal = FrameCodec(SECRET)
         settings = settings_with(self.web.names_port) if reload is None else reload()
-        household = PeerCrawlService(self.folder / name, peer, seal, settings, reload)
+        household = PeerCrawlService(
+            self.folder / name,
+            peer,
+            seal,
+            settings.peer,
+            None if reload is None else lambda: reload().peer,
+        )
         node = self.nodes[name] = Node(peer, SPACE, seal, household.round_trip_ms, household)
         entry = None if via is None else self.nodes[via].peer.card.address
         self._running[name] = asyncio.create_task(self._run(node, household, entry))

@@ -23,7 +23,7 @@ def node_at(port: int, folder: Path, names_port: int) -> Node:
     point, seal = random_point(Random(port), SPACE), FrameCodec(SECRET)
     card = PeerDescriptor(PeerId(f"peer-{port}"), point, (), address=f"127.0.0.1:{port}")
     peer = Peer(card, SPACE, RULES)
-    household = PeerCrawlService(folder / str(port), peer, seal, settings_with(names_port))
+    household = PeerCrawlService(folder / str(port), peer, seal, settings_with(names_port).peer)
     return Node(peer, SPACE, seal, household.round_trip_ms, household)
 
 

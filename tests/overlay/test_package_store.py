@@ -10,8 +10,8 @@ import pytest
 from ipmicra.carrier.package import PackageRefused, pack, unpack
 from ipmicra.carrier.page_delta import change_of, sketch_of
 from ipmicra.model.records import PageSeen
+from ipmicra.model.search import SearchRequest
 from ipmicra.overlay.live.package_store import PeerPackageStore
-from ipmicra.search.contract import SearchRequest
 from tests.carrier.test_page_delta import page
 
 LINES = [

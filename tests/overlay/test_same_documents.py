@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from ipmicra.model.search import SearchAnswer, SearchRequest
 from ipmicra.overlay.live import rpc_client
 from ipmicra.protocol.overlay_frames import FrameCodec
-from ipmicra.search.contract import SearchAnswer, SearchRequest
 from ipmicra.search.tantivy.index import TantivyIndex
 from tests.coordinator.world import World, made_up_world
 from tests.overlay.crawling_peers import EVERYTHING, SECRET, Village

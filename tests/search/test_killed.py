@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from ipmicra.carrier.spool import Spool
-from ipmicra.search.contract import SearchRequest
+from ipmicra.model.search import SearchRequest
 from ipmicra.search.spool_ingest import integrate_all, waiting_packages
 from ipmicra.search.tantivy.index import TantivyIndex
 from tests.search.worlds import seen

@@ -8,7 +8,7 @@ from pathlib import Path
 from ipmicra.carrier.package import Package, PackageHeader, pack, unpack
 from ipmicra.crawler.extraction import extract
 from ipmicra.model.records import PageSeen, Record
-from ipmicra.search.contract import Hit, SearchRequest
+from ipmicra.model.search import Hit, SearchRequest
 from ipmicra.search.tantivy.index import TantivyIndex
 
 WORDS = [

@@ -9,7 +9,7 @@ import pytest
 
 from ipmicra.carrier.spool import Spool
 from ipmicra.cli.main import run
-from ipmicra.search.contract import SearchAnswer
+from ipmicra.model.search import SearchAnswer
 from ipmicra.search.tantivy.index import TantivyIndex
 from tests.search.worlds import seen
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ipmicra.search.contract import SearchRequest
+from ipmicra.model.search import SearchRequest
 from ipmicra.search.tantivy.index import TantivyIndex
 from tests.search.worlds import package, seen
 

@@ -108,7 +108,7 @@ async def _run(
         switch=network.scheme, hand_over=HandOverRule(measured_max=settings.overlay.measured_max)
     )
     peer = Peer(card, network.space, rules)
-    household = PeerCrawlService(folder, peer, seal, settings, reload)
+    household = PeerCrawlService(folder, peer, seal, settings.peer, lambda: reload().peer)
     try:
         node = Node(peer, network.space, seal, household.round_trip_ms, household)
         await _until_left(node, standing.via)

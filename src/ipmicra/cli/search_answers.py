@@ -9,7 +9,7 @@ from rich.console import Group
 from rich.text import Text
 
 from ipmicra.cli.terminal import strip_control
-from ipmicra.search.contract import Hit, SearchAnswer
+from ipmicra.model.search import Hit, SearchAnswer
 
 
 def shown(answer: SearchAnswer) -> Group:

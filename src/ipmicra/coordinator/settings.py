@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
 
+from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.setting_fields import setting_field
 
 
@@ -114,3 +116,12 @@ class CoordinatorSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
     state_bytes_max: Annotated[
         int, setting_field("The largest state of one site that is handed over.")
     ] = 256 << 20
+
+
+class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a coordinator's process is run by."""
+
+    data_folder: Path
+    contact: str  # of the crawl's operator; hosts that set none of their own crawl under it
+    coordinator: CoordinatorSettings
+    fetching: FetchingSettings  # for DNS look-ups of submitted sites

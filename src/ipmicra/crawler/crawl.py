@@ -38,7 +38,7 @@ from ipmicra.crawler.multiprocess.partition import SitePartition
 from ipmicra.crawler.page_limit import PageLimit
 from ipmicra.crawler.plan import CrawlPlan, plan_from
 from ipmicra.crawler.progress import Progress
-from ipmicra.crawler.settings import CrawlerSettings
+from ipmicra.crawler.settings import CrawlerSettings, CrawlSettings
 from ipmicra.errors import HostFault, OperatorFault
 from ipmicra.model.failures import FailureKind
 from ipmicra.model.fetches import Fetcher, FetchFailed
@@ -46,7 +46,6 @@ from ipmicra.model.urls import Normaliser, Url, site_of
 from ipmicra.net.address_guard import ranges_of
 from ipmicra.net.dns_resolver import Resolver
 from ipmicra.net.tcp_connector import Connector
-from ipmicra.settings import Settings
 
 FRONTIER_FOLDER = "frontier"  # under the data folder; a file a crawl in it
 
@@ -84,7 +83,7 @@ class CrawlRequest:
 class Crawl:
     """One named crawl: its plan, its places on disk, and its seeds."""
 
-    def __init__(self, settings: Settings, wish: CrawlRequest) -> None:
+    def __init__(self, settings: CrawlSettings, wish: CrawlRequest) -> None:
         self.settings, self.wish = settings, wish
         self.seeds = _seeds(wish, Normaliser(settings.crawler.dropped_parameters))
         self.plan = _plan(settings, wish, self.seeds)
@@ -96,11 +95,11 @@ class Crawl:
     def fetcher(self) -> Fetcher:
         """The fetcher that says who we are, and archives what it gets where that was wished for."""
         if self.wish.warc is None:
-            return fetcher_for(self.settings)
+            return fetcher_for(self.settings.crawler, self.settings.fetching)
         stem, dot, ending = self.wish.warc.name.partition(".")
         path = self.wish.warc.with_name(f"{stem}{self.wish.share.suffix}{dot}{ending}")
         writer = WarcWriter(path, time.time_ns() // 1_000_000)
-        return ArchivingFetcher(fetcher_for(self.settings), writer)
+        return ArchivingFetcher(fetcher_for(self.settings.crawler, self.settings.fetching), writer)
 
     @contextmanager
     def opened(self) -> Iterator[tuple[Frontier, Spool]]:
@@ -229,19 +228,20 @@ def seal_rules(crawler: CrawlerSettings) -> SealRules:
 
 
 def fetcher_for(
-    settings: Settings, resolver: Resolver | None = None, connector: Connector | None = None
+    crawler: CrawlerSettings,
+    fetching: FetchingSettings,
+    resolver: Resolver | None = None,
+    connector: Connector | None = None,
 ) -> Fetcher:
     """The fetcher that says who we are."""
-    crawler = settings.crawler
     contact = f" (+{crawler.contact})" if crawler.contact else ""
     user_agent = f"{crawler.product}/{__version__}{contact}"
-    return WebFetcher(allowed_fetching(settings), user_agent, resolver, connector)
+    return WebFetcher(allowed_fetching(crawler, fetching), user_agent, resolver, connector)
 
 
-def allowed_fetching(settings: Settings) -> FetchingSettings:
+def allowed_fetching(crawler: CrawlerSettings, fetching: FetchingSettings) -> FetchingSettings:
     """Where we may connect to: without a contact all that is not opened is closed."""
-    fetching = settings.fetching
-    if settings.crawler.contact:
+    if crawler.contact:
         return fetching
     opened = ranges_of(fetching.open_ranges, "fetching.open_ranges")
     closed = [str(gap) for family in BITS for gap in gaps_between(opened, family)]
@@ -261,7 +261,7 @@ def _seeds(wish: CrawlRequest, normaliser: Normaliser) -> tuple[Url, ...]:
     return tuple(dict.fromkeys(seeds))
 
 
-def _plan(settings: Settings, wish: CrawlRequest, seeds: Sequence[Url]) -> CrawlPlan:
+def _plan(settings: CrawlSettings, wish: CrawlRequest, seeds: Sequence[Url]) -> CrawlPlan:
     if (wish.scope == "pattern") != (wish.pattern is not None):
         raise OperatorFault("--scope pattern needs a --pattern, and the other scopes take none")
     try:

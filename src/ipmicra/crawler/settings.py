@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import can_ada
 import msgspec
 
+from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.model.urls import TRACKING_PARAMETERS
 from ipmicra.setting_fields import described_text, setting_field
 
@@ -126,3 +128,11 @@ class CrawlerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
         int,
         setting_field("What all revisits of a day may cost together; 0 is without limit.", at_least=0),
     ] = 0
+
+
+class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a crawl is run by. The command line takes it from the settings."""
+
+    data_folder: Path
+    crawler: CrawlerSettings = CrawlerSettings()
+    fetching: FetchingSettings = FetchingSettings()

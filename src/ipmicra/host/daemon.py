@@ -39,7 +39,7 @@ from ipmicra.host.limits.admission import DRAIN_SECONDS
 from ipmicra.host.limits.owner_rules import OwnerRules
 from ipmicra.host.order_executor import OrderExecutor
 from ipmicra.host.sandbox.code import Code
-from ipmicra.host.settings import in_words
+from ipmicra.host.settings import HostingSettings, in_words
 from ipmicra.host.store import HostStore
 from ipmicra.model.urls import Site
 from ipmicra.protocol.host_messages import (
@@ -51,7 +51,6 @@ from ipmicra.protocol.host_messages import (
     Orders,
     passives_for,
 )
-from ipmicra.settings import Settings
 
 TICK_SECONDS = 0.5
 POLL_SECONDS = 45.0
@@ -76,11 +75,11 @@ class HostDaemon:
     def __init__(
         self,
         folder: Path,
-        settings: Settings,
+        settings: HostingSettings,
         ledger: HostStore,
         dice: Random,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
-        reload: Callable[[], Settings] | None = None,
+        reload: Callable[[], HostingSettings] | None = None,
         code: Code | None = None,
         dispatched: CodeUpdater | None = None,
     ) -> None:

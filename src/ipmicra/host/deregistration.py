@@ -23,12 +23,14 @@ from ipmicra.host.hosted.interface import STATE_FOLDER
 from ipmicra.host.identity import read_key
 from ipmicra.host.limits.usage import UsageMeter
 from ipmicra.host.order_executor import OrderExecutor
+from ipmicra.host.settings import HostingSettings
 from ipmicra.host.store import HostStore
 from ipmicra.model.urls import Site
-from ipmicra.settings import Settings
 
 
-async def deregister(folder: Path, settings: Settings, ledger: HostStore, seconds: float) -> str | None:
+async def deregister(
+    folder: Path, settings: HostingSettings, ledger: HostStore, seconds: float
+) -> str | None:
     """What kept us from it; None when all went well."""
     if ledger.fact("retired") is not None:
         return None  # all was handed over and said when it retired
@@ -51,7 +53,7 @@ async def deregister(folder: Path, settings: Settings, ledger: HostStore, second
 async def _hand_over(
     folder: Path,
     host: str,
-    settings: Settings,
+    settings: HostingSettings,
     ledger: HostStore,
     line: CoordinatorConnection,
     meter: UsageMeter,

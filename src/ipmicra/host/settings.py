@@ -7,8 +7,11 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from ipmicra.crawler.fetching.settings import FetchingSettings
+from ipmicra.crawler.settings import CrawlerSettings
 from ipmicra.errors import OperatorFault
 from ipmicra.host.limits.hours import Hours
+from ipmicra.probing.settings import ProbingSettings
 from ipmicra.setting_fields import setting_field
 
 MEMORY_BYTES_LEAST = 128 << 20
@@ -105,6 +108,15 @@ class HostSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     def connections_in_use_max(self) -> int:
         """Half of the connections, rounded up; the other half may be kept open for the next request."""
         return (self.connections_max + 1) // 2
+
+
+class HostingSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a host and the crawler on it are run by."""
+
+    crawler: CrawlerSettings = CrawlerSettings()
+    fetching: FetchingSettings = FetchingSettings()
+    probing: ProbingSettings = ProbingSettings()
+    host: HostSettings = HostSettings()
 
 
 def checked(settings: HostSettings) -> HostSettings:

@@ -11,12 +11,22 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from ipmicra.addresses import IPAddress
-from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.model.failures import FailureKind
 from ipmicra.net.dns_resolver import DnsAnswer, NamesUnreachable, NoSuchName, Resolver
 from ipmicra.net.target import literal_address
+
+
+@dataclass(frozen=True)
+class DnsCacheBounds:
+    """How long answers are kept, whatever their TTL says, and how many."""
+
+    ttl_seconds_min: float
+    ttl_seconds_max: float
+    failure_seconds: float
+    names_max: int
 
 
 class DnsFailure(Exception):
@@ -67,11 +77,11 @@ class DnsCache:
     def __init__(
         self,
         resolver: Resolver,
-        settings: FetchingSettings,
+        bounds: DnsCacheBounds,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._resolver = resolver
-        self._settings = settings
+        self._bounds = bounds
         self._clock = clock
         self._places: OrderedDict[str, DnsEntry] = OrderedDict()
         self._asking: dict[str, asyncio.Future[DnsEntry]] = {}
@@ -82,7 +92,7 @@ class DnsCache:
         return place if place is not None and place.expires_at > self._clock() else None
 
     async def place(self, name: str) -> DnsEntry:
-        """Where the name is, looked up if need be. Raises NameFailure."""
+        """Where the name is, looked up if need be. Raises DnsFailure."""
         place = self.known(name) or self._literal(name) or await self._asked(name)
         if place.failure is not None:
             raise DnsFailure(place.failure.kind, str(place.failure))
@@ -107,13 +117,13 @@ class DnsCache:
         except (NoSuchName, NamesUnreachable) as error:
             missing = isinstance(error, NoSuchName)
             kind = FailureKind.DNS_NO_NAME if missing else FailureKind.DNS_FAILED
-            expires_at = self._clock() + self._settings.dns_failure_seconds
+            expires_at = self._clock() + self._bounds.failure_seconds
             return self._remember(name, DnsEntry((), expires_at, DnsFailure(kind, str(error))))
         return self._remember(name, self._renewed(name, answer))
 
     def _renewed(self, name: str, answer: DnsAnswer) -> DnsEntry:
         """The new answer, with the address we were at kept in front while it is still listed."""
-        low, high = self._settings.dns_ttl_seconds_min, self._settings.dns_ttl_seconds_max
+        low, high = self._bounds.ttl_seconds_min, self._bounds.ttl_seconds_max
         expires_at = self._clock() + min(max(answer.ttl_seconds, low), high)
         place = DnsEntry(tuple(sorted(answer.addresses, key=_preference)), expires_at)
         before = self._places.get(name)
@@ -124,7 +134,7 @@ class DnsCache:
     def _remember(self, name: str, place: DnsEntry) -> DnsEntry:
         self._places[name] = place
         self._places.move_to_end(name)
-        if len(self._places) > self._settings.dns_names_max:
+        if len(self._places) > self._bounds.names_max:
             self._places.popitem(last=False)
         return place
 

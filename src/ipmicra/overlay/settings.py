@@ -6,6 +6,7 @@ from typing import Annotated
 
 import msgspec
 
+from ipmicra.host.settings import HostingSettings
 from ipmicra.setting_fields import setting_field
 
 
@@ -25,3 +26,9 @@ class OverlaySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     searched_at_once_max: Annotated[int, setting_field("Peers that a search asks at the same time.")] = (
         16
     )
+
+
+class PeerSettings(HostingSettings, frozen=True, kw_only=True):
+    """All that a peer is run by: it hosts a crawler, and takes part in the overlay."""
+
+    overlay: OverlaySettings = OverlaySettings()

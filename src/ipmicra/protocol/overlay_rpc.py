@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from ipmicra.model.search import Hit, SearchAnswer, SearchRequest
 from ipmicra.model.zones import SpacePoint, ZoneBox
 from ipmicra.protocol.overlay_messages import (
     LocateReply,
@@ -18,7 +19,6 @@ from ipmicra.protocol.overlay_messages import (
     SiteRecord,
     SubmitAck,
 )
-from ipmicra.search.contract import Hit, SearchAnswer, SearchRequest
 
 RpcKind: TypeAlias = Literal["package", "documents", "state"]
 

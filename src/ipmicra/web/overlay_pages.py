@@ -15,11 +15,11 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromQuery, QueryParameter
 
 from ipmicra.errors import HostFault
+from ipmicra.model.search import SearchRequest
 from ipmicra.overlay.live import rpc_client
 from ipmicra.overlay.live.projection import shown_on_a_plane
 from ipmicra.protocol.overlay_frames import FrameCodec
 from ipmicra.protocol.overlay_rpc import PeerStatus, SearchReply
-from ipmicra.search.contract import SearchRequest
 from ipmicra.search.http import pages as search_pages
 from ipmicra.theme.assets import serve_asset
 from ipmicra.theme.layout import Navigation, NavigationItem, document

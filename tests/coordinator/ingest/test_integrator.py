@@ -20,7 +20,7 @@ from ipmicra.coordinator.store.package_files import FilePackageStore
 from ipmicra.coordinator.store.packages import PackageArrival
 from ipmicra.coordinator.store.schema import package_table
 from ipmicra.model.records import PageGone, PageSeen
-from ipmicra.search.contract import SearchRequest
+from ipmicra.model.search import SearchRequest
 from ipmicra.search.tantivy.index import TantivyIndex
 from tests.search.worlds import seen
 

@@ -16,7 +16,7 @@ from ipmicra.coordinator.store import assignments, events, hosts, packages
 from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.packages import PackageArrival
 from ipmicra.errors import OperatorFault
-from ipmicra.search.contract import SearchRequest
+from ipmicra.model.search import SearchRequest
 from tests.coordinator.ingest.test_integrator import NOW, PAGE, Kitchen
 from tests.search.worlds import seen
 

@@ -19,6 +19,7 @@ from ipmicra.coordinator.store.packages import PackageArrival
 from ipmicra.coordinator.store.schema import site_table
 from ipmicra.coordinator.store.sites import SiteStatus, add_links
 from ipmicra.model.records import PageChanged, PageSeen
+from ipmicra.model.search import SearchRequest
 from ipmicra.model.urls import Url
 from ipmicra.protocol.host_messages import (
     FIRST_ORDER_KINDS,
@@ -27,7 +28,6 @@ from ipmicra.protocol.host_messages import (
     OrderDone,
     SendWhole,
 )
-from ipmicra.search.contract import SearchRequest
 from tests.coordinator.ingest.test_integrator import NOW, Kitchen
 from tests.crawler.local_site import Answer, Asked, LocalSite, html
 from tests.host.host_harness import host_settings, join, living

@@ -108,7 +108,13 @@ async def attack(
     meter = UsageMeter(ledger, settings.host, lambda: datetime.now(UTC))
     log: list[str] = []
     shore = SessionDependencies(
-        settings, meter, NoNames(), None, lambda: rest, ThrottledLog(log.append), lambda _: None
+        settings.hosting,
+        meter,
+        NoNames(),
+        None,
+        lambda: rest,
+        ThrottledLog(log.append),
+        lambda _: None,
     )
     async with Listener().at("127.0.0.1") as site, Listener().at("127.0.0.2") as printer:
         brief.write_text(json.dumps(_brief(name, settings, site, printer, more or {})))

@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ipmicra.model.records import Record
-from ipmicra.search.contract import SearchIndex, SearchRequest
+from ipmicra.model.search import SearchRequest
+from ipmicra.search.contract import SearchIndex
 from ipmicra.search.tantivy.index import TantivyIndex
 from tests.search.second_engine.fts5_index import Fts5Index
 from tests.search.worlds import changed, gone, package, seen

@@ -10,7 +10,7 @@ import pytest
 from litestar import Litestar
 from litestar.testing import TestClient
 
-from ipmicra.search.contract import SearchAnswer
+from ipmicra.model.search import SearchAnswer
 from ipmicra.search.http.application import application
 from ipmicra.search.http.fast_path import SearchFastPath
 from ipmicra.search.tantivy.index import TantivyIndex

@@ -15,10 +15,10 @@ import numpy as np
 
 from ipmicra.carrier.package import Package
 from ipmicra.model.page import Page
+from ipmicra.model.search import Hit, SearchAnswer, SearchRequest
 from ipmicra.search import catalogue_ingest
 from ipmicra.search.authority import SiteAuthority
 from ipmicra.search.catalogue import CatalogueEntry, PageCatalogue, StoredHit
-from ipmicra.search.contract import Hit, SearchAnswer, SearchRequest
 from ipmicra.search.keys import key_of, site_of
 from ipmicra.search.query_parser import ParsedQuery, parse_query
 from ipmicra.search.ranking import Ranked, ScoredDocuments, ranked

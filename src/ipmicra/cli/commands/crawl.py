@@ -94,7 +94,7 @@ def command(
       ipmicra crawl https://example.org --warc example.warc.gz
     """
     settings = _with_ranges(terminal.settings_of(context), ranges)
-    crawl = Crawl(settings, _wish(urls, wishes))
+    crawl = Crawl(settings.crawl, _wish(urls, wishes))
     tune_process()
     if dry_run:
         shown = uvloop.run(preview(crawl))

@@ -11,7 +11,7 @@ import click
 from ipmicra.cli import terminal
 from ipmicra.cli.search_answers import shown
 from ipmicra.errors import OperatorFault
-from ipmicra.search.contract import SearchRequest
+from ipmicra.model.search import SearchRequest
 from ipmicra.search.http.application import serve
 from ipmicra.search.spool_ingest import FOLDER, integrate_all, waiting_packages
 from ipmicra.search.tantivy.index import TantivyIndex

@@ -31,13 +31,13 @@ from ipmicra.coordinator.folder import bundles_folder, database_address, package
 from ipmicra.coordinator.ingest.worker import IntegrationWorker
 from ipmicra.coordinator.leader.loop import LeaderLoop
 from ipmicra.coordinator.leader.site_resolver import SiteResolver
+from ipmicra.coordinator.settings import ServiceSettings
 from ipmicra.coordinator.store import orders
 from ipmicra.coordinator.store.database import Database
 from ipmicra.delegation.subnets import NoSubnets, SubnetLookup
 from ipmicra.registry.folder import tree_file
 from ipmicra.registry.treefile import open_tree
 from ipmicra.search.spool_ingest import FOLDER as INDEX_FOLDER
-from ipmicra.settings import Settings
 
 ROUND_SECONDS = 0.25  # between two rounds of the delegator, unless something happens before
 RING_SECONDS = 0.25  # between two looks for orders that wait to be fetched
@@ -73,7 +73,7 @@ class ServedPages(Protocol):
 
 
 def run(
-    settings: Settings,
+    settings: ServiceSettings,
     address: str,
     port: int,
     started: Callable[[CoordinatorContext], None],
@@ -88,7 +88,7 @@ def run(
         settings=settings.coordinator,
         name=name,
         bundles=bundles_folder(settings.data_folder),
-        contact=settings.crawler.contact,
+        contact=settings.contact,
     )
     try:
         with closing(beside(rooms)) as pages, _workers(rooms, settings):
@@ -98,7 +98,7 @@ def run(
 
 
 @contextmanager
-def _workers(rooms: CoordinatorContext, settings: Settings) -> Iterator[None]:
+def _workers(rooms: CoordinatorContext, settings: ServiceSettings) -> Iterator[None]:
     names = SiteResolver(settings.fetching)
     delegator = LeaderLoop(
         rooms.database, rooms.tree, rooms.settings, names.look_up, rooms.name, seed=time.time_ns()

@@ -38,7 +38,7 @@ class SiteResolver:
 
     async def _all(self, sites: list[str]) -> dict[str, ResolveResult]:
         if self._names is None:
-            self._names = DnsCache(DnsResolver(self._settings.dns_servers), self._settings)
+            self._names = DnsCache(DnsResolver(self._settings.dns_servers), self._settings.dns_cache)
         found = await asyncio.gather(*(self._one(Site(site), self._names) for site in sites))
         return dict(zip(sites, found, strict=True))
 

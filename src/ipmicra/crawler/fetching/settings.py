@@ -6,6 +6,7 @@ from typing import Annotated
 
 import msgspec
 
+from ipmicra.net.dns_cache import DnsCacheBounds
 from ipmicra.setting_fields import setting_field
 
 
@@ -80,3 +81,12 @@ class FetchingSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     authorities_file: Annotated[
         str, setting_field("A PEM file of certificate authorities to trust beside the system's.")
     ] = ""
+
+    @property
+    def dns_cache(self) -> DnsCacheBounds:
+        return DnsCacheBounds(
+            ttl_seconds_min=self.dns_ttl_seconds_min,
+            ttl_seconds_max=self.dns_ttl_seconds_max,
+            failure_seconds=self.dns_failure_seconds,
+            names_max=self.dns_names_max,
+        )

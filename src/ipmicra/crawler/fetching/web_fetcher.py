@@ -58,7 +58,7 @@ class WebFetcher:
             raise OperatorFault(f"the User-Agent {user_agent!r} must be printable ASCII text")
         self._settings = settings
         self._guard = AddressGuard(settings.open_ranges, settings.closed_ranges, settings.open_ports)
-        self._names = DnsCache(resolver or DnsResolver(settings.dns_servers), settings)
+        self._names = DnsCache(resolver or DnsResolver(settings.dns_servers), settings.dns_cache)
         connector = connector or DirectConnector(self._guard, settings.source_address)
         self._opener = HttpConnector(settings, connector, user_agent)
         self._idle = ConnectionPool(settings.idle_connections_max, settings.idle_ms_max)

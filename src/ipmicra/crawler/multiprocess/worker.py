@@ -22,8 +22,8 @@ from ipmicra.crawler.engine import Engine
 from ipmicra.crawler.frontier import Counts
 from ipmicra.crawler.page_limit import PageLimit, SharedLimit
 from ipmicra.crawler.progress import Progress
+from ipmicra.crawler.settings import CrawlSettings
 from ipmicra.errors import Fault
-from ipmicra.settings import Settings
 
 STOP, ARE_YOU_IDLE = "stop", "idle?"
 
@@ -53,7 +53,7 @@ WorkerMessage: TypeAlias = WorkerReport | IdleReply | WorkerFailed
 
 
 def work(
-    settings: Settings, wish: CrawlRequest, left: Synchronized[int] | None, pipe: Connection
+    settings: CrawlSettings, wish: CrawlRequest, left: Synchronized[int] | None, pipe: Connection
 ) -> None:
     """The process's main function."""
     for number in (signal.SIGINT, signal.SIGTERM):

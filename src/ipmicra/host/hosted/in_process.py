@@ -26,13 +26,13 @@ from ipmicra.host import site_state_file
 from ipmicra.host.hosted.interface import HeldSites
 from ipmicra.host.limits.metered_fetcher import MeteredFetcher, Metering
 from ipmicra.host.measuring.page_observation import observe_page
+from ipmicra.host.settings import HostingSettings
 from ipmicra.host.store import HeldSite
 from ipmicra.model.fetches import Fetcher
 from ipmicra.model.urls import Site
 from ipmicra.net.dns_resolver import DnsAnswer, DnsResolver, Resolver
 from ipmicra.probing.passive import PassiveRoundTrips
 from ipmicra.protocol.host_messages import PageObservation
-from ipmicra.settings import Settings
 
 FRONTIER_FILE = "frontier.sqlite"
 SPOOL_FOLDER = "spool"
@@ -55,9 +55,10 @@ class PinnedResolver:
         await self._within.close()
 
 
-def direct_web(settings: Settings, held: HeldSites) -> Fetcher:
+def direct_web(settings: HostingSettings, held: HeldSites) -> Fetcher:
     """A fetcher that asks name servers and connects from this process."""
-    return fetcher_for(settings, PinnedResolver(DnsResolver(settings.fetching.dns_servers), held))
+    resolver = PinnedResolver(DnsResolver(settings.fetching.dns_servers), held)
+    return fetcher_for(settings.crawler, settings.fetching, resolver)
 
 
 class InProcessCrawler:
@@ -67,9 +68,9 @@ class InProcessCrawler:
         self,
         folder: Path,
         name: str,
-        settings: Settings,
+        settings: HostingSettings,
         meter: Metering,
-        web_for: Callable[[Settings, HeldSites], Fetcher] = direct_web,
+        web_for: Callable[[HostingSettings, HeldSites], Fetcher] = direct_web,
     ) -> None:
         self.held = HeldSites()
         self.passive = PassiveRoundTrips(settings.probing)

@@ -13,11 +13,11 @@ from typing import Protocol
 
 from ipmicra.carrier.package import PackageFile
 from ipmicra.crawler.frontier import Counts
+from ipmicra.host.settings import HostingSettings
 from ipmicra.host.store import HeldSite
 from ipmicra.model.urls import Site, Url, name_of, site_of
 from ipmicra.probing.passive import PassiveRoundTrips
 from ipmicra.protocol.host_messages import PageObservation
-from ipmicra.settings import Settings
 
 STATE_FOLDER = "crawler"  # in the host's folder: all that a tenant may write
 
@@ -39,7 +39,7 @@ class HeldSites:
 class HostedCrawler(Protocol):
     """A crawler that lives on a host. Close it; stop it before."""
 
-    settings: Settings  # other ones count from the next start on
+    settings: HostingSettings  # other ones count from the next start on
     held: HeldSites
     passive: PassiveRoundTrips
 

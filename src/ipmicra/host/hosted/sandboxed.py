@@ -29,6 +29,7 @@ from ipmicra.host.sandbox.files import read_inside, remove_inside
 from ipmicra.host.sandbox.session import SandboxSession, SessionDependencies
 from ipmicra.host.sandbox.spec import SandboxLimits, SandboxSpec
 from ipmicra.host.sandbox.throttled_log import ThrottledLog
+from ipmicra.host.settings import HostingSettings
 from ipmicra.host.store import HeldSite
 from ipmicra.model.urls import Site
 from ipmicra.net.dns_resolver import DnsResolver
@@ -36,7 +37,6 @@ from ipmicra.probing.passive import PassiveRoundTrips
 from ipmicra.protocol import guest_messages
 from ipmicra.protocol.guest_messages import GuestCommand, StatusUpdate
 from ipmicra.protocol.host_messages import PROTOCOL_WITHOUT_NONE, PageObservation, Passive
-from ipmicra.settings import Settings
 
 BRIEF_FILE = "brief.json"  # in the host's folder
 ASK_SECONDS_MAX = 60.0
@@ -55,7 +55,7 @@ class SandboxedCrawler:
         self,
         folder: Path,
         name: str,
-        settings: Settings,
+        settings: HostingSettings,
         meter: UsageMeter,
         code: Code,
         reason_to_rest: Callable[[], str | None],

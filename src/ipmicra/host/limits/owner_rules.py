@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -18,24 +19,25 @@ from ipmicra.host import folder as folders
 from ipmicra.host.limits.admission import AdmissionInputs, blocked_reason, ends_soon, may_deliver
 from ipmicra.host.limits.cpu_idle import CpuIdleMonitor
 from ipmicra.host.limits.usage import UsageMeter
-from ipmicra.host.settings import checked
+from ipmicra.host.settings import HostingSettings, checked
 from ipmicra.host.store import HostStore
-from ipmicra.settings import Settings
 
 DISK_LOOK_SECONDS = 10.0
 SETTINGS_LOOK_SECONDS = 2.0
 
+Rules = TypeVar("Rules", bound=HostingSettings)
 
-class OwnerRules:
+
+class OwnerRules(Generic[Rules]):
     """What the owner allows at the moment."""
 
     def __init__(
         self,
         folder: Path,
-        settings: Settings,
+        settings: Rules,
         ledger: HostStore,
         clock: Callable[[], datetime],
-        reload: Callable[[], Settings] | None,
+        reload: Callable[[], Rules] | None,
     ) -> None:
         self._folder, self._ledger, self._reload = folder, ledger, reload
         self._contact = ledger.facts().get("contact", "")
@@ -91,7 +93,7 @@ class OwnerRules:
             retiring="retiring" in kept,
         )
 
-    def _reread(self, reload: Callable[[], Settings]) -> bool:
+    def _reread(self, reload: Callable[[], Rules]) -> bool:
         try:
             settings = self._checked(reload())
         except Fault as fault:
@@ -107,7 +109,7 @@ class OwnerRules:
         self._ledger.note("the settings have changed")
         return True
 
-    def _checked(self, settings: Settings) -> Settings:
+    def _checked(self, settings: Rules) -> Rules:
         """In order, and with the coordinator's contact where the owner has set none."""
         checked(settings.host)
         contact = settings.crawler.contact or self._contact

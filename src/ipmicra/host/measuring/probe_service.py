@@ -20,6 +20,7 @@ import msgspec
 from ipmicra.addresses import IPAddress
 from ipmicra.crawler.crawl import allowed_fetching, fetcher_for
 from ipmicra.host.limits.usage import UsageMeter
+from ipmicra.host.settings import HostingSettings
 from ipmicra.model.fetches import Fetcher
 from ipmicra.model.urls import Site, name_of
 from ipmicra.net.address_guard import AddressGuard
@@ -29,7 +30,6 @@ from ipmicra.probing.prober import Prober
 from ipmicra.probing.result import ProbeOutcome
 from ipmicra.probing.settings import ProbeMethod
 from ipmicra.protocol.host_messages import ProbeResult, ProbeTarget
-from ipmicra.settings import Settings
 
 # What one probe takes in each direction: reckoned, not counted. HEAD has TLS's certificates in it.
 PROBE_BYTES: dict[ProbeMethod, int] = {
@@ -57,7 +57,7 @@ class ProbeService:
 
     def __init__(
         self,
-        settings: Callable[[], Settings],
+        settings: Callable[[], HostingSettings],
         meter: UsageMeter,
         passive: PassiveRoundTrips,
         reason_to_rest: Callable[[], str | None],
@@ -65,7 +65,7 @@ class ProbeService:
         self._settings, self._meter = settings, meter
         self._passive, self._reason_to_rest = passive, reason_to_rest
         self._names = GivenAddresses()
-        self._opened: tuple[Settings, Fetcher] | None = None
+        self._opened: tuple[HostingSettings, Fetcher] | None = None
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def of(self, targets: Sequence[ProbeTarget]) -> tuple[ProbeResult, ...]:
@@ -109,12 +109,12 @@ class ProbeService:
 
     async def _prober(self) -> Prober:
         settings = self._settings()
-        fetching = allowed_fetching(settings)
+        fetching = allowed_fetching(settings.crawler, settings.fetching)
         guard = AddressGuard(fetching.open_ranges, fetching.closed_ranges, fetching.open_ports)
         fetcher = await self._fetcher(settings) if settings.probing.asks_sites else None
         return Prober(settings.probing, guard, self._passive, fetcher, fetching.source_address)
 
-    async def _fetcher(self, settings: Settings) -> Fetcher:
+    async def _fetcher(self, settings: HostingSettings) -> Fetcher:
         """As the settings are now: no connection and no name is kept for later."""
         if self._opened is not None and self._opened[0] == settings:
             return self._opened[1]
@@ -128,7 +128,7 @@ class ProbeService:
             connect_ms_max=patience_ms,
             first_byte_ms_max=patience_ms,
         )
-        fetcher = fetcher_for(msgspec.structs.replace(settings, fetching=fetching), self._names)
+        fetcher = fetcher_for(settings.crawler, fetching, self._names)
         self._opened = (settings, fetcher)
         await fetcher.__aenter__()
         return fetcher

@@ -21,17 +21,17 @@ from ipmicra.host.sandbox.seccomp_notify import TRIES_MAX, SeccompNotifications
 from ipmicra.host.sandbox.spec import SandboxSpec
 from ipmicra.host.sandbox.syscalls import names_by_number
 from ipmicra.host.sandbox.throttled_log import ThrottledLog
+from ipmicra.host.settings import HostingSettings
 from ipmicra.net.dns_resolver import Resolver
 from ipmicra.probing.passive import PassiveRoundTrips
 from ipmicra.protocol.guest_messages import GuestCommand, StatusUpdate
-from ipmicra.settings import Settings
 
 
 @dataclass(frozen=True)
 class SessionDependencies:
     """What of the dock a berth is tied to."""
 
-    settings: Settings
+    settings: HostingSettings
     meter: UsageMeter
     resolver: Resolver
     passive: PassiveRoundTrips | None  # told what the kernel measures
@@ -56,7 +56,7 @@ class SandboxSession:
         self._broker = Broker(
             self._sandbox.broker,
             shore.settings.host,
-            allowed_fetching(shore.settings),
+            allowed_fetching(shore.settings.crawler, shore.settings.fetching),
             shore.meter,
             shore.resolver,
             shore.reason_to_rest,

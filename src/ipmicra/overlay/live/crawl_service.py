@@ -31,11 +31,11 @@ from ipmicra.overlay.can.peer import Peer
 from ipmicra.overlay.can.site_table import delegate_card
 from ipmicra.overlay.live import chunked_transfer
 from ipmicra.overlay.live.package_store import PeerPackageStore
+from ipmicra.overlay.settings import PeerSettings
 from ipmicra.protocol.host_messages import ProbeTarget
 from ipmicra.protocol.overlay_frames import FrameCodec
 from ipmicra.protocol.overlay_messages import PeerDescriptor, PeerId, ReleaseSite, SiteRecord
 from ipmicra.protocol.overlay_rpc import RpcKind, TransferChunk
-from ipmicra.settings import Settings
 
 LOOK_SECONDS = 0.5
 STATE_SECONDS_MAX = (
@@ -55,8 +55,8 @@ class PeerCrawlService:
         folder: Path,
         peer: Peer,
         seal: FrameCodec,
-        settings: Settings,
-        reload: Callable[[], Settings] | None = None,
+        settings: PeerSettings,
+        reload: Callable[[], PeerSettings] | None = None,
     ) -> None:
         """With `reload` the owner's rules may change while the peer runs."""
         (folder / STATE_FOLDER).mkdir(parents=True, exist_ok=True)
@@ -95,7 +95,7 @@ class PeerCrawlService:
         return not left and not self.crawler.waiting()
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> PeerSettings:
         return self._rules.settings
 
     def resting(self) -> str | None:

@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 import msgspec
 
 from ipmicra.errors import HostFault
+from ipmicra.model.search import Hit, SearchAnswer, SearchRequest
 from ipmicra.model.zones import ZoneBox
 from ipmicra.protocol.overlay_messages import PeerDescriptor, PeerId
 from ipmicra.protocol.overlay_rpc import LocalSearchReply
-from ipmicra.search.contract import Hit, SearchAnswer, SearchRequest
 
 AskOne = Callable[[PeerDescriptor], Awaitable[LocalSearchReply]]
 

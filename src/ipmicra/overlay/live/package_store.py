@@ -25,8 +25,8 @@ from ipmicra.model.records import (
     PageSeen,
     VisitFailed,
 )
+from ipmicra.model.search import SearchAnswer, SearchRequest
 from ipmicra.model.urls import Normaliser, Site, site_of
-from ipmicra.search.contract import SearchAnswer, SearchRequest
 from ipmicra.search.spool_ingest import FOLDER as INDEX_FOLDER
 from ipmicra.search.tantivy.index import TantivyIndex
 

@@ -6,6 +6,7 @@ import asyncio
 import time
 
 from ipmicra.errors import HostFault
+from ipmicra.model.search import SearchRequest
 from ipmicra.model.zones import SpacePoint, ZoneBox, key_in
 from ipmicra.overlay.live.connections import opened
 from ipmicra.protocol.overlay_frames import MAC_BYTES, FrameCodec, length_of
@@ -21,7 +22,6 @@ from ipmicra.protocol.overlay_rpc import (
     SubmitSite,
     WireMessage,
 )
-from ipmicra.search.contract import SearchRequest
 
 SECONDS_MAX = 5.0
 SUBMITTING_SECONDS_MAX = 30.0

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, assert_never
 import msgspec
 
 from ipmicra.errors import HostFault
+from ipmicra.model.search import SearchRequest
 from ipmicra.model.urls import Site
 from ipmicra.overlay.live import placement
 from ipmicra.overlay.live.distributed_search import DistributedSearch, merged
@@ -44,7 +45,6 @@ from ipmicra.protocol.overlay_rpc import (
     SubmitSite,
     TransferChunk,
 )
-from ipmicra.search.contract import SearchRequest
 from ipmicra.search.keys import site_of
 
 if TYPE_CHECKING:

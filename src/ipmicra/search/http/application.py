@@ -22,7 +22,7 @@ from litestar.response.base import ASGIResponse
 
 from ipmicra import __version__
 from ipmicra.errors import Fault
-from ipmicra.search.contract import SearchAnswer
+from ipmicra.model.search import SearchAnswer
 from ipmicra.search.http import pages, responses
 from ipmicra.search.http.fast_path import SearchFastPath
 from ipmicra.search.http.parameters import BadParameter, SearchOperation

@@ -18,7 +18,7 @@ from urllib.parse import urlencode
 import htpy as h
 
 from ipmicra.carrier.ranges import MOMENT_S_MAX
-from ipmicra.search.contract import Hit, SearchAnswer, SearchRequest
+from ipmicra.model.search import Hit, SearchAnswer, SearchRequest
 from ipmicra.theme.layout import Navigation, document, safe_address
 
 HERE = "/search"

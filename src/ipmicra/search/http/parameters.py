@@ -14,7 +14,7 @@ import msgspec
 from litestar.exceptions import ValidationException
 from litestar.openapi.spec import OpenAPIType, Operation, Parameter, Schema
 
-from ipmicra.search.contract import SearchRequest
+from ipmicra.model.search import SearchRequest
 from ipmicra.search.query_parser import PARTS_MAX, TEXT_CHARACTERS_MAX
 
 _SHOWN_CHARACTERS = 20  # of what was refused

@@ -21,10 +21,10 @@ import tantivy
 from ipmicra.carrier.package import Package
 from ipmicra.errors import OperatorFault
 from ipmicra.model.page import Page
+from ipmicra.model.search import Hit, SearchAnswer, SearchRequest
 from ipmicra.search import catalogue_ingest
 from ipmicra.search.authority import SiteAuthority
 from ipmicra.search.catalogue import CatalogueEntry, PageCatalogue, StoredHit
-from ipmicra.search.contract import Hit, SearchAnswer, SearchRequest
 from ipmicra.search.keys import key_of, site_of
 from ipmicra.search.page_codec import HEAD_CHARACTERS
 from ipmicra.search.query_parser import ParsedQuery, parse_query

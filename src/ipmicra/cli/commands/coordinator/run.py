@@ -43,7 +43,7 @@ def command(context: click.Context, listen: str, database: str | None) -> None:
     log_to_stderr()
     settings = settings_with(context, database)
     run(
-        settings,
+        settings.service,
         address,
         port,
         lambda rooms: _announce(f"http://{listen}", rooms),

@@ -63,6 +63,6 @@ def _wait_for_the_end(place: Path) -> None:
 
 
 def _goodbye(settings: Settings, place: Path, ledger: HostStore, seconds: float) -> None:
-    trouble = asyncio.run(deregister(place, settings, ledger, seconds))
+    trouble = asyncio.run(deregister(place, settings.hosting, ledger, seconds))
     if trouble is not None:
         terminal.print_note(f"{trouble}; leaving all the same")

@@ -58,7 +58,15 @@ def command(context: click.Context, folder: Path | None) -> int:
             choice = await choose_run_mode(settings.host, ledger.note)
             sent = dispatched_to(place, ledger, choice)
             code = choice.installed
-            life = HostDaemon(place, settings, ledger, dice, reload=reload, code=code, dispatched=sent)
+            life = HostDaemon(
+                place,
+                settings.hosting,
+                ledger,
+                dice,
+                reload=lambda: reload().hosting,
+                code=code,
+                dispatched=sent,
+            )
             _stop_on_signals(life.stop)
             return await life.run()
 

@@ -9,10 +9,10 @@ import click
 
 from ipmicra.cli import terminal
 from ipmicra.cli.search_answers import shown
+from ipmicra.model.search import SearchRequest
 from ipmicra.overlay.live import rpc_client
 from ipmicra.overlay.live.network_file import read
 from ipmicra.protocol.overlay_frames import FrameCodec
-from ipmicra.search.contract import SearchRequest
 
 
 @click.command()

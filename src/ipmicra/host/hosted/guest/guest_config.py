@@ -18,8 +18,8 @@ from typing import Annotated, Any, get_args, get_origin
 import msgspec
 
 from ipmicra.errors import HostFault
+from ipmicra.host.settings import HostingSettings
 from ipmicra.protocol.host_messages import PROTOCOL, PROTOCOL_WITHOUT_NONE
-from ipmicra.settings import Settings
 
 VERSION = 2
 
@@ -84,12 +84,12 @@ class GuestConfig(msgspec.Struct, frozen=True, kw_only=True):
     protocol: int = PROTOCOL_WITHOUT_NONE  # of the messages that the host understands
 
 
-def written_config(name: str, settings: Settings) -> bytes:
+def written_config(name: str, settings: HostingSettings) -> bytes:
     config = GuestConfig(name=name, settings=_listed(settings), version=VERSION, protocol=PROTOCOL)
     return msgspec.json.encode(config)
 
 
-def written_settings(settings: Settings) -> bytes:
+def written_settings(settings: HostingSettings) -> bytes:
     """The settings alone, for a guest that is told to work by other ones."""
     return msgspec.json.encode(_listed(settings))
 
@@ -101,25 +101,25 @@ def read_config(data: bytes) -> GuestConfig:
         raise HostFault(f"reading what the host has started this crawler with: {error}") from error
 
 
-def read_settings(data: bytes) -> Settings:
+def read_settings(data: bytes) -> HostingSettings:
     try:
         return settings_in(msgspec.json.decode(data, type=dict[str, dict[str, Any]]))
     except msgspec.MsgspecError as error:
         raise HostFault(f"reading the settings that the host sends: {error}") from error
 
 
-def settings_in(tables: dict[str, dict[str, Any]]) -> Settings:
+def settings_in(tables: dict[str, dict[str, Any]]) -> HostingSettings:
     """As settings of this version; whatever is not sent, or not known here, has its default.
 
     Raises HostFault where a value is none that this version can work by.
     """
     try:
-        return msgspec.convert(_known(tables, Settings), Settings)
+        return msgspec.convert(_known(tables, HostingSettings), HostingSettings)
     except msgspec.ValidationError as error:
         raise HostFault(f"the settings that the host sends: {error}") from error
 
 
-def _listed(settings: Settings) -> dict[str, dict[str, Any]]:
+def _listed(settings: HostingSettings) -> dict[str, dict[str, Any]]:
     tables = msgspec.to_builtins(settings)
     return {
         table: {name: tables[table][name] for name in names} for table, names in GUEST_SETTINGS.items()

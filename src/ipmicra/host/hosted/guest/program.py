@@ -30,13 +30,13 @@ from ipmicra.host.hosted.guest.guest_config import (
 from ipmicra.host.hosted.guest.limiter import GuestLimiter
 from ipmicra.host.hosted.in_process import InProcessCrawler
 from ipmicra.host.hosted.interface import HeldSites
+from ipmicra.host.settings import HostingSettings
 from ipmicra.host.store import HeldSite
 from ipmicra.model.fetches import Fetcher
 from ipmicra.model.urls import Site
 from ipmicra.protocol import guest_messages
 from ipmicra.protocol.guest_messages import GuestCommand, GuestReply, StatusUpdate
 from ipmicra.protocol.host_messages import PROTOCOL, passives_for
-from ipmicra.settings import Settings
 
 NEWS_SECONDS = 0.4
 MEASURED_AT_ONCE = 500
@@ -126,10 +126,10 @@ class GuestProgram:
         self._writer.write(guest_messages.framed(told))
 
 
-def brokered_web(broker: BrokerClient, settings: Settings, _: HeldSites) -> Fetcher:
+def brokered_web(broker: BrokerClient, settings: HostingSettings, _: HeldSites) -> Fetcher:
     """A fetcher that has the broker resolve, judge and connect."""
     fetching = msgspec.structs.replace(settings.fetching, open_ranges=EVERYWHERE, closed_ranges=())
-    return fetcher_for(msgspec.structs.replace(settings, fetching=fetching), broker, broker)
+    return fetcher_for(settings.crawler, fetching, broker, broker)
 
 
 async def live(config: GuestConfig, state: Path, control: socket.socket, broker: socket.socket) -> None:

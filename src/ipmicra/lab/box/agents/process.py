@@ -13,13 +13,16 @@ import ipaddress
 import socket
 import sys
 import time
+from pathlib import Path
 
 import msgspec
 import uvloop
 
 from ipmicra.crawler.crawl import Crawl, CrawlRequest, fetcher_for, tune_process
 from ipmicra.crawler.engine import Engine
+from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.crawler.frontier import DiscoveredUrl
+from ipmicra.crawler.settings import CrawlerSettings, CrawlSettings
 from ipmicra.lab.box.agents.framing import READY, read_frame, write_frame
 from ipmicra.lab.box.agents.messages import (
     AgentCommand,
@@ -36,16 +39,15 @@ from ipmicra.lab.box.agents.messages import (
 from ipmicra.model.fetches import Fetched, FetchRequest
 from ipmicra.net.address_guard import AddressGuard
 from ipmicra.probing.prober import Prober
-from ipmicra.settings import Settings, load_settings
+from ipmicra.probing.settings import ProbingSettings
 
 # Nobody is harmed in the box, and pauses between requests would be measured instead of round trips.
-MANNERS = (
-    "crawler.contact=box@example.org",
-    "crawler.delay_seconds_min=0.0",
-    "crawler.response_time_factor=0.0",
-    "crawler.retry_seconds=0.5",
-    "crawler.patience_seconds=5.0",
-    "fetching.dns_failure_seconds=1",
+CRAWLER = CrawlerSettings(
+    contact="box@example.org",
+    delay_seconds_min=0.0,
+    response_time_factor=0.0,
+    retry_seconds=0.5,
+    patience_seconds=5.0,
 )
 HTTP = 80
 
@@ -54,13 +56,11 @@ class Agent:
     """Fulfils wishes from where it stands. `fetcher` keeps no connection: each fetch makes a new one."""
 
     def __init__(self, names_address: str) -> None:
-        self._names = f'fetching.dns_servers=["{names_address}:53"]'
-        self._settings = self._with("fetching.idle_connections_max=0")
-        self.fetcher = fetcher_for(self._settings)
-        self._prober = Prober(self._settings.probing, AddressGuard(), fetcher=self.fetcher)
-
-    def _with(self, *more: str) -> Settings:
-        return load_settings(None, {}, [*MANNERS, self._names, *more])[0]
+        self._fetching = FetchingSettings(dns_servers=(f"{names_address}:53",), dns_failure_seconds=1)
+        self.fetcher = fetcher_for(
+            CRAWLER, msgspec.structs.replace(self._fetching, idle_connections_max=0)
+        )
+        self._prober = Prober(ProbingSettings(), AddressGuard(), fetcher=self.fetcher)
 
     async def fulfil(self, wish: AgentCommand) -> AgentResult:
         if isinstance(wish, ProbeCommand):
@@ -83,12 +83,14 @@ class Agent:
 
     async def _crawl(self, wish: CrawlCommand) -> Crawled:
         """Timed from the first request's making to the last page's commit."""
-        settings = self._with(
-            f"general.data_folder={wish.folder}", f"crawler.sites_open_max={wish.at_once}"
+        settings = CrawlSettings(
+            data_folder=Path(wish.folder),
+            crawler=msgspec.structs.replace(CRAWLER, sites_open_max=wish.at_once),
+            fetching=self._fetching,
         )
         crawl = Crawl(settings, CrawlRequest(seeds=tuple(f"http://{site}/" for site in wish.sites)))
         with crawl.opened() as (frontier, spool):
-            async with fetcher_for(settings) as fetcher:
+            async with fetcher_for(settings.crawler, settings.fetching) as fetcher:
                 engine = Engine(crawl.plan, frontier, spool, fetcher)
                 began = time.monotonic()
                 progress = await engine.run([DiscoveredUrl(seed, 0, 0) for seed in crawl.seeds])
