@@ -6,7 +6,8 @@ heir that has the state also has every page that the state calls known. An heir 
 time, since the former crawler is dead, begins the site anew and finds every page again.
 
 Law: only what is leased is crawled, and only when the owner's rules allow it (`dock.rules`); sites wait while
-the host rests. A package leaves the spool when another peer has it as well.
+the host rests. A package leaves the spool when another peer has it as well. What another peer sends is
+acknowledged when it is durable here.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from ipmicra.overlay.can.peer import Peer
 from ipmicra.overlay.can.site_table import delegate_card
 from ipmicra.overlay.live import chunked_transfer
 from ipmicra.overlay.live.package_store import PeerPackageStore
+from ipmicra.overlay.live.received_states import ReceivedStates
 from ipmicra.overlay.settings import PeerSettings
 from ipmicra.protocol.host_messages import ProbeTarget
 from ipmicra.protocol.overlay_frames import FrameCodec
@@ -41,6 +43,7 @@ LOOK_SECONDS = 0.5
 STATE_SECONDS_MAX = (
     8.0  # an heir waits so long for the state, or for the next of the documents before it
 )
+RECOVERED_SECONDS_MAX = 600.0  # a state of before a restart waits so long for its site to be mine again
 GRACE_SECONDS = 2.0
 KEEPERS_TRIED = 4
 
@@ -82,7 +85,7 @@ class PeerCrawlService:
         self.found: asyncio.Queue[Site] = asyncio.Queue()  # sites that pages link to, each once
         self._met: set[Site] = set()
         self._heirs: dict[str, PeerDescriptor] = {}
-        self._states: dict[str, bytes] = {}  # that were sent to me, until I begin their sites
+        self._states = ReceivedStates(folder)  # until I begin their sites
         self._wanted_since_s: dict[str, float] = {}
         self._arriving: set[str] = set()  # sites whose documents have come since I last looked
         self._shelved: dict[int, str] = {}  # packages that wait for a keeper: their digests on the shelf
@@ -91,7 +94,8 @@ class PeerCrawlService:
     @property
     def is_done(self) -> bool:
         """Nothing is left to be handed over or to be copied: the peer may go."""
-        left = self._held or self._unconfirmed or self._states or self._handing_over
+        states = set(self._states) - self._states.recovered
+        left = self._held or self._unconfirmed or states or self._handing_over
         return not left and not self.crawler.waiting()
 
     @property
@@ -177,17 +181,24 @@ class PeerCrawlService:
 
     async def _is_ready(self, site: str, record: SiteRecord, now_s: float) -> bool:
         """Whether the former crawler's state is here, or there is none to wait for any longer."""
-        state = self._states.pop(site, None)
-        if state is not None:
-            await self.crawler.forget(Site(site))
-            await self.crawler.take_over(state)
-            self._complete.add(site)
-            return True
+        if site in self._states:
+            return await self._take_over(site)
         if site in self._arriving:
             self._arriving.discard(site)
             self._wanted_since_s[site] = now_s
         since_s = self._wanted_since_s.setdefault(site, now_s)
         return record.epoch <= 1 or now_s - since_s > STATE_SECONDS_MAX
+
+    async def _take_over(self, site: str) -> bool:
+        """Import the state that was sent; one that cannot be read is no reason to leave the site alone."""
+        try:
+            await self.crawler.forget(Site(site))
+            await self.crawler.take_over(self._states.read(site))
+            self._complete.add(site)
+        except HostFault as fault:
+            _log.warning("%s begins anew, without its state: %s", site, fault)
+        self._states.discard(site)
+        return True
 
     # --- ending -------------------------------------------------------------------------------
 
@@ -232,9 +243,12 @@ class PeerCrawlService:
         since_s = self._wanted_since_s.setdefault(site, now_s)
         heir = self._heir(site)
         if heir is not None:
-            self._hand_over(site, 0, heir, self._states[site])
-        if heir is not None or now_s - since_s > STATE_SECONDS_MAX:
-            del self._states[site], self._wanted_since_s[site]
+            self._hand_over(site, 0, heir, self._states.read(site))
+        recovered = site in self._states.recovered
+        patience_s = RECOVERED_SECONDS_MAX if recovered else STATE_SECONDS_MAX
+        if heir is not None or now_s - since_s > patience_s:
+            self._states.discard(site)
+            del self._wanted_since_s[site]
 
     def _hand_over(self, site: str, epoch: int, heir: PeerDescriptor, state: bytes) -> None:
         task = asyncio.create_task(self._handed_over(site, epoch, heir, state))
@@ -319,7 +333,7 @@ class PeerCrawlService:
 
     async def _received(self, parcel: TransferChunk, data: bytes) -> None:
         if parcel.kind == "state":
-            self._states[parcel.site] = data
+            await asyncio.to_thread(self._states.keep, parcel.site, data)
         else:
             self._arriving |= {parcel.site} & set(self._wanted_since_s)
             await asyncio.to_thread(self.shelf.put, [data])
