@@ -27,10 +27,11 @@ PORT = 8099
 _SERVER = """
 import sys
 from pathlib import Path
+from ipmicra.net.listener import listening_socket
 from ipmicra.search.http.application import answering
 from ipmicra.search.tantivy.index import TantivyIndex
 index = TantivyIndex(Path(sys.argv[1]))
-answering(index, "127.0.0.1", int(sys.argv[2]))
+answering(index, listening_socket("127.0.0.1", int(sys.argv[2])))
 """
 
 

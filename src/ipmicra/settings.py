@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -181,14 +182,24 @@ def _parsed(text: str) -> object:
 def _checked(table: str, key: str, value: object, source: str) -> object:
     sections = {field.name: field.type for field in msgspec.structs.fields(Settings)}
     if table not in sections:
-        raise OperatorFault(f"{source}: no settings table {table!r}; there are {', '.join(sections)}")
+        raise OperatorFault(f"{source}: there is no settings table {table!r}{_instead(table, sections)}")
     fields = {field.name: field for field in msgspec.structs.fields(sections[table])}
     if key not in fields:
-        raise OperatorFault(f"{source}: no setting {table}.{key}; there are {', '.join(fields)}")
+        raise OperatorFault(f"{source}: there is no setting {table}.{key}{_instead(key, fields)}")
     try:
         return msgspec.convert(value, fields[key].type)
     except msgspec.ValidationError as error:
         raise OperatorFault(f"{source}: {table}.{key} = {value!r}: {error}") from error
+
+
+def _instead(unknown: str, known: Iterable[str]) -> str:
+    """What was probably meant; all that there is where nothing is near."""
+    names = list(known)
+    near = [name for name in names if name.startswith(unknown)]
+    near = (near or get_close_matches(unknown, names, n=3, cutoff=0.5))[:3]
+    if near:
+        return f"; did you mean {' or '.join(near)}? `ipmicra settings` lists all"
+    return f"; there are {', '.join(names)}"
 
 
 def _knobs(settings: Settings, sources: Mapping[str, str]) -> Iterator[SettingInfo]:

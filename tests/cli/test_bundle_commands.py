@@ -34,6 +34,8 @@ class Operator:
 
 @pytest.fixture
 def operator(tmp_path: Path) -> Operator:
+    home = ["--set", f"general.data_folder={tmp_path / 'home'}"]
+    assert CliRunner().invoke(program, [*home, "coordinator", "init"]).exit_code == 0
     return Operator(tmp_path)
 
 

@@ -44,8 +44,11 @@ class OpenCoordinatorDatabase:
 
 @contextmanager
 def open_database(context: click.Context, database: str | None) -> Iterator[OpenCoordinatorDatabase]:
+    """The rows of a coordinator that was begun before; none is made here."""
     settings = settings_with(context, database)
-    opened = Database(database_address(settings.coordinator.database, settings.data_folder))
+    opened = Database(
+        database_address(settings.coordinator.database, settings.data_folder), create=False
+    )
     try:
         yield OpenCoordinatorDatabase(settings, opened)
     finally:

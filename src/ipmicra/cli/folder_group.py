@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from difflib import get_close_matches
 
 import click
 
@@ -22,6 +23,17 @@ class FolderGroup(click.Group):
     def list_commands(self, context: click.Context) -> list[str]:
         found = pkgutil.iter_modules(self._package.__path__)
         return sorted(_command_name(module.name) for module in found)
+
+    def resolve_command(
+        self, context: click.Context, arguments: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(context, arguments)
+        except click.UsageError as unknown:
+            near = get_close_matches(arguments[0], self.list_commands(context), n=1)
+            if not near:
+                raise
+            raise click.UsageError(f"{unknown.message} Did you mean {near[0]!r}?", context) from None
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         for module in pkgutil.iter_modules(self._package.__path__):

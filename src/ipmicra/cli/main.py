@@ -1,7 +1,8 @@
 """Arguments -> a command run, and its outcome -> an exit code.
 
 Exit codes: 0 done; 1 our defect; 2 wrong usage; 3 the operator's input or settings are wrong; 4 a remote
-server failed; 5 this machine lacks or forbids something; 130 interrupted by Ctrl-C.
+server failed; 5 this machine lacks or forbids something; 6 a person answered no, nothing was done; 130
+interrupted by Ctrl-C.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from ipmicra.errors import Fault
 from ipmicra.settings import load_settings
 
 INTERRUPTED = 130
+DECLINED = 6
 
 
 class RootCommand(FolderGroup):
@@ -74,6 +76,9 @@ def run(arguments: list[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         terminal.print_error("interrupted")
         return INTERRUPTED
+    except terminal.Declined as declined:
+        terminal.print_note(str(declined))
+        return DECLINED
     except Fault as fault:
         terminal.print_error(str(fault))
         return fault.exit_code

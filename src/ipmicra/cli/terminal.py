@@ -49,6 +49,16 @@ def print_note(message: str) -> None:
     click.secho(strip_control(message), dim=True, err=True)
 
 
+class Declined(Exception):
+    """A person answered no. The message says what was therefore not done."""
+
+
+def confirm(question: str, otherwise: str) -> None:
+    """Go on after a yes; after a no nothing is done, and `otherwise` says so."""
+    if not click.confirm(question, err=True):
+        raise Declined(otherwise)
+
+
 def json_option(command: Command) -> Command:
     """Adds `--json` as the parameter `as_json`."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")(command)

@@ -60,8 +60,16 @@ class CoordinatorClient:
         except urllib.error.HTTPError as error:
             with error:
                 raise _fault(address, error) from error
-        except (OSError, msgspec.MsgspecError) as error:
-            raise SiteFault(f"asking the coordinator {address}: {error}") from error
+        except OSError as error:
+            reason = getattr(error, "reason", error)
+            raise SiteFault(
+                f"no coordinator answers at {self._coordinator} ({reason}); is it running, and is this its "
+                "address? Give another with --coordinator URL"
+            ) from error
+        except msgspec.MsgspecError as error:
+            raise SiteFault(
+                f"{self._coordinator} answers, but not as a coordinator of this version does: {error}"
+            ) from error
 
 
 def _fault(address: str, error: urllib.error.HTTPError) -> OperatorFault | SiteFault:

@@ -10,14 +10,16 @@ from ipmicra.errors import HostFault, OperatorFault
 
 
 def database_address(configured: str, data_folder: Path) -> str:
-    """The database that the settings mean, or SQLite in the data folder, which is made."""
-    if configured:
-        return configured
+    """The database that the settings mean, or SQLite in the data folder."""
+    return configured or f"sqlite:///{data_folder / 'coordinator.sqlite'}"
+
+
+def make_data_folder(data_folder: Path) -> None:
+    """For the commands that begin a coordinator."""
     try:
         data_folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise HostFault(f"making the data folder {data_folder}: {error}") from error
-    return f"sqlite:///{data_folder / 'coordinator.sqlite'}"
 
 
 def packages_folder(data_folder: Path) -> Path:

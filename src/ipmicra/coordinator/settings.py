@@ -30,6 +30,9 @@ class CoordinatorSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
     integrates: Annotated[
         bool, setting_field("Whether this replica takes packages into the index in its data folder.")
     ] = True
+    rebuilds_index: Annotated[
+        bool, setting_field("Whether a lost or damaged index is made anew from the packages by itself.")
+    ] = True
     trusted_proxies: Annotated[
         str,
         setting_field("Addresses of proxies whose X-Forwarded-For is believed, with commas between."),

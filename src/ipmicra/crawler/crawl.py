@@ -42,7 +42,7 @@ from ipmicra.crawler.settings import CrawlerSettings, CrawlSettings
 from ipmicra.errors import HostFault, OperatorFault
 from ipmicra.model.failures import FailureKind
 from ipmicra.model.fetches import Fetcher, FetchFailed
-from ipmicra.model.urls import Normaliser, Url, site_of
+from ipmicra.model.urls import Normaliser, Url, name_of, site_of
 from ipmicra.net.address_guard import ranges_of
 from ipmicra.net.dns_resolver import Resolver
 from ipmicra.net.tcp_connector import Connector
@@ -158,6 +158,7 @@ class Crawl:
                 frontier.ask_again(self._own_seeds(), int(time.time() * 1000))
                 on_start(engine)
                 progress = await engine.run([DiscoveredUrl(seed, 0, 0) for seed in self._own_seeds()])
+                _remember_outcome(frontier, progress)
             return progress, frontier.counts()
 
     def _hear_wishes(self, frontier: Frontier) -> None:
@@ -211,6 +212,7 @@ class Crawl:
                 raise OperatorFault(f"crawling {seed}: {NO_CONTACT}")
 
 
+FAILED_FACT = "failed"  # in the frontier: why the last run brought no page; empty where it brought one
 NO_CONTACT = (
     "its address is not among the opened ranges, and no contact is set. On the Internet, set "
     "crawler.contact to a URL or mail address that owners of sites can turn to; for a site of your own "
@@ -257,6 +259,10 @@ def _seeds(wish: CrawlRequest, normaliser: Normaliser) -> tuple[Url, ...]:
         url = normaliser.url(f"https://{text}" if _BARE_NAME.fullmatch(text) else text)
         if url is None:
             raise OperatorFault(f"{text!r} is not the address of a web page; write https://example.org/")
+        if "*" in name_of(site_of(url)):
+            raise OperatorFault(
+                f"{text!r} names no site: a wildcard cannot be looked up; give one address and --scope domain"
+            )
         seeds.append(url)
     return tuple(dict.fromkeys(seeds))
 
@@ -276,6 +282,16 @@ def _plan(settings: CrawlSettings, wish: CrawlRequest, seeds: Sequence[Url]) -> 
         redirects_max=settings.fetching.redirects_max,
         watch=wish.watch,
     )
+
+
+def _remember_outcome(frontier: Frontier, progress: Progress) -> None:
+    """A run that had nothing to do ends as the one before it did: failed, if that one failed."""
+    if progress.seen or progress.unchanged:
+        frontier.keep_fact(FAILED_FACT, "")
+    elif progress.failures:
+        frontier.keep_fact(FAILED_FACT, progress.last_failure)
+    elif not progress.pages:
+        progress.last_failure = frontier.fact(FAILED_FACT) or ""
 
 
 def _first_cause(error: Exception) -> Exception:

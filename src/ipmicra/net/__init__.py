@@ -1,4 +1,1 @@
-"""Names and addresses -> connected sockets and their round trips: address guard, DNS, TCP, kernel timing.
-
-Invariant: every address is judged by the guard right before it is connected to.
-"""
+"""The network as processes see it: who may be connected to, who may connect, how long it takes."""

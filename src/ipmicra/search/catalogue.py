@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ipmicra.errors import HostFault, OperatorFault
 from ipmicra.model.page import Page
 from ipmicra.search import link_graph
+from ipmicra.search.contract import IndexDamaged
 from ipmicra.search.keys import key_of
 from ipmicra.search.link_graph import LinkGraph
 from ipmicra.search.page_codec import HitFields, StoredPage, facts_of, kept, page_of, text_of
@@ -63,7 +63,7 @@ class PageCatalogue:
             self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             self._prepare(path)
         except sqlite3.Error as error:
-            raise HostFault(f"opening the ledger of the index {path}: {error}") from error
+            raise IndexDamaged(f"opening the catalogue of the index {path}: {error}") from error
         self.links = LinkGraph(self._database)
 
     def _prepare(self, path: Path) -> None:
@@ -74,9 +74,9 @@ class PageCatalogue:
         )
         if tables and version != VERSION:
             self._database.close()
-            raise OperatorFault(
-                f"opening the ledger of the index {path}: it has format {version}, this program writes "
-                f"{VERSION}; remove the folder {path.parent}, it is made anew from the packages"
+            raise IndexDamaged(
+                f"opening the catalogue of the index {path}: it has format {version}, this program writes "
+                f"{VERSION}"
             )
         execute("PRAGMA journal_mode = WAL")
         execute("PRAGMA synchronous = NORMAL")
@@ -217,6 +217,10 @@ class PageCatalogue:
 
     def page_count(self) -> int:
         row = self._database.execute("SELECT count(*) FROM pages WHERE facts IS NOT NULL").fetchone()
+        return int(row[0])
+
+    def package_count(self) -> int:
+        row = self._database.execute("SELECT count(*) FROM packages").fetchone()
         return int(row[0])
 
     def close(self) -> None:

@@ -11,8 +11,20 @@ from __future__ import annotations
 from typing import Protocol
 
 from ipmicra.carrier.package import Package
+from ipmicra.errors import HostFault
 from ipmicra.model.page import Page
 from ipmicra.model.search import SearchAnswer, SearchRequest
+
+
+class IndexDamaged(HostFault):
+    """The files of an index cannot be read; packages have everything that is needed to make it anew."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        super().__init__(
+            f"{what}. Make the index anew from the packages: ipmicra search reindex (for a coordinator: "
+            "ipmicra coordinator reindex)"
+        )
 
 
 class SearchIndex(Protocol):
@@ -38,5 +50,9 @@ class SearchIndex(Protocol):
 
     def page_count(self) -> int:
         """Pages that can be found."""
+        ...
+
+    def package_count(self) -> int:
+        """Packages that were integrated."""
 
     def close(self) -> None: ...

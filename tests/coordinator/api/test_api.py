@@ -171,7 +171,7 @@ def _stop_while_somebody_waits(coordinator: RunningCoordinator) -> None:
 def test_what_is_wrong_is_said_to_whoever_did_it(coordinator: RunningCoordinator) -> None:
     with pytest.raises(OperatorFault, match="no web page's address"):
         CoordinatorClient(coordinator.address).nearest("ftp://example.org/")
-    with pytest.raises(SiteFault, match="asking the coordinator"):
+    with pytest.raises(SiteFault, match="no coordinator answers at"):
         CoordinatorClient("http://127.0.0.1:1").status()
     with pytest.raises(OperatorFault, match="write http"):
         CoordinatorClient("coordinator.example")

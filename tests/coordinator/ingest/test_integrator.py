@@ -181,8 +181,13 @@ def test_what_was_the_crawlers_under_an_earlier_lease_counts_for_that_lease_only
     assert kitchen.reason(1) == "", "acknowledged under the lease that it had the site in"
     assert "under lease 1" in kitchen.reason(2)
     with kitchen.database.begin() as connection:
+        assignments.note(connection, [("https://bread.example", "lima")], NOW)
+        hosts.renew_lease(connection, "lima", NOW, 1)
+        assert hosts.expire_leases(connection, NOW + 2) == ["lima"]
         assignments.forget_ended(connection, "lima")
-        assert assignments.foreign(connection, "lima", 0, [PAGE.url[:-1]]) == {"https://bread.example"}
+        site = ["https://bread.example"]
+        assert assignments.foreign(connection, "lima", 0, site) == set(), "an index may be made anew"
+        assert assignments.foreign(connection, "lima", 1, site) == set(site), "no package can need it"
 
 
 # --- packages that were made to hurt ------------------------------------------------------------------

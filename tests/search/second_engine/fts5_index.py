@@ -53,6 +53,9 @@ class Fts5Index:
         self.commit()
         return taken_out
 
+    def package_count(self) -> int:
+        return self._ledger.package_count()
+
     def wanted(self, crawler: str) -> list[str]:
         return self._ledger.wanted(crawler)
 

@@ -114,7 +114,8 @@ def command(
     terminal.show(summary, as_json, lambda: _summary_table(crawl.name, progress, counts, spools))
     if watched.interrupted:
         return INTERRUPTED
-    if progress.failures and not (progress.seen or progress.unchanged):
+    nothing_answered = progress.failures or (processes == 1 and not progress.pages)
+    if nothing_answered and progress.last_failure and not (progress.seen or progress.unchanged):
         raise SiteFault(f"crawling {' '.join(urls)}: no page answered: {progress.last_failure}")
     return 0
 

@@ -12,7 +12,7 @@ from ipmicra.carrier.export import write_json_lines, write_parquet
 from ipmicra.carrier.package import Package, PackageFile, PackageRefused, unpack
 from ipmicra.carrier.page_delta import made_whole, urls_changed
 from ipmicra.cli import terminal
-from ipmicra.errors import OperatorFault
+from ipmicra.errors import HostFault, OperatorFault
 from ipmicra.search.spool_ingest import waiting_packages
 
 
@@ -36,13 +36,21 @@ def command(context: click.Context, form: str, output: Path | None) -> None:
       ipmicra export --as parquet --output pages.parquet
       ipmicra export | head -1
     """
-    packages = waiting_packages(terminal.settings_of(context).data_folder)
+    folder = terminal.settings_of(context).data_folder
+    packages = waiting_packages(folder)
+    if not packages:
+        raise OperatorFault(
+            f"there are no packages of `ipmicra crawl` in {folder}: crawl first, or give general.data_folder"
+        )
+    left_out: list[str] = []
     with terminal.progress() as progress:
         task = progress.add_task("exporting packages", total=len(packages))
-        urls = urls_changed(_unpacked(packages, lambda: None))
-        opened = made_whole(_unpacked(packages, lambda: progress.advance(task)), urls)
+        urls = urls_changed(_unpacked(packages, lambda: None, []))
+        opened = made_whole(_unpacked(packages, lambda: progress.advance(task), left_out), urls)
         count = _written(opened, form, output)
-    terminal.print_note(f"{count} records of {len(packages)} packages")
+    terminal.print_note(f"{count} records of {len(packages) - len(left_out)} packages")
+    if left_out:
+        raise HostFault(f"{len(left_out)} damaged packages were left out: {'; '.join(left_out)}")
 
 
 def _written(packages: Iterator[Package], form: str, output: Path | None) -> int:
@@ -56,10 +64,12 @@ def _written(packages: Iterator[Package], form: str, output: Path | None) -> int
         return write_json_lines(packages, file)
 
 
-def _unpacked(packages: list[PackageFile], advance: Callable[[], None]) -> Iterator[Package]:
+def _unpacked(
+    packages: list[PackageFile], advance: Callable[[], None], left_out: list[str]
+) -> Iterator[Package]:
     for package in packages:
         try:
             yield unpack(package.path.read_bytes())
         except PackageRefused as reason:
-            terminal.print_error(f"left out {package.path.name}: {reason}")
+            left_out.append(f"{package.path.name}: {reason}")
         advance()

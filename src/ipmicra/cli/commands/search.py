@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import click
 
 from ipmicra.cli import terminal
 from ipmicra.cli.search_answers import shown
-from ipmicra.errors import OperatorFault
+from ipmicra.errors import HostFault, OperatorFault
 from ipmicra.model.search import SearchRequest
+from ipmicra.net.listener import PORT_MAX
+from ipmicra.search import rebuild
 from ipmicra.search.http.application import serve
 from ipmicra.search.spool_ingest import FOLDER, integrate_all, waiting_packages
 from ipmicra.search.tantivy.index import TantivyIndex
@@ -26,7 +28,13 @@ INTAKE_PAUSE_S = 5.0  # between two looks for new packages while serving
 @click.option("--all-of-site", is_flag=True, help="Show all results of a site, not only its best.")
 @click.option("--serve", "serving", is_flag=True, help="Serve the search page until interrupted.")
 @click.option("--address", default="127.0.0.1", show_default=True, help="Where to serve.")
-@click.option("--port", default=8080, show_default=True, help="The port to serve at.")
+@click.option(
+    "--port",
+    type=click.IntRange(1, PORT_MAX),
+    default=8080,
+    show_default=True,
+    help="The port to serve at.",
+)
 @terminal.json_option
 @click.pass_context
 def command(
@@ -42,7 +50,8 @@ def command(
 ) -> None:
     """Search the pages that were crawled.
 
-    Packages that came home since the last search are taken into the index first.
+    Packages that came home since the last search are taken into the index first. `ipmicra search reindex`
+    makes a damaged or lost index anew from the packages; to search for that word, quote it.
 
     \b
     Examples:
@@ -51,19 +60,33 @@ def command(
       ipmicra search 'inurl:docs after:2024-01 (install OR setup)' --all-of-site
       ipmicra search tree --json --limit 50
       ipmicra search --serve --port 8080
+      ipmicra search reindex
     """
     data_folder = terminal.settings_of(context).data_folder
     if serving:
-        terminal.print_note(f"searching {data_folder} at http://{address}:{port}/ until Ctrl-C")
-        serve(data_folder, address, port, terminal.print_error, INTAKE_PAUSE_S)
+        told = f"searching {data_folder} at http://{address}:{port}/ until Ctrl-C"
+        serve(
+            data_folder,
+            address,
+            port,
+            terminal.print_error,
+            INTAKE_PAUSE_S,
+            lambda: terminal.print_note(told),
+        )
+        return
+    if words == ("reindex",):
+        _reindex(data_folder)
         return
     if not words:
         raise click.UsageError("what should be searched for? Give words, or --serve")
+    if not (data_folder / FOLDER).exists() and not waiting_packages(data_folder):
+        raise OperatorFault(
+            f"nothing has been crawled into {data_folder} yet: try `ipmicra crawl URL`, or give "
+            "general.data_folder"
+        )
     with opened_index(data_folder) as index:
         if index.page_count() == 0:
-            terminal.print_note(
-                "nothing has been crawled into this data folder yet: try `ipmicra crawl URL`"
-            )
+            terminal.print_note("no page can be found yet: a crawl's first package is still to come")
         request = SearchRequest(
             text=" ".join(words), limit=limit, offset=offset, per_site=0 if all_of_site else 1
         )
@@ -90,6 +113,21 @@ def opened_index(data_folder: Path) -> Iterator[TantivyIndex]:
         index.close()
 
 
+def _reindex(data_folder: Path) -> None:
+    """The index anew, beside the one in use, from all packages of all crawls."""
+    if (data_folder / "coordinator.sqlite").exists():
+        raise OperatorFault(f"{data_folder} is a coordinator's: use `ipmicra coordinator reindex`")
+    if not waiting_packages(data_folder):
+        raise OperatorFault(f"there are no packages in {data_folder} to make an index from")
+    place = data_folder / FOLDER
+    with rebuild.building(place) as folder, rebuild.writing(place):
+        with closing(TantivyIndex(folder, writable=True)) as index:
+            _take_in(index, data_folder)
+            pages = index.page_count()
+        rebuild.swap_in(place)
+    terminal.print_note(f"the index was made anew: {pages:,} pages can be found")
+
+
 def _take_in(index: TantivyIndex, data_folder: Path) -> None:
     packages = waiting_packages(data_folder)
     with terminal.progress() as progress:
@@ -97,3 +135,5 @@ def _take_in(index: TantivyIndex, data_folder: Path) -> None:
         intake = integrate_all(index, packages, data_folder, lambda: progress.advance(task))
     for reason in intake.refused:
         terminal.print_error(f"a package was refused and kept aside: {reason}")
+    if intake.refused and not index.page_count():
+        raise HostFault(f"all {len(intake.refused)} packages are damaged: crawl again, or restore them")

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from ipmicra.coordinator.store import sites
 from ipmicra.errors import OperatorFault
-from ipmicra.model.urls import Normaliser, Url
+from ipmicra.model.urls import Normaliser, Url, name_of, site_of
 
 
 def submit(connection: Connection, urls: Iterable[str], now_s: float) -> tuple[int, int]:
@@ -21,5 +21,9 @@ def submit(connection: Connection, urls: Iterable[str], now_s: float) -> tuple[i
 def _normal(normaliser: Normaliser, text: str) -> Url:
     url = normaliser.url(text)
     if url is None:
-        raise OperatorFault(f"{text!r} is no web page's address; write one such as https://example.org/")
+        raise OperatorFault(f"{text!r} is not a web address; write one such as https://example.org/")
+    if "*" in name_of(site_of(url)):
+        raise OperatorFault(
+            f"{text!r} names no site: a wildcard cannot be looked up; write the addresses of its sites"
+        )
     return url

@@ -13,6 +13,7 @@ from litestar.params import QueryParameter
 from ipmicra.coordinator.admin import sessions
 from ipmicra.coordinator.api.context import CoordinatorContext
 from ipmicra.coordinator.api.metrics import MEDIA_TYPE, metrics_text
+from ipmicra.coordinator.ingest.index_state import IndexState, index_state
 from ipmicra.coordinator.store import sites
 from ipmicra.coordinator.store.sites import SiteStatus
 from ipmicra.coordinator.views import explanation
@@ -74,9 +75,9 @@ def public_handlers(rooms: CoordinatorContext) -> list[HTTPRouteHandler]:
 
     @get("/ready", tags=["operation"], media_type=MediaType.TEXT)
     async def ready() -> str:
-        """The database answers."""
-        await rooms.aside(_look, rooms)
-        return "ready\n"
+        """The database answers. What is wrong with the search index is said, and keeps nobody away."""
+        index = await rooms.aside(_look, rooms)
+        return "ready\n" if index.is_well else f"ready, but {index.in_words()}\n"
 
     return [nearest, explain, status, errors, metrics, health, ready]
 
@@ -124,6 +125,7 @@ def _told(rooms: CoordinatorContext, session: str) -> CoordinatorStatus:
     return without_addresses(now)
 
 
-def _look(rooms: CoordinatorContext) -> None:
+def _look(rooms: CoordinatorContext) -> IndexState:
     with rooms.database.read() as connection:
         sites.site_named(connection, "")
+        return index_state(connection)

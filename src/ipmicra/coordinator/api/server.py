@@ -27,7 +27,13 @@ from litestar.types import ControllerRouterHandler
 from ipmicra.coordinator.api.application import application
 from ipmicra.coordinator.api.context import CoordinatorContext
 from ipmicra.coordinator.bundles import rollout_orders
-from ipmicra.coordinator.folder import bundles_folder, database_address, package_store
+from ipmicra.coordinator.folder import (
+    bundles_folder,
+    database_address,
+    make_data_folder,
+    package_store,
+)
+from ipmicra.coordinator.ingest.reindex import note_damage, open_or_set_aside
 from ipmicra.coordinator.ingest.worker import IntegrationWorker
 from ipmicra.coordinator.leader.loop import LeaderLoop
 from ipmicra.coordinator.leader.site_resolver import SiteResolver
@@ -35,6 +41,7 @@ from ipmicra.coordinator.settings import ServiceSettings
 from ipmicra.coordinator.store import orders
 from ipmicra.coordinator.store.database import Database
 from ipmicra.delegation.subnets import NoSubnets, SubnetLookup
+from ipmicra.net.listener import listening_socket
 from ipmicra.registry.folder import tree_file
 from ipmicra.registry.treefile import open_tree
 from ipmicra.search.spool_ingest import FOLDER as INDEX_FOLDER
@@ -80,21 +87,43 @@ def run(
     beside: Callable[[CoordinatorContext], ServedPages],
 ) -> None:
     """Serve until SIGTERM or Ctrl-C. `started` is called when requests are heard."""
-    name = f"{socket.gethostname()}-{os.getpid()}"
-    rooms = CoordinatorContext(
-        database=Database(database_address(settings.coordinator.database, settings.data_folder)),
-        store=package_store(settings.coordinator.packages, settings.data_folder),
-        tree=subnets(settings.data_folder),
-        settings=settings.coordinator,
-        name=name,
-        bundles=bundles_folder(settings.data_folder),
-        contact=settings.contact,
-    )
+    make_data_folder(settings.data_folder)
+    with (
+        closing(listening_socket(address, port, "--listen")) as listener,
+        closing(_rooms(settings)) as rooms,
+        closing(_with_an_index(rooms, settings, beside)) as pages,
+        _workers(rooms, settings),
+    ):
+        asyncio.run(_serve(rooms, pages, listener, started))
+
+
+def _with_an_index(
+    rooms: CoordinatorContext,
+    settings: ServiceSettings,
+    beside: Callable[[CoordinatorContext], ServedPages],
+) -> ServedPages:
+    """The pages, over an index that can be read: a damaged one is set aside, and made anew later."""
+    damage = open_or_set_aside(settings.data_folder / INDEX_FOLDER)
+    if damage is not None and settings.coordinator.integrates:
+        note_damage(rooms.database, damage, rooms.clock())
+    return beside(rooms)
+
+
+def _rooms(settings: ServiceSettings) -> CoordinatorContext:
+    database = Database(database_address(settings.coordinator.database, settings.data_folder))
     try:
-        with closing(beside(rooms)) as pages, _workers(rooms, settings):
-            asyncio.run(_serve(rooms, pages, address, port, started))
-    finally:
-        rooms.close()
+        return CoordinatorContext(
+            database=database,
+            store=package_store(settings.coordinator.packages, settings.data_folder),
+            tree=subnets(settings.data_folder),
+            settings=settings.coordinator,
+            name=f"{socket.gethostname()}-{os.getpid()}",
+            bundles=bundles_folder(settings.data_folder),
+            contact=settings.contact,
+        )
+    except BaseException:
+        database.close()
+        raise
 
 
 @contextmanager
@@ -170,16 +199,13 @@ class _Server(uvicorn.Server):
 async def _serve(
     rooms: CoordinatorContext,
     pages: ServedPages,
-    address: str,
-    port: int,
+    listener: socket.socket,
     started: Callable[[CoordinatorContext], None],
 ) -> None:
     proxies = rooms.settings.trusted_proxies
     server = _Server(
         uvicorn.Config(
             application(rooms, pages.handlers),
-            host=address,
-            port=port,
             log_config=None,
             access_log=False,
             proxy_headers=bool(proxies),
@@ -201,7 +227,7 @@ async def _serve(
         announcing = tasks.create_task(_announce(server, partial(started, rooms)))
         working = tasks.create_task(pages.work())
         try:
-            await server.serve()
+            await server.serve(sockets=[listener])
         finally:
             ringing.cancel()
             announcing.cancel()

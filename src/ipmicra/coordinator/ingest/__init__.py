@@ -1,1 +1,1 @@
-"""Packages -> pages in the index: integration, authorisation, cross-checks, purges."""
+"""Packages that were received -> pages in the index; and the index itself, made anew where it was lost."""

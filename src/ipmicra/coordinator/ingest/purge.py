@@ -54,6 +54,12 @@ def pending_purges(connection: Connection) -> list[str]:
 def execute_purge(connection: Connection, index: SearchIndex, crawler: str, now_s: float) -> int:
     """Index first, row second. Returns how many pages were taken out."""
     pages = index.purge(crawler)
+    why = delegations.saved(connection, _WISH + crawler) or b""
+    connection.execute(  # an index that is made anew from packages leaves them out
+        update(package_table)
+        .where(package_table.c.crawler == crawler, package_table.c.state == PackageState.INTEGRATED)
+        .values(state=PackageState.REFUSED, reason=f"purged: {why.decode()}")
+    )
     failures.forget(connection, crawler)
     connection.execute(delete(memory_table).where(memory_table.c.name == _WISH + crawler))
     events.note(connection, "purged", crawler, f"{pages:,} pages were taken out of the index", now_s)

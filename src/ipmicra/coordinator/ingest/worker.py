@@ -1,24 +1,36 @@
 """Packages that wait -> integrated, as long as somebody wants it: beside the coordinator or by itself.
 
 Law: the index has one writer, so it is opened while there is something to write, and closed again. A
-failure is logged and tried again, never the end of the work.
+failure is logged and tried again, never the end of the work. An index that was lost or damaged is made anew
+beside the one in use, if the operator allows.
 """
 
 from __future__ import annotations
 
 import logging
+import sqlite3
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ipmicra.coordinator.api.steady_clock import SteadyClock
 from ipmicra.coordinator.ingest import purge
 from ipmicra.coordinator.ingest.integrator import Integrator
+from ipmicra.coordinator.ingest.reindex import (
+    Reindexer,
+    check_completeness,
+    note_damage,
+    open_or_set_aside,
+    rebuilt_if_allowed,
+)
 from ipmicra.coordinator.settings import CoordinatorSettings
 from ipmicra.coordinator.store import packages
 from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.package_files import PackageStore
+from ipmicra.search.contract import IndexDamaged
+from ipmicra.search.rebuild import set_aside, writing
 from ipmicra.search.tantivy.index import TantivyIndex
 
 LOOK_SECONDS = 1.0  # between two looks for packages
@@ -45,14 +57,38 @@ class IntegrationWorker:
 
     def run(self, stop: threading.Event) -> None:
         """Until `stop` is set."""
+        worked = False
         while not stop.is_set():
             try:
-                if self.may_work() and self._something_waits():
-                    self._integrate_all(stop)
+                may_work = self.may_work()
+                if may_work and not worked:
+                    check_completeness(self.database, self.index_folder, self.clock())
+                worked = may_work
+                if may_work:
+                    rebuilt_if_allowed(self._reindexer(stop), self.settings.rebuilds_index)
+                    if self._something_waits():
+                        self._integrate_all(stop)
                 stop.wait(LOOK_SECONDS)
+            except (IndexDamaged, sqlite3.DatabaseError) as damage:
+                self._on_damage(damage)
+                worked = False
+                stop.wait(AFTER_FAILURE_SECONDS)
             except Exception as error:
                 _log.error("integrating failed; it is tried again", extra={"why": str(error)})
                 stop.wait(AFTER_FAILURE_SECONDS)
+
+    def _on_damage(self, damage: Exception) -> None:
+        _log.error("the search index cannot be written", extra={"why": str(damage)})
+        try:
+            reason = open_or_set_aside(self.index_folder)
+            if reason is None and type(damage) is sqlite3.DatabaseError:  # not locked, not a full disk
+                with writing(self.index_folder):
+                    set_aside(self.index_folder)
+                reason = str(damage)
+            if reason is not None:
+                note_damage(self.database, reason, self.clock())
+        except Exception as error:
+            _log.error("the damaged index stays where it is", extra={"why": str(error)})
 
     def _something_waits(self) -> bool:
         with self.database.read() as connection:
@@ -60,9 +96,16 @@ class IntegrationWorker:
                 purge.pending_purges(connection)
             )
 
+    def _reindexer(self, stop: threading.Event) -> Reindexer:
+        return Reindexer(
+            self.database, self.store, self.index_folder, self.clock, should_stop=stop.is_set
+        )
+
     def _integrate_all(self, stop: threading.Event) -> None:
-        index = TantivyIndex(self.index_folder, writable=True)
-        try:
+        with (
+            writing(self.index_folder),
+            closing(TantivyIndex(self.index_folder, writable=True)) as index,
+        ):
             integrator = Integrator(
                 self.database,
                 self.store,
@@ -74,5 +117,3 @@ class IntegrationWorker:
             )
             while not stop.is_set() and integrator.work(self.clock()):
                 self.integrated()
-        finally:
-            index.close()

@@ -2,7 +2,7 @@
 
 Law: a crawler may report on a site if it was given the site under the very lease that the package was
 made in; having had it under an earlier one counts for nothing. A line of a lease that has ended goes when
-no package of that lease waits any more.
+there is no package of that lease: an index that is made anew judges packages again.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ def foreign(connection: Connection, crawler: str, lease_epoch: int, sites: Itera
 
 
 def forget_ended(connection: Connection, crawler: str) -> None:
-    """The crawler's lease has ended: what no package that waits can need is forgotten."""
+    """The crawler's lease has ended: what no package can need any more is forgotten."""
     current = select(host_table.c.epoch).where(host_table.c.name == crawler).scalar_subquery()
     waits = exists().where(
         package_table.c.crawler == crawler,
         package_table.c.epoch == grant_table.c.lease_epoch,
-        package_table.c.state == "kept",
+        package_table.c.state.in_(("kept", "integrated")),
     )
     connection.execute(
         delete(grant_table).where(

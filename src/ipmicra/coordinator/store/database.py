@@ -2,7 +2,8 @@
 
 SQLite in the data folder by default; PostgreSQL when one process is not enough. Law: a writing
 transaction takes its lock when it begins (BEGIN IMMEDIATE), so two writers wait for each other instead
-of failing at commit; a schema newer than this program is refused before anything is touched.
+of failing at commit; a schema newer than this program is refused before anything is touched; only a
+command that begins a coordinator makes a database (`create`), so that a mistyped folder is noticed.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, select
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, OperationalError
+from sqlalchemy.exc import ArgumentError, DatabaseError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from ipmicra.coordinator.store.migrations import bring_up
@@ -27,17 +29,32 @@ _READING = "ipmicra_reading"
 class Database:
     """The coordinator's database. `begin()` is a transaction that commits unless it raises."""
 
-    def __init__(self, address: str) -> None:
+    @classmethod
+    def empty(cls, address: str) -> Database:
+        """A database in which nothing is made: for whoever fills it in one transaction."""
+        database = cls.__new__(cls)
+        database.engine = _engine(address)
+        database.address = database.engine.url.render_as_string(hide_password=True)
+        return database
+
+    def __init__(self, address: str, create: bool = True) -> None:
         self.engine = _engine(address)
         self.address = self.engine.url.render_as_string(hide_password=True)
+        if not create and self._is_missing_file():
+            raise NoCoordinator(self.address)
         try:
-            self._bring_up_to_date()
-        except OperationalError as error:
+            self._bring_up_to_date(create)
+        except DatabaseError as error:
             self.engine.dispose()
-            raise HostFault(f"opening the database {self.address}: {error.orig}") from error
+            raise HostFault(f"opening the database {self.address}: {_advice(error)}") from error
         except OperatorFault:
             self.engine.dispose()
             raise
+
+    def _is_missing_file(self) -> bool:
+        """SQLite would make the file by being asked for it."""
+        file = self.engine.url.database
+        return not self.is_postgresql and bool(file) and not Path(file or "").exists()
 
     @property
     def is_postgresql(self) -> bool:
@@ -57,12 +74,30 @@ class Database:
         ):
             yield connection
 
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """All tables as they are at one moment, for as long as it takes to read them."""
+        if not self.is_postgresql:
+            with self.read() as connection:
+                yield connection
+            return
+        options = {"isolation_level": "REPEATABLE READ"}
+        with self.engine.connect().execution_options(**options) as connection, connection.begin():
+            yield connection
+
+    def is_begun(self) -> bool:
+        """Whether there is a coordinator in it."""
+        with self.begin() as connection:
+            return self._version_found(connection) is not None
+
     def close(self) -> None:
         self.engine.dispose()
 
-    def _bring_up_to_date(self) -> None:
+    def _bring_up_to_date(self, create: bool) -> None:
         with self.begin() as connection:
             found = self._version_found(connection)
+            if found is None and not create:
+                raise NoCoordinator(self.address)
             if found is not None and found > SCHEMA_VERSION:
                 raise OperatorFault(
                     f"the database {self.address} has schema {found}, made by a newer ipmicra; "
@@ -81,6 +116,24 @@ class Database:
         if not inspect(connection).has_table(schema_version_table.name):
             return None
         return connection.execute(select(schema_version_table.c.version)).scalar()
+
+
+class NoCoordinator(OperatorFault):
+    """The database is empty or not there: no coordinator was ever begun in it."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(
+            f"there is no coordinator in {address}. To use an existing one, give its --database or "
+            "general.data_folder; to begin one here: ipmicra coordinator run, or ipmicra coordinator init"
+        )
+
+
+def _advice(error: DatabaseError) -> str:
+    """What the database says, and what to do where that is known."""
+    said = str(error.orig)
+    if "not a database" in said or "malformed" in said:
+        return f"{said}. The file is damaged or is another program's: restore it from a backup"
+    return said
 
 
 def _engine(address: str) -> Engine:

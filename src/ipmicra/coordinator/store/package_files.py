@@ -15,6 +15,10 @@ from ipmicra.carrier.package import digest_of
 from ipmicra.errors import HostFault
 
 
+class PackageLost(HostFault):
+    """The store answers, and does not have the bytes any more, or has others."""
+
+
 class PackageStore(Protocol):
     """Where packages lie, by their digest."""
 
@@ -28,7 +32,7 @@ class PackageStore(Protocol):
 def whole(digest: str, data: bytes, where: str) -> bytes:
     """The bytes, if they are the ones that were kept."""
     if digest_of(data) != digest:
-        raise HostFault(f"the package {digest[:12]} is damaged in {where}: restore it from a copy")
+        raise PackageLost(f"the package {digest[:12]} is damaged in {where}: restore it from a copy")
     return data
 
 
@@ -55,7 +59,7 @@ class FilePackageStore:
         try:
             data = self._path(digest).read_bytes()
         except FileNotFoundError as error:
-            raise HostFault(f"the package {digest[:12]} is missing from {self._folder}") from error
+            raise PackageLost(f"the package {digest[:12]} is missing from {self._folder}") from error
         except OSError as error:
             raise HostFault(f"fetching the package {digest[:12]} in {self._folder}: {error}") from error
         return whole(digest, data, str(self._folder))

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from ipmicra.coordinator.store.package_files import whole
+from ipmicra.coordinator.store.package_files import PackageLost, whole
 from ipmicra.errors import HostFault, OperatorFault
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class S3PackageStore:
 
     def __init__(self, address: str) -> None:
         self._address = address.rstrip("/")
-        self._store = _opened(address)
+        self._store = open_bucket(address)
 
     def keep(self, digest: str, data: bytes) -> None:
         import obstore
@@ -45,7 +45,9 @@ class S3PackageStore:
             try:
                 data = bytes(obstore.get(self._store, _key(digest)).bytes())
             except FileNotFoundError as error:
-                raise HostFault(f"the package {digest[:12]} is missing from {self._address}") from error
+                raise PackageLost(
+                    f"the package {digest[:12]} is missing from {self._address}"
+                ) from error
         return whole(digest, data, self._address)
 
     def discard(self, digest: str) -> None:
@@ -71,7 +73,7 @@ def _key(digest: str) -> str:
     return f"{digest[:2]}/{digest}"
 
 
-def _opened(address: str) -> S3Store:
+def open_bucket(address: str) -> S3Store:
     """The bucket. Plain HTTP is for an endpoint on this machine only."""
     try:
         import obstore

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import msgspec
 from sqlalchemy import ColumnElement, Connection, Table, func, select
 
+from ipmicra.coordinator.ingest.index_state import index_state
 from ipmicra.coordinator.store import hosts
 from ipmicra.coordinator.store.failures import FailedVisits, failures
 from ipmicra.coordinator.store.hosts import HostState
@@ -53,6 +54,7 @@ def errors_of(connection: Connection, now_s: float) -> AlertList:
 def troubles(connection: Connection, now_s: float) -> list[Alert]:
     """Everything that goes wrong, the most frequent first."""
     families: tuple[Callable[[Connection, float], Iterator[Alert]], ...] = (
+        _unwell_index,
         _unreachable_sites,
         _waiting_sites,
         _silent_hosts,
@@ -64,6 +66,19 @@ def troubles(connection: Connection, now_s: float) -> list[Alert]:
     )
     found = [trouble for family in families for trouble in family(connection, now_s)]
     return sorted(found, key=lambda trouble: (-trouble.count, trouble.kind, trouble.what))
+
+
+def _unwell_index(connection: Connection, _: float) -> Iterator[Alert]:
+    state = index_state(connection)
+    if not state.is_well:
+        yield Alert(
+            kind=f"index-{state.condition}",
+            whose="ours",
+            what=state.in_words(),
+            advice="It is made anew from the packages by itself unless coordinator.rebuilds_index is off; "
+            "by hand: ipmicra coordinator reindex. Searches find less until then; nothing is lost.",
+            count=1,
+        )
 
 
 def _unreachable_sites(connection: Connection, _: float) -> Iterator[Alert]:
@@ -155,7 +170,8 @@ def _cut_lines(connection: Connection, now_s: float) -> Iterator[Alert]:
 
 def _refused_packages(connection: Connection, _: float) -> Iterator[Alert]:
     rows = package_table.c
-    for reason, count in _by_text(connection, rows.reason, rows.reason != ""):
+    told = (rows.reason != "") & ~rows.reason.startswith("purged: ")
+    for reason, count in _by_text(connection, rows.reason, told):
         which = rows.reason == reason
         yield Alert(
             kind="package-refused",

@@ -6,8 +6,10 @@ come home while it runs are taken in by a thread of its own and found soon after
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Callable
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TypeAlias
 
@@ -23,6 +25,7 @@ from litestar.response.base import ASGIResponse
 from ipmicra import __version__
 from ipmicra.errors import Fault
 from ipmicra.model.search import SearchAnswer
+from ipmicra.net.listener import listening_socket
 from ipmicra.search.http import pages, responses
 from ipmicra.search.http.fast_path import SearchFastPath
 from ipmicra.search.http.parameters import BadParameter, SearchOperation
@@ -111,25 +114,38 @@ def application(index: TantivyIndex) -> Litestar:
 
 
 def serve(
-    data_folder: Path, address: str, port: int, complain: Callable[[str], None], pause_s: float
+    data_folder: Path,
+    address: str,
+    port: int,
+    complain: Callable[[str], None],
+    pause_s: float,
+    started: Callable[[], None] = lambda: None,
 ) -> None:
-    """Answer until interrupted; look for packages every `pause_s` seconds."""
-    index = TantivyIndex(data_folder / FOLDER)
-    stop = threading.Event()
-    intake = threading.Thread(target=_keep_fresh, args=(data_folder, index, stop, complain, pause_s))
-    intake.start()
-    try:
-        answering(index, address, port)
-    finally:
-        stop.set()
-        intake.join()
-        index.close()
+    """Answer until interrupted; look for packages every `pause_s` seconds.
+
+    `started` is called when the port is ours.
+    """
+    with (
+        closing(listening_socket(address, port)) as listener,
+        closing(TantivyIndex(data_folder / FOLDER)) as index,
+    ):
+        started()
+        stop = threading.Event()
+        intake = threading.Thread(target=_keep_fresh, args=(data_folder, index, stop, complain, pause_s))
+        intake.start()
+        try:
+            answering(index, listener)
+        finally:
+            stop.set()
+            intake.join()
 
 
-def answering(index: TantivyIndex, address: str, port: int) -> None:
+def answering(index: TantivyIndex, listener: socket.socket) -> None:
     """Answer from an index as it is, until interrupted."""
     straight = SearchFastPath(index, NOWHERE_ELSE, application(index))
-    uvicorn.run(straight, host=address, port=port, log_level="warning", access_log=False)
+    server = uvicorn.Server(uvicorn.Config(straight, log_level="warning", access_log=False))
+    with suppress(KeyboardInterrupt):
+        server.run(sockets=[listener])
 
 
 def _keep_fresh(

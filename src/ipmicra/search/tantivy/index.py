@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import math
+import sqlite3
 import time
 from collections.abc import Iterator
 from functools import lru_cache, partial
@@ -19,18 +20,19 @@ import numpy as np
 import tantivy
 
 from ipmicra.carrier.package import Package
-from ipmicra.errors import OperatorFault
+from ipmicra.errors import HostFault, OperatorFault
 from ipmicra.model.page import Page
 from ipmicra.model.search import Hit, SearchAnswer, SearchRequest
 from ipmicra.search import catalogue_ingest
 from ipmicra.search.authority import SiteAuthority
 from ipmicra.search.catalogue import CatalogueEntry, PageCatalogue, StoredHit
+from ipmicra.search.contract import IndexDamaged
 from ipmicra.search.keys import key_of, site_of
 from ipmicra.search.page_codec import HEAD_CHARACTERS
 from ipmicra.search.query_parser import ParsedQuery, parse_query
 from ipmicra.search.ranking import Ranked, ScoredDocuments, ranked
 from ipmicra.search.snippets import NOTHING, Excerpted, Marker
-from ipmicra.search.tantivy import schema
+from ipmicra.search.tantivy import schema as tantivy_schema
 from ipmicra.search.tantivy.query_builder import QueryBuilder
 from ipmicra.search.tantivy.spelling import Spelling
 
@@ -49,14 +51,29 @@ class TantivyIndex:
     """Open an index in `folder`; `writable` for one process at a time."""
 
     def __init__(self, folder: Path, writable: bool = False) -> None:
-        (folder / "engine").mkdir(parents=True, exist_ok=True)
-        self._schema = schema.schema()
-        self._engine = tantivy.Index(self._schema, path=str(folder / "engine"))
-        self._analyzers = schema.register_analyzers(self._engine)
-        self._ledger = PageCatalogue(folder / "ledger.sqlite")
+        self._folder = folder
+        self._schema = tantivy_schema.schema()
         self._meta = folder / "engine" / "meta.json"
-        self._see()
+        self._open()
         self._writer = self._opened_writer(folder) if writable else None
+
+    def _open(self) -> None:
+        self._engine = _opened_engine(self._folder, self._schema)
+        self._analyzers = tantivy_schema.register_analyzers(self._engine)
+        self._ledger = PageCatalogue(self._folder / "ledger.sqlite")
+        self._opened = self._generation()
+        try:
+            self._see()
+        except (ValueError, sqlite3.DatabaseError) as error:
+            self._ledger.close()
+            raise IndexDamaged(f"reading the index {self._folder}: {error}") from error
+
+    def _generation(self) -> int:
+        """Differs where an index that was made anew has taken the folder's place."""
+        try:
+            return (self._folder / "ledger.sqlite").stat().st_ino
+        except FileNotFoundError:  # in the moment of the swap
+            return 0
 
     def integrate(self, package: Package, digest: str) -> int:
         return catalogue_ingest.integrate(self._ledger, package, digest)
@@ -120,9 +137,16 @@ class TantivyIndex:
     def page_count(self) -> int:
         return self._searcher.num_docs
 
+    def package_count(self) -> int:
+        return self._ledger.package_count()
+
     def reload(self) -> None:
         """See what has been committed, be it by another process; what is remembered is forgotten then."""
-        if self._stamp() != self._seen:
+        if self._writer is None and self._generation() not in (0, self._opened):
+            replaced = self._ledger
+            self._open()
+            replaced.close()
+        elif self._stamp() != self._seen:
             self._engine.reload()
             self._see()
 
@@ -167,7 +191,7 @@ class TantivyIndex:
         links, key, site_key = self._ledger.links, key_of(entry.url), key_of(site_of(entry.url))
         other_sites, own_pages = links.linking(key, site_key)
         authority = math.log1p(_OTHER_SITE_WEIGHT * other_sites + own_pages)
-        return schema.document(
+        return tantivy_schema.document(
             entry.page, entry.identity, entry.crawler, links.anchors(key), authority, site_key
         )
 
@@ -206,6 +230,16 @@ class TantivyIndex:
             links=np.array(column("authority", addresses), dtype=np.float64),
             authority=self._authority.of(site),
         )
+
+
+def _opened_engine(folder: Path, schema: tantivy.Schema) -> tantivy.Index:
+    try:
+        (folder / "engine").mkdir(parents=True, exist_ok=True)
+        return tantivy.Index(schema, path=str(folder / "engine"))
+    except OSError as error:
+        raise HostFault(f"opening the index {folder}: {error}") from error
+    except ValueError as error:
+        raise IndexDamaged(f"opening the index {folder}: {error}") from error
 
 
 def _hit(page: StoredHit, result: Ranked, snippet: str) -> Hit:

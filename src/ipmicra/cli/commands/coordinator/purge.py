@@ -28,7 +28,8 @@ def command(context: click.Context, crawler: str, why: str, yes: bool, database:
       ipmicra coordinator purge lima --why "its pages differ from everybody else's"
     """
     if not yes:
-        click.confirm(f"Take everything that {crawler} brought out of the index?", abort=True, err=True)
+        question = f"Take everything that {crawler} brought out of the index?"
+        terminal.confirm(question, "Cancelled: nothing was changed.")
     with open_database(context, database) as rows, rows.database.begin() as connection:
         waiting = purge.request_purge(connection, crawler, why, time.time())
     terminal.print_note(

@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import threading
+import time
 
 import click
 
@@ -13,6 +14,7 @@ from ipmicra.cli import terminal
 from ipmicra.cli.coordinator_database import database_option, open_database
 from ipmicra.coordinator.api.logs import log_to_stderr
 from ipmicra.coordinator.folder import package_store
+from ipmicra.coordinator.ingest.reindex import note_damage, open_or_set_aside
 from ipmicra.coordinator.ingest.worker import IntegrationWorker
 from ipmicra.search.spool_ingest import FOLDER as INDEX_FOLDER
 
@@ -37,10 +39,14 @@ def command(context: click.Context, database: str | None) -> None:
         signal.signal(number, lambda _number, _frame: stop.set())
     with open_database(context, database) as rows:
         settings = rows.settings
+        index_folder = settings.data_folder / INDEX_FOLDER
+        damage = open_or_set_aside(index_folder)
+        if damage is not None:
+            note_damage(rows.database, damage, time.time())
         IntegrationWorker(
             rows.database,
             package_store(settings.coordinator.packages, settings.data_folder),
-            settings.data_folder / INDEX_FOLDER,
+            index_folder,
             f"{socket.gethostname()}-{os.getpid()}",
             settings.coordinator,
         ).run(stop)

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from ipmicra.cli import terminal
 from ipmicra.cli.host_options import folder_of, folder_option
-from ipmicra.errors import OperatorFault
+from ipmicra.errors import HostFault, OperatorFault
 from ipmicra.host import folder as folders
 from ipmicra.host.coordinator_client import checked_coordinator, enrol
 from ipmicra.host.identity import make_key
@@ -59,7 +59,7 @@ def command(
         raise OperatorFault(f"a host has joined in {place} already; leave first, or give a --folder")
     _tell(settings, coordinator, place)
     if not yes:
-        click.confirm("Join?", abort=True, err=True)
+        terminal.confirm("Join?", "Not joined: nothing was kept here.")
     name = _join(place, coordinator, token)
     terminal.output().print(f"joined as {name}; now run: ipmicra host run")
 
@@ -82,7 +82,10 @@ def _tell(settings: Settings, coordinator: str, place: Path) -> None:
 def _join(place: Path, coordinator: str, token: str) -> str:
     """Whatever goes wrong, nothing of a join that failed stays."""
     is_new = not place.exists()
-    place.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        place.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise HostFault(f"making the host's folder {place}: {error}; give another --folder") from error
     if not is_new and any(place.iterdir()):
         raise OperatorFault(f"{place} is not empty; give another --folder")
     try:

@@ -44,7 +44,7 @@ def command(context: click.Context, folder: Path | None, yes: bool, seconds: flo
     place = folder_of(settings, folder)
     with folders.ledger_in(place) as ledger:
         if not yes:
-            click.confirm(f"Remove {place} and everything in it?", abort=True, err=True)
+            terminal.confirm(f"Remove {place} and everything in it?", "Not left: nothing was removed.")
         ledger.keep(leaving="yes")
         _wait_for_the_end(place)
         with folders.locked(place):

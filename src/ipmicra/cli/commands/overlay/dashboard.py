@@ -8,6 +8,7 @@ import click
 import uvicorn
 
 from ipmicra.cli import terminal
+from ipmicra.net.listener import PORT_MAX, listening_socket
 from ipmicra.overlay.live.network_file import read
 from ipmicra.protocol.overlay_frames import FrameCodec
 from ipmicra.web.overlay_pages import OverlayObserver, application
@@ -17,7 +18,13 @@ from ipmicra.web.overlay_pages import OverlayObserver, application
 @click.argument("network", type=click.Path(path_type=Path, dir_okay=False))
 @click.argument("via", metavar="ADDRESS")
 @click.option("--address", default="127.0.0.1", show_default=True, help="Where to serve.")
-@click.option("--port", default=8080, show_default=True, help="The port to serve at.")
+@click.option(
+    "--port",
+    type=click.IntRange(1, PORT_MAX),
+    default=8080,
+    show_default=True,
+    help="The port to serve at.",
+)
 def command(network: Path, via: str, address: str, port: int) -> None:
     """Serve pages that draw the zones of all peers and search what they crawled, until Ctrl-C.
 
@@ -29,5 +36,7 @@ def command(network: Path, via: str, address: str, port: int) -> None:
       ipmicra overlay dashboard net.json 192.0.2.1:7400 --port 9000
     """
     lookout = OverlayObserver(via, FrameCodec(read(network).secret.encode()))
+    listener = listening_socket(address, port)
     terminal.print_note(f"the network of {via} at http://{address}:{port}/ until Ctrl-C")
-    uvicorn.run(application(lookout), host=address, port=port, log_level="warning", access_log=False)
+    config = uvicorn.Config(application(lookout), log_level="warning", access_log=False)
+    uvicorn.Server(config).run(sockets=[listener])

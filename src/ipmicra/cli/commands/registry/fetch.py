@@ -18,6 +18,7 @@ from rich.table import Column, Table
 
 from ipmicra.cli import terminal
 from ipmicra.errors import SiteFault
+from ipmicra.registry.connectivity import check_names
 from ipmicra.registry.downloads import DownloadOutcome, RetryPolicy, fetch
 from ipmicra.registry.folder import fetched_files
 from ipmicra.registry.sources import REGISTRIES, RemoteFile, files_to_fetch
@@ -63,6 +64,7 @@ def command(
     if only_list:
         terminal.show([file._asdict() for file in files], as_json, lambda: _list(files))
         return
+    check_names(files)
     patience = RetryPolicy(settings.registry.timeout_s, settings.registry.attempts_max)
     with _bars() as bars:
         outcomes = [
@@ -93,6 +95,8 @@ def _bars() -> Progress:
 
 
 def _fetched(file: RemoteFile, folder: Path, patience: RetryPolicy, bars: Progress) -> DownloadOutcome:
+    if bars.disable:
+        terminal.print_note(f"fetching {file.url}")
     task = bars.add_task(f"{file.registry} {file.name}", total=None)
 
     def advance(here_bytes: int, total_bytes: int) -> None:

@@ -1,0 +1,41 @@
+"""Settings that differ from their defaults -> the text of a settings file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+
+import msgspec
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
+
+from ipmicra.settings import SettingInfo
+
+
+def settings_text(knobs: Iterable[SettingInfo]) -> str:
+    """TOML. A database's password is left out."""
+    changed = [knob for knob in knobs if knob.source != "default" and knob.value != knob.default]
+    lines = []
+    for table, members in groupby(changed, lambda knob: knob.name.partition(".")[0]):
+        lines.append(f"[{table}]")
+        lines += [f"{knob.name.partition('.')[2]} = {_value(knob)}" for knob in members]
+    return "\n".join(lines) + "\n"
+
+
+def _value(knob: SettingInfo) -> str:
+    value = knob.value
+    if knob.name == "coordinator.database" and value:
+        try:
+            value = make_url(str(value)).render_as_string(hide_password=True)
+        except ArgumentError:
+            value = ""
+    return _toml(msgspec.to_builtins(value))
+
+
+def _toml(value: object) -> str:
+    """Numbers, texts and truth values are written as JSON writes them."""
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{key} = {_toml(inner)}' for key, inner in value.items())} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(_toml(inner) for inner in value)}]"
+    return msgspec.json.encode(value).decode()

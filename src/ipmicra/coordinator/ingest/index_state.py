@@ -1,0 +1,56 @@
+"""How the search index is -> one row that pages, metrics and commands read.
+
+Invariant: whoever owns the index writes the row: the process that integrates packages into it. No row means
+that nothing was ever wrong.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+from sqlalchemy import Connection
+
+from ipmicra.coordinator.store import delegations
+
+_ROW = "index state"
+
+
+class IndexCondition(StrEnum):
+    WELL = "well"
+    LOST = "lost"  # packages were integrated that the index does not have
+    DAMAGED = "damaged"  # its files cannot be read
+    REBUILDING = "rebuilding"
+
+
+class IndexState(msgspec.Struct, frozen=True, kw_only=True):
+    """`done` of `total` packages are in the index that is being made."""
+
+    condition: IndexCondition = IndexCondition.WELL
+    reason: str = ""
+    done: int = 0
+    total: int = 0
+    since_s: float = 0.0
+
+    @property
+    def is_well(self) -> bool:
+        return self.condition is IndexCondition.WELL
+
+    def in_words(self) -> str:
+        match self.condition:
+            case IndexCondition.WELL:
+                return "the index is complete"
+            case IndexCondition.REBUILDING:
+                progress = f"{self.done:,} of {self.total:,} packages"
+                return f"the index is being made anew, {progress}: {self.reason}"
+            case IndexCondition.LOST | IndexCondition.DAMAGED:
+                return f"the index is {self.condition}: {self.reason}"
+
+
+def index_state(connection: Connection) -> IndexState:
+    body = delegations.saved(connection, _ROW)
+    return IndexState() if body is None else msgspec.json.decode(body, type=IndexState)
+
+
+def note_index_state(connection: Connection, state: IndexState, now_s: float) -> None:
+    delegations.save(connection, _ROW, msgspec.json.encode(state), now_s)
