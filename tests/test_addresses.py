@@ -40,13 +40,14 @@ def test_the_end_is_not_in_the_range() -> None:
     assert not subnet.holds(ipaddress.ip_address("::1"))
 
 
-def test_ranges_enclose_cross_or_pass_each_other() -> None:
+def test_ranges_enclose_overlap_or_pass_each_other() -> None:
     outer, inner = AddressRange.parse("10.0.0.0/8"), AddressRange.parse("10.1.0.0/16")
     crossing = AddressRange.parse("10.255.0.0 - 11.0.0.255")
     assert outer.encloses(inner)
     assert not inner.encloses(outer)
-    assert outer.crosses(crossing)
-    assert not outer.crosses(inner)
+    assert outer.overlaps(crossing)
+    assert not outer.encloses(crossing)
+    assert not crossing.encloses(outer)
     assert not inner.overlaps(crossing)
 
 

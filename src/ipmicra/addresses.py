@@ -67,10 +67,6 @@ class AddressRange(NamedTuple):
     def overlaps(self, other: AddressRange) -> bool:
         return self.family == other.family and self.start < other.end and other.start < self.end
 
-    def crosses(self, other: AddressRange) -> bool:
-        """Whether the two overlap and neither encloses the other."""
-        return self.overlaps(other) and not self.encloses(other) and not other.encloses(self)
-
     def first_address(self) -> IPAddress:
         return address_of(self.family, self.start)
 

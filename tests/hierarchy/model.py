@@ -51,5 +51,10 @@ def model_of(allocations: Sequence[Allocation]) -> ModelTree:
 
 def shortened(wanted: AddressRange, others: set[AddressRange]) -> AddressRange:
     """Without the part that lies in a crossing range that starts earlier."""
-    ends = [other.end for other in others if other.crosses(wanted) and other.start < wanted.start]
+    ends = [other.end for other in others if crosses(other, wanted) and other.start < wanted.start]
     return wanted._replace(start=max([wanted.start, *ends]))
+
+
+def crosses(one: AddressRange, other: AddressRange) -> bool:
+    """Whether the two overlap and neither encloses the other."""
+    return one.overlaps(other) and not one.encloses(other) and not other.encloses(one)

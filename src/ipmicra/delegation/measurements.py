@@ -92,9 +92,6 @@ class Measurements:
             records.pop(crawler, None)
         self._places = {place: records for place, records in self._places.items() if records}
 
-    def forget_place(self, place: AddressRange) -> None:
-        self._places.pop(place, None)
-
     def records(self) -> Iterator[RoundTripRecord]:
         """Everything, longest untouched place first: `remember` of these makes an equal memory."""
         for records in self._places.values():

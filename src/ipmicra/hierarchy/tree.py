@@ -176,10 +176,6 @@ class SubnetTree:
     def organisation_handle(self, number: int) -> str:
         return self.names.organisation_handles[number]
 
-    def organisation_registry(self, number: int) -> str:
-        """The registry whose handle it has; without a handle, the first that named it."""
-        return self.names.organisation_registries[number]
-
     def subnets_of_organisation(self, number: int) -> NDArray[np.uint32]:
         """All subnets of an organisation in walk order; none for an unknown one."""
         if not 0 <= number < self.organisation_count:

@@ -2,7 +2,7 @@
 
 A `Connector` is the one thing that a fetcher needs of the network beside names. `DirectConnector` connects
 from this very process. Where dispatched code has no network, a broker connects for it and passes the
-socket in (`ipmicra.crawler.brokered`).
+socket in (`ipmicra.host.broker.client`).
 
 Law: whoever connects judges the very address that the socket then connects to, each time.
 """

@@ -28,10 +28,9 @@ _NUMBERS = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
 
 
 class QueryWords(NamedTuple):
-    """Text that must occur; in this order and together where it was quoted."""
+    """Text that must occur, in this order and together: one word, or what was quoted."""
 
     text: str
-    quoted: bool = False
 
 
 class Restriction(NamedTuple):
@@ -157,7 +156,7 @@ def _leaf(token: re.Match[str]) -> Part | None:
     elif field:
         part = Restriction(field, value[: WORD_CHARACTERS_MAX * 4])
     else:
-        part = QueryWords(value, quoted=phrase is not None)
+        part = QueryWords(value)
     return Not(part) if token["minus"] else part
 
 

@@ -78,10 +78,6 @@ def set_passphrase(connection: Connection, words: str) -> None:
     )
 
 
-def has_passphrase(connection: Connection) -> bool:
-    return connection.execute(select(admin_passphrase_table.c.name)).first() is not None
-
-
 def passphrase_fits(connection: Connection, words: str) -> bool:
     """Takes as long whether there is one or not."""
     row = connection.execute(select(admin_passphrase_table)).first()

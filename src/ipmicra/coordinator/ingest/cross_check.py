@@ -25,6 +25,7 @@ from ipmicra.coordinator.store.hosts import Host, HostState
 from ipmicra.coordinator.store.liveness import is_awake, is_present, parse_report
 from ipmicra.coordinator.store.schema import memory_table
 from ipmicra.model.records import PageSeen
+from ipmicra.model.similarity import bits_apart
 from ipmicra.net.address_guard import special_kind
 from ipmicra.protocol.host_messages import ObservePages, OrderDone, PageObservation
 
@@ -107,7 +108,7 @@ def contradicts(brought: PendingCheck, look: PageObservation) -> bool:
         return False
     if not brought.similarity_hash or not look.similarity_hash:
         return False
-    return (brought.similarity_hash ^ look.similarity_hash).bit_count() > BITS_APART_MAX
+    return bits_apart(brought.similarity_hash, look.similarity_hash) > BITS_APART_MAX
 
 
 def is_elsewhere(host: Host, brought_by: Host | None) -> bool:

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
+from ipmicra.model.similarity import bits_apart
+
 BITS_APART_MAX = 16  # of 64: beyond, two texts have little in common
 ROUNDS = (1, 3, 7, 15, 31)  # witnesses in all, round by round
 AGREEING_MIN = 3  # no two hosts alone can contradict anybody
@@ -46,7 +48,7 @@ def alike(one: Fingerprint, other: Fingerprint) -> bool | None:
         return True
     if not one.similarity_hash or not other.similarity_hash:
         return None
-    return (one.similarity_hash ^ other.similarity_hash).bit_count() <= BITS_APART_MAX
+    return bits_apart(one.similarity_hash, other.similarity_hash) <= BITS_APART_MAX
 
 
 def verdict_on(sent: Fingerprint, looks: Sequence[Fingerprint], is_last: bool = False) -> Verdict:

@@ -1,15 +1,15 @@
 """Several replicas -> one leader for an office, by a lease row with an epoch.
 
-Law: who holds an office does so for an epoch; whatever a leader writes it writes with its epoch, and a
-write with an older epoch is refused. So a leader that slept through its lease can do no harm when it
-wakes.
+Invariant: a leader takes or renews the lease in the transaction of all that it writes, and writes nothing
+where that failed. The row is locked until the commit, so a leader that slept through its lease finds
+another's epoch in it and can do no harm. The epoch rises whenever the lease changes hands.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, or_, select, update
+from sqlalchemy import ColumnElement, Connection, or_, update
 
 from ipmicra.coordinator.store.schema import leader_table
 from ipmicra.coordinator.store.upserts import insert_new
@@ -58,12 +58,6 @@ def _is_over(now_s: float, lease_s: float) -> ColumnElement[bool]:
     return or_(
         leader_table.c.until_s <= now_s, leader_table.c.until_s > now_s + AHEAD_LEASES_MAX * lease_s
     )
-
-
-def still_holds(connection: Connection, office: LeaderLease) -> bool:
-    """Whether the epoch has not moved on; asked inside the transaction that writes."""
-    row = select(leader_table.c.epoch).where(leader_table.c.office == office.name).with_for_update()
-    return connection.execute(row).scalar() == office.epoch
 
 
 def resign(connection: Connection, office: LeaderLease) -> None:

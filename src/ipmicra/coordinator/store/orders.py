@@ -93,16 +93,6 @@ def is_open(connection: Connection, host: str, kind: str, key: str) -> bool:
     return connection.execute(query).first() is not None
 
 
-def has_open(connection: Connection, host: str) -> bool:
-    """Whether anything is still to be done."""
-    query = (
-        select(order_table.c.number)
-        .where(order_table.c.host == host, order_table.c.done_s.is_(None))
-        .limit(1)
-    )
-    return connection.execute(query).first() is not None
-
-
 def has_news(connection: Connection, host: str) -> bool:
     """Whether there is an order that the host has not fetched: its long poll is answered at once."""
     query = select(order_table.c.number).where(order_table.c.host == host, *_UNFETCHED).limit(1)

@@ -134,7 +134,7 @@ delegation_table = Table(
     metadata,
     Column("ground", String(100), primary_key=True),  # a subnet's range, or a lone address
     Column("crawler", String(100), nullable=False),
-    Column("epoch", BigInteger, nullable=False, server_default="0"),
+    Column("epoch", BigInteger, nullable=False, server_default="0"),  # not used; 0.1 selects it
     Column("decided_s", Float, nullable=False),
     Column("decision", LargeBinary, nullable=False),  # why, probes, beliefs
     Index("delegation_by_crawler", "crawler"),

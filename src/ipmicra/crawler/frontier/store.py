@@ -163,10 +163,6 @@ class Frontier:
             self._sites.wake(counts, self._epoch)
         return len(rows)
 
-    def next_revisit_ms(self) -> int | None:
-        row = self._database.execute("SELECT due_ms FROM revisits ORDER BY due_ms LIMIT 1").fetchone()
-        return None if row is None else int(row[0])
-
     # --- what came of it --------------------------------------------------------------------------
 
     def add(self, discoveries: Iterable[DiscoveredUrl]) -> int:

@@ -7,7 +7,8 @@ working folder), its settings read-only at `/settings.json`, and as arguments of
 
     --settings /settings.json --state /state --control N --broker N
 
-two open sockets: the control channel (`ipmicra.crawler.remote`) and the broker (`ipmicra.crawler.brokered`).
+two open sockets: the control channel (`ipmicra.host.hosted.guest.program`) and the broker
+(`ipmicra.host.broker.client`).
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ class SandboxSpec:
     """A sandbox to be."""
 
     code: Path  # the folder that holds the program's package
-    program: str  # the module that is run, such as "ipmicra.crawler.remote"
+    program: str  # the module that is run, such as "ipmicra.host.hosted.guest.program"
     state: Path
     settings: Path
     limits: SandboxLimits

@@ -16,5 +16,4 @@ from numpy.typing import NDArray
 Floats: TypeAlias = NDArray[np.float64]
 Singles: TypeAlias = NDArray[np.float32]
 Whole: TypeAlias = NDArray[np.int64]
-Shorts: TypeAlias = NDArray[np.int32]
 IntArray: TypeAlias = NDArray[np.uint64]
