@@ -159,19 +159,19 @@ def delegating_by(strategy: str, database: Database) -> dict[str, str]:
         with database.begin() as connection:
             names = [Url(f"https://{letter}{number:06}.example/") for number in range(SITES)]
             sites.add_links(connection, names, time.time())
-        before = delegator.desk.talks.probes if delegator.desk is not None else 0
+        before = delegator.state.dispatcher.probes if delegator.state is not None else 0
         wall = cpu = 0.0
         while somebody_waits(database):
             begun, cpu_begun = time.perf_counter(), time.process_time()
             delegator.tick(time.time())
             wall, cpu = wall + time.perf_counter() - begun, cpu + time.process_time() - cpu_begun
             answer_orders(database)
-        assert delegator.desk is not None
-        probes = delegator.desk.talks.probes - before
+        assert delegator.state is not None
+        probes = delegator.state.dispatcher.probes - before
         found[f"{strategy}, {what}: sites/s"] = f"{SITES / wall:,.0f}"
         found[f"{strategy}, {what}: sites/s of processor"] = f"{SITES / cpu:,.0f}"
         found[f"{strategy}, {what}: probes a site"] = f"{probes / SITES:.2f}"
-    delegator.lay_down(time.time())
+    delegator.resign(time.time())
     return found
 
 
@@ -205,7 +205,9 @@ def integrating(folder: Path, database: Database) -> dict[str, str]:
     store = FilePackageStore(folder / "packages")
     made = made_sites(1, PACKAGES, PAGES_EACH)
     with database.begin() as connection:
-        assignments.note(connection, [(f"http://{site.name}", "lima") for site in made], time.time())
+        assignments.record_assignments(
+            connection, [(f"http://{site.name}", "lima") for site in made], time.time()
+        )
     for number, site in enumerate(made, start=1):
         records = []
         for path, page in site.pages.items():
@@ -219,7 +221,7 @@ def integrating(folder: Path, database: Database) -> dict[str, str]:
     index = TantivyIndex(folder / f"index-{time.time_ns()}", writable=True)
     worker = Integrator(database, store, index, "benchmark", 60)
     begun, cpu = time.perf_counter(), time.process_time()
-    while worker.work(time.time()):
+    while worker.integrate_pending(time.time()):
         pass
     took, cpu = time.perf_counter() - begun, time.process_time() - cpu
     index.close()
@@ -238,7 +240,7 @@ def enrol(database: Database, name: str, key: Ed25519PrivateKey) -> None:
         public = key.public_key().public_bytes_raw()
         hosts.enrol(connection, f"token of {name}", public, "192.0.2.1", now_s)
         hosts.renew_lease(connection, name, now_s, 3600)
-        hosts.keep_report(connection, name, {"awake": True})
+        hosts.save_report(connection, name, {"awake": True})
 
 
 # --- long polls -----------------------------------------------------------------------------------

@@ -138,7 +138,7 @@ class Stage:
             case AssignSites(grants=grants) | AssignOwnSites(sites=grants):
                 for grant in grants:
                     if grant.has_state:
-                        state = handovers.fetch(self.database, self.store, name, grant.site)
+                        state = handovers.fetch_state(self.database, self.store, name, grant.site)
                         assert state is not None
                         self.warm.append((name, grant.site, state))
                     self.crawls[name].setdefault(grant.site, set()).update(grant.links)
@@ -155,7 +155,7 @@ class Stage:
 
     def _let_go(self, name: str, site: str, epoch: int) -> None:
         state = f"{name}'s state of {site}".encode()
-        handovers.leave(self.database, self.store, name, site, epoch, state, self.now_s)
+        handovers.save_state(self.database, self.store, name, site, epoch, state, self.now_s)
         del self.crawls[name][site]
 
     def _ms(self, name: str, address: str) -> float | None:
@@ -180,7 +180,7 @@ class Stage:
 
     def ends(self, name: str, state: HostState) -> None:
         with self.database.begin() as connection:
-            hosts.end(connection, name, state)
+            hosts.end_host(connection, name, state)
         self.dies(name)
 
     def row(self, site: str) -> SiteRow:

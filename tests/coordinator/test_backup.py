@@ -45,7 +45,7 @@ def kitchen(database: Database, tmp_path: Path) -> Iterator[Kitchen]:
     kitchen = Kitchen(database, tmp_path)
     for sequence in (1, 2, 3):
         kitchen.send(pack([PAGE], "lima", sequence), sequence)
-    kitchen.worker().work(NOW)
+    kitchen.worker().integrate_pending(NOW)
     kitchen.send(pack([PAGE], "lima", 4), 4)  # acknowledged, not integrated yet
     yield kitchen
     kitchen.index.close()
@@ -146,7 +146,7 @@ def test_a_restored_past_is_fenced_off(database: Database, tmp_path: Path) -> No
     stage.play()
     assert stage.owner(bread) == "lima"
     with database.begin() as connection:
-        token = sessions.new_link(connection, NOW)
+        token = sessions.create_link(connection, NOW)
         assert sessions.use_link(connection, token, NOW)
         sessions.begin_session(connection, NOW)
     backup = Backup(database, stage.store, tmp_path, "packages", "")
@@ -186,7 +186,7 @@ def test_a_hand_over_that_was_taken_meanwhile_is_left_out(kitchen: Kitchen, tmp_
     file = backed_up(kitchen, tmp_path)
     restored = Restored(file, tmp_path / "new")
     with restored.database.begin() as connection:
-        assert handovers.taken(connection, "https://x.example", GAP * 2) is None
+        assert handovers.on_state_taken(connection, "https://x.example", GAP * 2) is None
     restored.database.close()
 
 

@@ -39,7 +39,7 @@ def failed(
 
 def send(kitchen: Kitchen, *records: VisitFailed, sequence: int = 1, now_s: float = NOW) -> None:
     kitchen.send(pack(records, "lima", sequence), sequence)
-    kitchen.worker().work(now_s)
+    kitchen.worker().integrate_pending(now_s)
 
 
 def told(database: Database, now_s: float = NOW) -> dict[str, FailedVisits]:
@@ -55,7 +55,7 @@ def count(database: Database, *records: VisitFailed, crawler: str = "lima", now_
     """Whatever the records say: that packages are checked before is the carrier's matter."""
     header = unpack(pack([], crawler, 1)).header
     with database.begin() as connection:
-        failures.count(connection, Package(header, list(records)), now_s)
+        failures.count_failures(connection, Package(header, list(records)), now_s)
 
 
 def rows(database: Database) -> int:
@@ -88,7 +88,7 @@ def test_failures_are_counted_by_kind_with_the_newest_of_a_site(kitchen: Kitchen
 def test_a_package_that_comes_twice_counts_once(kitchen: Kitchen) -> None:
     send(kitchen, failed("/a"), failed("/b"))
     assert not kitchen.send(pack([failed("/a"), failed("/b")], "lima", 1)), "it is known"
-    assert kitchen.worker().work(NOW + CLAIM_S + 1) == 0
+    assert kitchen.worker().integrate_pending(NOW + CLAIM_S + 1) == 0
     assert counts(kitchen.database) == {"connect": 2}
 
 
@@ -97,11 +97,11 @@ def test_a_package_that_two_workers_have_counts_once(kitchen: Kitchen) -> None:
     kitchen.send(pack([failed("/a")], "lima", 1))
     with kitchen.database.begin() as connection:
         (slow,) = packages.claim(connection, "slow", NOW, CLAIM_S, 1)
-    assert kitchen.worker("quick").work(NOW + CLAIM_S + 1) == 1
+    assert kitchen.worker("quick").integrate_pending(NOW + CLAIM_S + 1) == 1
     worker = kitchen.worker("slow")
-    judged = worker._judged(slow, NOW)
+    judged = worker._load(slow, NOW)
     assert judged is not None
-    worker._note(slow, judged, NOW + CLAIM_S + 2)
+    worker._record(slow, judged, NOW + CLAIM_S + 2)
     assert counts(kitchen.database, NOW + CLAIM_S + 2) == {"connect": 1}
 
 
@@ -135,7 +135,7 @@ def test_a_purged_crawlers_failures_are_gone_and_no_others(kitchen: Kitchen) -> 
     count(kitchen.database, failed("/b", "tls"), crawler="oslo")
     with kitchen.database.begin() as connection:
         purge.request_purge(connection, "lima", "it lied", NOW)
-    kitchen.worker().work(NOW)
+    kitchen.worker().integrate_pending(NOW)
     assert counts(kitchen.database) == {"tls": 1}
 
 
@@ -174,7 +174,7 @@ def test_two_crawlers_of_one_site_are_told_apart(database: Database) -> None:
     with database.begin() as connection:
         for name in ("lima", "oslo"):
             hosts.register(connection, name, name, NOW, 60)
-            assignments.note(connection, [(SITE, name)], NOW)
+            assignments.record_assignments(connection, [(SITE, name)], NOW)
     count(database, failed("/a"), crawler="lima")
     count(database, failed("/b", at_s=NOW - 1), crawler="oslo")
     (found,) = told(database).values()

@@ -59,7 +59,7 @@ def test_fetches_that_did_not_connect_are_no_round_trips(stage: Stage, unmeasure
         stage.play(rounds=2)
     assert len(stage.probed) == probes, "25 ms is ordinary, and no reason to probe again"
     with stage.database.read() as connection:
-        (carried,) = traffic.carried(connection)
+        (carried,) = traffic.site_traffic(connection)
     assert carried.byte_ms / carried.body_bytes == 22.0, "the mean of what was measured"
 
 
@@ -91,11 +91,15 @@ def test_a_state_is_taken_from_the_owner_and_given_to_the_next_only(stage: Stage
     owner, other = ("lima", "oslo") if stage.owner(bread) == "lima" else ("oslo", "lima")
     for host, wrong_epoch in ((other, epoch), (owner, epoch + 1)):
         with pytest.raises(HostRefused, match="is not"):
-            handovers.leave(stage.database, stage.store, host, bread, wrong_epoch, b"x", stage.now_s)
-    handovers.leave(stage.database, stage.store, owner, bread, epoch, b"x", stage.now_s)
+            handovers.save_state(
+                stage.database, stage.store, host, bread, wrong_epoch, b"x", stage.now_s
+            )
+    handovers.save_state(stage.database, stage.store, owner, bread, epoch, b"x", stage.now_s)
     with pytest.raises(HostRefused, match="is not"):
-        handovers.fetch(stage.database, stage.store, other, bread)
-    assert handovers.fetch(stage.database, stage.store, owner, bread) is None, "for the next, not for it"
+        handovers.fetch_state(stage.database, stage.store, other, bread)
+    assert handovers.fetch_state(stage.database, stage.store, owner, bread) is None, (
+        "for the next, not for it"
+    )
 
 
 def test_a_crawler_over_its_daily_capacity_gives_up_a_subnet(stage: Stage) -> None:

@@ -57,8 +57,8 @@ def test_round_trips_faster_than_light_cost_a_crawler_its_standing(
         states = {name: host.state for name in PLACES if (host := hosts.host_named(connection, name))}
         told = [(e.subject, e.detail) for e in events.latest(connection, 100) if e.kind == "distrusted"]
     assert told == ([(LIAR, FASTER_THAN_LIGHT)] if lies else [])
-    ended = {name for name, state in states.items() if state is HostState.REVOKED}
-    assert ended == ({LIAR} if lies else set())
+    on_finished = {name for name, state in states.items() if state is HostState.REVOKED}
+    assert on_finished == ({LIAR} if lies else set())
 
 
 def round_trip_ms(one: str, other: str) -> float:

@@ -23,7 +23,7 @@ from ipmicra.coordinator.settings import CoordinatorSettings
 from ipmicra.coordinator.store import events, hosts
 from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.packages import PackageState
-from ipmicra.coordinator.views.alerts import troubles
+from ipmicra.coordinator.views.alerts import alerts
 from ipmicra.model.search import SearchAnswer, SearchRequest
 from ipmicra.search import rebuild
 from ipmicra.search.tantivy.index import TantivyIndex
@@ -43,7 +43,7 @@ def filled(kitchen: Kitchen, pages: int) -> None:
     """A package a page, integrated."""
     for number in range(1, pages + 1):
         send(kitchen, number)
-    while kitchen.worker().work(NOW):
+    while kitchen.worker().integrate_pending(NOW):
         pass
 
 
@@ -71,7 +71,7 @@ def test_a_lost_index_is_noticed_said_and_made_anew(kitchen: Kitchen, tmp_path: 
     check_completeness(kitchen.database, tmp_path / "index", NOW)
     assert state(kitchen.database).condition is IndexCondition.LOST
     with kitchen.database.read() as connection:
-        told = [trouble for trouble in troubles(connection, NOW) if trouble.kind == "index-lost"]
+        told = [trouble for trouble in alerts(connection, NOW) if trouble.kind == "index-lost"]
     assert "0 of 3 packages" in told[0].what
     rebuilt = reindexer(kitchen, tmp_path / "index").run("it was lost")
     assert rebuilt is not None
@@ -100,7 +100,7 @@ def test_what_is_integrated_meanwhile_is_in_the_new_one_and_readers_see_it(
         assert pages_of(reader, "rye") >= 20, "the old one answers until the end"
         if done == 3:
             send(kitchen, 21)
-            assert kitchen.worker().work(NOW) == 1
+            assert kitchen.worker().integrate_pending(NOW) == 1
 
     assert reindexer(kitchen, tmp_path / "index", advance=advance).run("asked for") is not None
     with closing(reader):
@@ -122,7 +122,7 @@ def test_purged_crawlers_stay_out(kitchen: Kitchen, tmp_path: Path) -> None:
     filled(kitchen, 2)
     with kitchen.database.begin() as connection:
         purge.request_purge(connection, "lima", "it lied", NOW)
-    kitchen.worker().work(NOW)
+    kitchen.worker().integrate_pending(NOW)
     rebuilt = reindexer(kitchen, tmp_path / "index").run("x")
     assert rebuilt is not None
     assert rebuilt.pages == 0
@@ -133,11 +133,11 @@ def test_pages_of_a_lease_that_has_ended_stay_and_foreign_ones_stay_out(
 ) -> None:
     foreign = seen("https://bank.example/", "Bank", "<p>forged</p>")
     kitchen.send(pack([PAGE, foreign], "lima", 1))
-    kitchen.worker().work(NOW)
+    kitchen.worker().integrate_pending(NOW)
     with kitchen.database.begin() as connection:
         hosts.renew_lease(connection, "lima", NOW, 60)
         assert hosts.expire_leases(connection, NOW + 61) == ["lima"]
-        release.abandon(connection, "lima")
+        release.release_all(connection, "lima")
     assert reindexer(kitchen, tmp_path / "index").run("x") is not None
     with closing(TantivyIndex(tmp_path / "index")) as index:
         assert (pages_of(index, "rye"), pages_of(index, "forged")) == (1, 0)
@@ -149,7 +149,7 @@ def test_a_package_whose_bytes_are_lost_is_named_and_not_waited_for(
     filled(kitchen, 2)
     data = pack([PAGE], "lima", 3)
     kitchen.send(data, 3)
-    kitchen.worker().work(NOW)
+    kitchen.worker().integrate_pending(NOW)
     kitchen.store.discard(digest_of(data))
     rebuilt = reindexer(kitchen, tmp_path / "index").run("x")
     assert rebuilt is not None

@@ -7,7 +7,7 @@ import pytest
 
 from ipmicra.coordinator.store import events, orders
 from ipmicra.coordinator.store.schema import order_table
-from ipmicra.coordinator.views.alerts import troubles
+from ipmicra.coordinator.views.alerts import alerts
 from ipmicra.protocol.host_messages import ORDER_KINDS, ObservePages, OrderDone, Pause, ReleaseSites
 from tests.coordinator.harness import Stage
 
@@ -45,7 +45,7 @@ def test_a_refusal_closes_the_order_and_is_shown(stage: Stage) -> None:
     with stage.database.read() as connection:
         assert not orders.open_orders(connection, "lima", stage.now_s)
         noted = [event for event in events.latest(connection, 100) if event.kind == "order-refused"]
-        shown = {trouble.kind: trouble for trouble in troubles(connection, stage.now_s + 1)}
+        shown = {trouble.kind: trouble for trouble in alerts(connection, stage.now_s + 1)}
     assert [(event.subject, event.detail) for event in noted] == [("lima", "release: no")]
     assert shown["order-unknown"].examples == ["lima"]
     assert stage.owner(site) == "lima", "it was not let go"
@@ -57,7 +57,7 @@ def test_a_row_of_a_newer_coordinator_does_not_stop_the_others(stage: Stage) -> 
     row = {"host": "lima", "kind": "clear-cache", "key": "", "body": body, "given_s": stage.now_s}
     with stage.database.begin() as connection:
         connection.execute(order_table.insert().values(row))
-        assert not orders.has_news(connection, "lima")
+        assert not orders.has_unfetched(connection, "lima")
         orders.give(connection, "lima", Pause(), "b", stage.now_s)
         offered = orders.open_orders(connection, "lima", stage.now_s)
     assert [order.body for order in offered] == [Pause()]

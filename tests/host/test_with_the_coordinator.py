@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from ipmicra.coordinator.leader.checkpoint import distances
+from ipmicra.coordinator.leader.checkpoint import host_round_trips
 from ipmicra.coordinator.store.database import Database
 from ipmicra.lab.loopback.layout import WebLayout, crawler_address, round_trip_ms
 from ipmicra.lab.loopback.pages import made_sites
@@ -158,7 +158,7 @@ def between(database: str) -> float | None:
     opened = Database(database)
     try:
         with opened.read() as connection:
-            found = [known.round_trip_ms for known in distances(connection)]
+            found = [known.round_trip_ms for known in host_round_trips(connection)]
     finally:
         opened.close()
     return found[0] if found else None

@@ -28,7 +28,7 @@ class Scene(Stage):
 
     def __init__(self, folder: Path, tree: SubnetLookup | None = None, database: str = "") -> None:
         super().__init__(Database(database or f"sqlite:///{folder / 'rows.sqlite'}"), folder, tree)
-        self.rooms = CoordinatorContext(
+        self.context = CoordinatorContext(
             database=self.database,
             store=self.store,
             tree=self.tree,
@@ -36,8 +36,8 @@ class Scene(Stage):
             name="test",
             clock=lambda: self.now_s,
         )
-        self.pages = Pages(self.rooms, folder / "index")
-        self.application: Litestar = application(self.rooms, self.pages.handlers)
+        self.pages = Pages(self.context, folder / "index")
+        self.application: Litestar = application(self.context, self.pages.handlers)
         self._client: TestClient[Litestar] = TestClient(
             self.application, base_url="http://crawl.example"
         )
@@ -51,7 +51,7 @@ class Scene(Stage):
     ) -> None:
         self._client.__exit__(kind, value, trace)
         self.pages.close()
-        self.rooms.close()
+        self.context.close()
 
     def get(self, path: str, **options: Any) -> httpx.Response:
         return self._client.get(path, follow_redirects=False, **options)
@@ -72,7 +72,7 @@ class Scene(Stage):
 
     def link_token(self) -> str:
         with self.database.begin() as connection:
-            return sessions.new_link(connection, self.now_s)
+            return sessions.create_link(connection, self.now_s)
 
     def sign_in(self, secret: str | None = None) -> httpx.Response:
         form = {"secret": secret or self.link_token(), "form_token": self.form_token("/enter")}

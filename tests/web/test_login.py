@@ -43,12 +43,12 @@ def test_a_link_that_waited_too_long_lets_nobody_in(scene: Scene) -> None:
 
 def test_only_the_first_start_makes_a_link_by_itself(scene: Scene) -> None:
     with scene.database.begin() as connection:
-        first = sessions.first_link(connection, scene.now_s)
+        first = sessions.create_first_link(connection, scene.now_s)
         assert first is not None
-        assert sessions.first_link(connection, scene.now_s) is None
+        assert sessions.create_first_link(connection, scene.now_s) is None
     assert scene.sign_in(first).status_code == 303
     with scene.database.begin() as connection:
-        assert sessions.first_link(connection, scene.now_s) is None, "not even when it is used up"
+        assert sessions.create_first_link(connection, scene.now_s) is None, "not even when it is used up"
 
 
 def test_the_cookie_is_for_the_server_alone(scene: Scene) -> None:

@@ -14,7 +14,7 @@ SITE = "https://a.example"
 def decided(crawler: str, site: str = SITE, **round_trips_ms: float) -> DelegationRow:
     probes = tuple((name, ms, "") for name, ms in round_trips_ms.items())
     reasons = DecisionReasons(why="test", words="", strategy="", site=site, probes=probes)
-    return DelegationRow(ground=site, crawler=crawler, decided_s=0.0, reasons=reasons)
+    return DelegationRow(unit=site, crawler=crawler, decided_s=0.0, reasons=reasons)
 
 
 @pytest.mark.parametrize(

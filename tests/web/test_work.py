@@ -7,7 +7,7 @@ import msgspec
 from ipmicra.carrier.package import digest_of, pack, unpack
 from ipmicra.coordinator.store import events, failures, packages
 from ipmicra.coordinator.store.packages import ClaimedPackage, PackageArrival
-from ipmicra.coordinator.views.alerts import STUCK_SECONDS, AlertList, troubles
+from ipmicra.coordinator.views.alerts import STUCK_SECONDS, AlertList, alerts
 from ipmicra.model.records import VisitFailed
 from tests.web.dashboard_harness import Scene
 
@@ -21,7 +21,7 @@ def sent(scene: Scene, crawler: str, sequence: int) -> ClaimedPackage:
 
 def kinds(scene: Scene) -> dict[str, int]:
     with scene.database.read() as connection:
-        return {trouble.kind: trouble.count for trouble in troubles(connection, scene.now_s)}
+        return {trouble.kind: trouble.count for trouble in alerts(connection, scene.now_s)}
 
 
 def test_packages_are_shown_by_crawler_and_by_state(scene: Scene) -> None:
@@ -29,8 +29,8 @@ def test_packages_are_shown_by_crawler_and_by_state(scene: Scene) -> None:
     done, refused = sent(scene, "lima", 1), sent(scene, "lima", 2)
     sent(scene, "lima", 3)
     with scene.database.begin() as connection:
-        packages.integrated(connection, done, scene.now_s + 2)
-        packages.refused(connection, refused, "does not unpack", scene.now_s)
+        packages.mark_integrated(connection, done, scene.now_s + 2)
+        packages.mark_refused(connection, refused, "does not unpack", scene.now_s)
     page = scene.get("/packages").text
     assert "does not unpack" in page
     for word in ("under way", "integrated", "refused"):
@@ -58,7 +58,7 @@ def test_errors_are_told_by_kind_with_examples_and_advice(scene: Scene) -> None:
     assert 'href="/explain?url=https://gone.example"' in page
     assert "tried again by themselves" in page
     with scene.database.read() as connection:
-        found = {trouble.what for trouble in troubles(connection, scene.now_s)}
+        found = {trouble.what for trouble in alerts(connection, scene.now_s)}
     assert found == {"no such name", "nobody who was asked got an answer"}
 
 
@@ -69,7 +69,7 @@ def test_one_reason_is_one_kind_whatever_the_names_in_it(scene: Scene) -> None:
     scene.submit(*(f"{name}/" for name in names))
     scene.play()
     with scene.database.read() as connection:
-        (trouble,) = troubles(connection, scene.now_s)
+        (trouble,) = alerts(connection, scene.now_s)
     assert (trouble.what, trouble.count) == ("the name has no address", 7)
     assert len(trouble.examples) == 5
 
@@ -79,8 +79,8 @@ def test_each_kind_of_trouble_is_seen(scene: Scene) -> None:
     refused = sent(scene, "lima", 1)
     sent(scene, "lima", 2)
     with scene.database.begin() as connection:
-        packages.refused(connection, refused, "does not unpack", scene.now_s)
-        events.note(connection, "lease-lost", "lima", "silent past its lease", scene.now_s)
+        packages.mark_refused(connection, refused, "does not unpack", scene.now_s)
+        events.record(connection, "lease-lost", "lima", "silent past its lease", scene.now_s)
     scene.submit("https://a.example/")
     scene.now_s += STUCK_SECONDS + 1
     assert kinds(scene) == {
@@ -104,7 +104,7 @@ def fail(scene: Scene, *told: tuple[str, str, str]) -> None:
         for url, kind, detail in told
     ]
     with scene.database.begin() as connection:
-        failures.count(connection, unpack(pack(records, "lima", 1)), scene.now_s)
+        failures.count_failures(connection, unpack(pack(records, "lima", 1)), scene.now_s)
 
 
 def test_failed_visits_are_told_by_kind_with_where_and_by_whom(scene: Scene) -> None:

@@ -41,7 +41,7 @@ WISHES: dict[str, Telling] = {
 }
 
 
-def admin_handlers(rooms: CoordinatorContext, gate: SessionGuard) -> list[HTTPRouteHandler]:
+def admin_handlers(context: CoordinatorContext, gate: SessionGuard) -> list[HTTPRouteHandler]:
     @get("/admin", include_in_schema=False)
     async def admin(request: HttpRequest) -> Response[str]:
         return admin_page(await gate.operator(request))
@@ -52,11 +52,13 @@ def admin_handlers(rooms: CoordinatorContext, gate: SessionGuard) -> list[HTTPRo
         form = await gate.form(request, visit)
         name = form.get("name", "").strip().lower()
         try:
-            token = await rooms.aside(_register, rooms, name, form.get("contact", "").strip())
+            token = await context.run_in_thread(
+                _register, context, name, form.get("contact", "").strip()
+            )
         except OperatorFault as fault:
             return admin_page(visit, notice(str(fault), "bad"), status=400)
         return _registered_page(
-            name, f"{request.base_url}".rstrip("/"), token, rooms.settings.token_hours
+            name, f"{request.base_url}".rstrip("/"), token, context.settings.token_hours
         )
 
     @post(
@@ -68,9 +70,9 @@ def admin_handlers(rooms: CoordinatorContext, gate: SessionGuard) -> list[HTTPRo
     async def renew(request: HttpRequest, name: FromPath[str]) -> Response[str]:
         visit = await gate.operator(request)
         await gate.form(request, visit)
-        token = await rooms.aside(_renew, rooms, name)
+        token = await context.run_in_thread(_renew, context, name)
         address = f"{request.base_url}".rstrip("/")
-        return _registered_page(name, address, token, rooms.settings.token_hours)
+        return _registered_page(name, address, token, context.settings.token_hours)
 
     @post(
         "/admin/hosts/{name:str}/{wanted:str}",
@@ -80,10 +82,10 @@ def admin_handlers(rooms: CoordinatorContext, gate: SessionGuard) -> list[HTTPRo
     async def tell(request: HttpRequest, name: FromPath[str], wanted: FromPath[str]) -> Redirect:
         visit = await gate.operator(request)
         form = await gate.form(request, visit)
-        telling = {**WISHES, **_with_choice(rooms, form)}
+        telling = {**WISHES, **_with_choice(context, form)}
         if wanted not in telling:
             raise OperatorFault(f"a host cannot be told to {wanted!r}")
-        await rooms.aside(_tell, rooms, name, telling[wanted])
+        await context.run_in_thread(_tell, context, name, telling[wanted])
         return Redirect(f"/hosts/{name}", status_code=303)
 
     @post("/admin/pages", include_in_schema=False, status_code=200, request_max_body_size=FORM_BYTES_MAX)
@@ -91,10 +93,10 @@ def admin_handlers(rooms: CoordinatorContext, gate: SessionGuard) -> list[HTTPRo
         visit = await gate.operator(request)
         form = await gate.form(request, visit)
         try:
-            given, new = await rooms.aside(_submit, rooms, form.get("urls", "").split())
+            given, new = await context.run_in_thread(_submit, context, form.get("urls", "").split())
         except OperatorFault as fault:
             return admin_page(visit, notice(str(fault), "bad"), status=400)
-        rooms.news.set()
+        context.leader_wakeup.set()
         return admin_page(visit, notice(f"{given} submitted, {new} of them new."))
 
     @post(
@@ -107,7 +109,9 @@ def admin_handlers(rooms: CoordinatorContext, gate: SessionGuard) -> list[HTTPRo
         visit = await gate.operator(request)
         form = await gate.form(request, visit)
         try:
-            await rooms.aside(_set_passphrase, rooms, visit.cookie, form.get("passphrase", ""))
+            await context.run_in_thread(
+                _set_passphrase, context, visit.cookie, form.get("passphrase", "")
+            )
         except OperatorFault as fault:
             return admin_page(visit, notice(str(fault), "bad"), status=400)
         return admin_page(visit, notice("The passphrase is set; all other sessions have ended."))
@@ -115,26 +119,26 @@ def admin_handlers(rooms: CoordinatorContext, gate: SessionGuard) -> list[HTTPRo
     return [admin, register, renew, tell, submit, passphrase]
 
 
-def _register(rooms: CoordinatorContext, name: str, contact: str) -> str:
-    with rooms.database.begin() as connection:
-        token_s = rooms.settings.token_hours * 3600
+def _register(context: CoordinatorContext, name: str, contact: str) -> str:
+    with context.database.begin() as connection:
+        token_s = context.settings.token_hours * 3600
         return commands.register(
-            connection, name, rooms.clock(), token_s, contact[:CONTACT_CHARACTERS_MAX]
+            connection, name, context.clock(), token_s, contact[:CONTACT_CHARACTERS_MAX]
         )
 
 
-def _renew(rooms: CoordinatorContext, name: str) -> str:
-    with rooms.database.begin() as connection:
-        token_s = rooms.settings.token_hours * 3_600
-        return commands.renew_token(connection, name, rooms.clock(), token_s)
+def _renew(context: CoordinatorContext, name: str) -> str:
+    with context.database.begin() as connection:
+        token_s = context.settings.token_hours * 3_600
+        return commands.renew_token(connection, name, context.clock(), token_s)
 
 
-def _with_choice(rooms: CoordinatorContext, form: dict[str, str]) -> dict[str, Telling]:
+def _with_choice(context: CoordinatorContext, form: dict[str, str]) -> dict[str, Telling]:
     """Wishes whose form says more than the host's name."""
     version, target = form.get("version", ""), form.get("target", "")
 
     def upgrade(connection: Connection, name: str, now_s: float) -> int:
-        published = [] if rooms.bundles is None else published_versions(rooms.bundles)
+        published = [] if context.bundles is None else published_versions(context.bundles)
         return commands.upgrade(connection, name, version, published, now_s)
 
     return {
@@ -145,20 +149,20 @@ def _with_choice(rooms: CoordinatorContext, form: dict[str, str]) -> dict[str, T
     }
 
 
-def _tell(rooms: CoordinatorContext, name: str, wanted: Telling) -> None:
-    with rooms.database.begin() as connection:
-        wanted(connection, name, rooms.clock())
+def _tell(context: CoordinatorContext, name: str, wanted: Telling) -> None:
+    with context.database.begin() as connection:
+        wanted(connection, name, context.clock())
 
 
-def _submit(rooms: CoordinatorContext, urls: list[str]) -> tuple[int, int]:
+def _submit(context: CoordinatorContext, urls: list[str]) -> tuple[int, int]:
     if not 0 < len(urls) <= URLS_MAX:
         raise OperatorFault(f"give 1 to {URLS_MAX} addresses of pages, one a line")
-    with rooms.database.begin() as connection:
-        return submission.submit(connection, urls, rooms.clock())
+    with context.database.begin() as connection:
+        return submission.submit(connection, urls, context.clock())
 
 
-def _set_passphrase(rooms: CoordinatorContext, session: str, words: str) -> None:
-    with rooms.database.begin() as connection:
+def _set_passphrase(context: CoordinatorContext, session: str, words: str) -> None:
+    with context.database.begin() as connection:
         sessions.set_passphrase(connection, words)
         sessions.end_other_sessions(connection, session)
 

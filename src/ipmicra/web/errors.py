@@ -11,7 +11,7 @@ from litestar.handlers import HTTPRouteHandler
 
 from ipmicra.coordinator.api.context import CoordinatorContext
 from ipmicra.coordinator.store.failures import DAYS, FailedVisits
-from ipmicra.coordinator.views.alerts import Alert, AlertList, errors_of
+from ipmicra.coordinator.views.alerts import Alert, AlertList, alert_list
 from ipmicra.web import formats
 from ipmicra.web.components import TableColumn, bar, behind, notice, panel, table, tag
 from ipmicra.web.navigation import page
@@ -32,17 +32,17 @@ _NOBODYS = "nobody's"
 EXAMPLES_SHOWN = 5  # of one family
 
 
-def trouble_handlers(rooms: CoordinatorContext) -> list[HTTPRouteHandler]:
+def trouble_handlers(context: CoordinatorContext) -> list[HTTPRouteHandler]:
     @get("/errors", include_in_schema=False)
     async def errors() -> Response[str]:
-        return errors_page(await rooms.aside(_errors, rooms), rooms.clock())
+        return errors_page(await context.run_in_thread(_errors, context), context.clock())
 
     return [errors]
 
 
-def _errors(rooms: CoordinatorContext) -> AlertList:
-    with rooms.database.read() as connection:
-        return errors_of(connection, rooms.clock())
+def _errors(context: CoordinatorContext) -> AlertList:
+    with context.database.read() as connection:
+        return alert_list(connection, context.clock())
 
 
 def errors_page(found: AlertList, now_s: float) -> Response[str]:

@@ -23,23 +23,23 @@ from ipmicra.web.navigation import page
 _PageUrl = Annotated[str, QueryParameter(name="url", max_length=2000)]
 
 
-def explain_handlers(rooms: CoordinatorContext) -> list[HTTPRouteHandler]:
+def explain_handlers(context: CoordinatorContext) -> list[HTTPRouteHandler]:
     @get("/explain", include_in_schema=False)
     async def explain(url: _PageUrl = "") -> Response[str]:
         if not url.strip():
             return _page("", None)
         try:
-            return _page(url, await rooms.aside(_explained, rooms, url.strip()))
+            return _page(url, await context.run_in_thread(_explained, context, url.strip()))
         except OperatorFault as fault:
             return _page(url, None, str(fault), 400)
 
     return [explain]
 
 
-def _explained(rooms: CoordinatorContext, url: str) -> Explanation:
+def _explained(context: CoordinatorContext, url: str) -> Explanation:
     site = explanation.site_in(url)
-    with rooms.database.read() as connection:
-        return explanation.explain(connection, rooms.tree, site, rooms.clock())
+    with context.database.read() as connection:
+        return explanation.explain(connection, context.tree, site, context.clock())
 
 
 def _page(url: str, found: Explanation | None, complaint: str = "", status: int = 200) -> Response[str]:

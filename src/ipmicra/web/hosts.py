@@ -24,7 +24,7 @@ from ipmicra.coordinator.store.schema import site_table
 from ipmicra.coordinator.views import packages
 from ipmicra.coordinator.views.crawlers import CrawlerStatus, crawlers
 from ipmicra.coordinator.views.packages import PackageView
-from ipmicra.coordinator.views.status import HostStatus, hosts_standing
+from ipmicra.coordinator.views.status import HostStatus, host_statuses
 from ipmicra.web import formats, operator_forms
 from ipmicra.web.components import TableColumn, behind, facts, panel, table, tag
 from ipmicra.web.hours import hours_of, week
@@ -50,32 +50,32 @@ class HostSeen(NamedTuple):
     open_orders: dict[str, int]
 
 
-def host_handlers(rooms: CoordinatorContext, gate: SessionGuard) -> list[HTTPRouteHandler]:
+def host_handlers(context: CoordinatorContext, gate: SessionGuard) -> list[HTTPRouteHandler]:
     @get("/hosts", include_in_schema=False)
     async def everybody() -> Response[str]:
-        return hosts_page(await rooms.aside(_standing, rooms), rooms.clock())
+        return hosts_page(await context.run_in_thread(_standing, context), context.clock())
 
     @get("/hosts/{name:str}", include_in_schema=False)
     async def one(request: HttpRequest, name: FromPath[str]) -> Response[str]:
-        seen = await rooms.aside(_seen, rooms, name)
+        seen = await context.run_in_thread(_seen, context, name)
         if seen is None:
             raise NotFoundException(f"No host is called {name!r}.")
-        return host_page(seen, await gate.visit(request), rooms.clock())
+        return host_page(seen, await gate.visit(request), context.clock())
 
     return [everybody, one]
 
 
-def _standing(rooms: CoordinatorContext) -> list[HostStatus]:
-    with rooms.database.read() as connection:
-        return hosts_standing(connection, rooms.clock())
+def _standing(context: CoordinatorContext) -> list[HostStatus]:
+    with context.database.read() as connection:
+        return host_statuses(connection, context.clock())
 
 
-def _seen(rooms: CoordinatorContext, name: str) -> HostSeen | None:
-    with rooms.database.read() as connection:
+def _seen(context: CoordinatorContext, name: str) -> HostSeen | None:
+    with context.database.read() as connection:
         host = hosts.host_named(connection, name)
         if host is None:
             return None
-        standing = next(h for h in hosts_standing(connection, rooms.clock()) if h.name == name)
+        standing = next(h for h in host_statuses(connection, context.clock()) if h.name == name)
         rows = connection.execute(
             select(site_table.c.name, site_table.c.ground, site_table.c.state)
             .where(site_table.c.crawler == name)
@@ -84,10 +84,10 @@ def _seen(rooms: CoordinatorContext, name: str) -> HostSeen | None:
         )
         sites = [(row.name, row.ground, row.state) for row in rows]
         parcels = packages.latest(connection, name)
-        everybody = crawlers(connection, rooms.clock())
+        everybody = crawlers(connection, context.clock())
         counts = orders.counts(connection, name)
     crawler = next(crawler for crawler in everybody if crawler.name == name)
-    versions = [] if rooms.bundles is None else published_versions(rooms.bundles)
+    versions = [] if context.bundles is None else published_versions(context.bundles)
     targets = operator_forms.targets_of(crawler, everybody)
     return HostSeen(standing, crawler, targets, versions, host.contact, sites, parcels, counts)
 
@@ -213,10 +213,10 @@ def _sites(seen: HostSeen) -> h.Node:
     rows = [
         (
             h.a(href=f"/explain?url={name}")[name],
-            ground,
+            unit,
             tag(state, "good" if state == "delegated" else ""),
         )
-        for name, ground, state in seen.sites
+        for name, unit, state in seen.sites
     ]
     more = seen.standing.sites - len(rows)
     note = h.p(".quiet.small")[f"and {more:,} more"] if more > 0 else None

@@ -37,7 +37,7 @@ def link_to(address: str, token: str) -> str:
     return f"{address.rstrip('/')}/enter#{token}"
 
 
-def entering_handlers(rooms: CoordinatorContext, gate: SessionGuard) -> list[HTTPRouteHandler]:
+def entering_handlers(context: CoordinatorContext, gate: SessionGuard) -> list[HTTPRouteHandler]:
     throttle = SignInThrottle()
 
     @get("/enter", include_in_schema=False)
@@ -52,11 +52,11 @@ def entering_handlers(rooms: CoordinatorContext, gate: SessionGuard) -> list[HTT
         visit = await gate.visit(request)
         form = await gate.form(request, visit)
         address = request.client.host if request.client is not None else ""
-        if not throttle.allows(address, rooms.clock()):
+        if not throttle.allows(address, context.clock()):
             _log.warning("too many tries to sign in", extra={"address": address})
             minutes = f"{WINDOW_SECONDS / 60:.0f}"
             return _page(request, visit, f"Too many tries. Wait {minutes} minutes.", status=429)
-        session = await rooms.aside(_let_in, rooms, form.get("secret", "").strip())
+        session = await context.run_in_thread(_let_in, context, form.get("secret", "").strip())
         if session is None:
             _log.warning("somebody could not sign in", extra={"address": address})
             return _page(request, visit, "This is no passphrase, and no token that still works.", 403)
@@ -68,30 +68,30 @@ def entering_handlers(rooms: CoordinatorContext, gate: SessionGuard) -> list[HTT
     async def sign_out(request: HttpRequest) -> Redirect:
         visit = await gate.operator(request)
         await gate.form(request, visit)
-        await rooms.aside(_let_out, rooms, visit.cookie)
+        await context.run_in_thread(_let_out, context, visit.cookie)
         return Redirect("/", status_code=303, cookies=[no_session_cookie(request)])
 
     return [enter, sign_in, sign_out]
 
 
-def _let_in(rooms: CoordinatorContext, secret: str) -> str | None:
+def _let_in(context: CoordinatorContext, secret: str) -> str | None:
     """A session's token for whoever has a token or the passphrase."""
     if not 0 < len(secret) <= SECRET_CHARACTERS_MAX:
         return None
-    now_s = rooms.clock()
-    with rooms.database.begin() as connection:
+    now_s = context.clock()
+    with context.database.begin() as connection:
         if sessions.use_link(connection, secret, now_s):
             return sessions.begin_session(connection, now_s)
-    with rooms.database.read() as connection:
-        fits = sessions.passphrase_fits(connection, secret)
+    with context.database.read() as connection:
+        fits = sessions.is_passphrase(connection, secret)
     if not fits:
         return None
-    with rooms.database.begin() as connection:
+    with context.database.begin() as connection:
         return sessions.begin_session(connection, now_s)
 
 
-def _let_out(rooms: CoordinatorContext, session: str) -> None:
-    with rooms.database.begin() as connection:
+def _let_out(context: CoordinatorContext, session: str) -> None:
+    with context.database.begin() as connection:
         sessions.end_session(connection, session)
 
 

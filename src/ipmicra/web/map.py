@@ -53,8 +53,8 @@ class Atlas(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MapPages:
-    def __init__(self, rooms: CoordinatorContext, sampler: Sampler) -> None:
-        self._rooms, self._sampler = rooms, sampler
+    def __init__(self, context: CoordinatorContext, sampler: Sampler) -> None:
+        self._context, self._sampler = context, sampler
 
     def handlers(self) -> list[HTTPRouteHandler]:
         @get("/map", include_in_schema=False)
@@ -70,11 +70,11 @@ class MapPages:
 
     async def _look(self) -> Atlas:
         await self._sampler.now()
-        return await self._rooms.aside(self._atlas)
+        return await self._context.run_in_thread(self._atlas)
 
     def _atlas(self) -> Atlas:
-        now_s = self._rooms.clock()
-        with self._rooms.database.read() as connection:
+        now_s = self._context.clock()
+        with self._context.database.read() as connection:
             present = [host for host in all_hosts(connection) if is_present(host, now_s)]
             counts = counts_by_crawler(connection)
             owned = connection.execute(
@@ -83,10 +83,10 @@ class MapPages:
                 )
             ).all()
         crawlers = [self._crawler(host, counts.get(host.name, 0), now_s) for host in present]
-        grounds: dict[tuple[str, str], list[str]] = {}
-        for ground, crawler, address in owned:
-            grounds.setdefault((ground or address, crawler), []).append(address)
-        return Atlas(crawlers=crawlers, subnets=self._subnets(grounds))
+        units: dict[tuple[str, str], list[str]] = {}
+        for unit, crawler, address in owned:
+            units.setdefault((unit or address, crawler), []).append(address)
+        return Atlas(crawlers=crawlers, subnets=self._subnets(units))
 
     def _crawler(self, host: Host, sites: int, now_s: float) -> CrawlerSpot:
         told = told_position(host.report)
@@ -103,19 +103,19 @@ class MapPages:
             else "nobody",
         )
 
-    def _subnets(self, grounds: dict[tuple[str, str], list[str]]) -> list[SubnetSpot]:
+    def _subnets(self, units: dict[tuple[str, str], list[str]]) -> list[SubnetSpot]:
         """Those with most sites, each with a place of its own in its country."""
-        most = sorted(grounds.items(), key=lambda item: (-len(item[1]), item[0]))[:SUBNETS_DRAWN]
+        most = sorted(units.items(), key=lambda item: (-len(item[1]), item[0]))[:SUBNETS_DRAWN]
         placed: dict[str, int] = {}
         found = []
-        for (ground, crawler), addresses in most:
+        for (unit, crawler), addresses in most:
             country = self._country(addresses[0])
             middle, number = middle_of(country), placed.get(country, 0)
             placed[country] = number + 1
-            made = self._sampler.decisions.by_ground.get(ground)
+            made = self._sampler.decisions.by_unit.get(unit)
             found.append(
                 SubnetSpot(
-                    range=ground,
+                    range=unit,
                     at=None if middle is None else spread(middle, number),
                     country=country,
                     crawler=crawler,
@@ -127,7 +127,7 @@ class MapPages:
 
     def _country(self, address: str) -> str:
         try:
-            tree = self._rooms.tree
+            tree = self._context.tree
             return tree.country_of(tree.smallest(ipaddress.ip_address(address)))
         except ValueError:
             return ""

@@ -41,25 +41,29 @@ def panel_of(
         OperatorCommand.UPGRADE: versions if crawler.takes_code else (),
         OperatorCommand.MOVE: targets,
     }
-    forms = [_form(crawler.name, wish, offered, visit) for wish in crawler.wishes]
+    forms = [_form(crawler.name, command, offered, visit) for command in crawler.commands]
     if crawler.state is CrawlerState.EXPECTED:
         forms.insert(0, _new_token(crawler.name, visit))
     return h.section(".panel")[h.h2["Administer"], h.div(".row")[forms]] if forms else None
 
 
 def _form(
-    name: str, wish: OperatorCommand, offered: dict[OperatorCommand, Sequence[str]], visit: Visitor
+    name: str, command: OperatorCommand, offered: dict[OperatorCommand, Sequence[str]], visit: Visitor
 ) -> h.Node:
-    if wish in WARNINGS:
-        button = _button(name, wish, visit, "danger")
-        return h.details[h.summary[f"{wish.capitalize()} …"], h.p(".small")[WARNINGS[wish]], button]
-    if wish not in CHOICES:
-        return _button(name, wish, visit, "plain")
-    if not offered[wish]:
+    if command in WARNINGS:
+        button = _button(name, command, visit, "danger")
+        return h.details[
+            h.summary[f"{command.capitalize()} …"], h.p(".small")[WARNINGS[command]], button
+        ]
+    if command not in CHOICES:
+        return _button(name, command, visit, "plain")
+    if not offered[command]:
         return None
-    options = [h.option(value=value)[value] for value in offered[wish]]
-    choice = h.label[f"{wish.capitalize()} to", h.select(name=CHOICES[wish])[options]]
-    return h.details[h.summary[f"{wish.capitalize()} …"], _button(name, wish, visit, "plain", choice)]
+    options = [h.option(value=value)[value] for value in offered[command]]
+    choice = h.label[f"{command.capitalize()} to", h.select(name=CHOICES[command])[options]]
+    return h.details[
+        h.summary[f"{command.capitalize()} …"], _button(name, command, visit, "plain", choice)
+    ]
 
 
 def _new_token(name: str, visit: Visitor) -> h.Element:
@@ -68,7 +72,9 @@ def _new_token(name: str, visit: Visitor) -> h.Element:
     ]
 
 
-def _button(name: str, wish: OperatorCommand, visit: Visitor, look: str, *fields: h.Node) -> h.Element:
-    return h.form(method="post", action=f"/admin/hosts/{name}/{wish}")[
-        visit.hidden(), fields, h.button(class_=look)[wish.capitalize()]
+def _button(
+    name: str, command: OperatorCommand, visit: Visitor, look: str, *fields: h.Node
+) -> h.Element:
+    return h.form(method="post", action=f"/admin/hosts/{name}/{command}")[
+        visit.hidden(), fields, h.button(class_=look)[command.capitalize()]
     ]

@@ -22,7 +22,7 @@ SCRIPTS = ("uplot.min.js", "live.js")
 
 def overview_figures(sample: StatusSample) -> list[Figure]:
     """Every number of the page, by key."""
-    now, near, point = sample.figures, sample.nearness, sample.point
+    now, near, point = sample.crawl_statistics, sample.delegation_statistics, sample.point
     share = near.savings.saved_share
     saved = (
         "nothing to compare yet"

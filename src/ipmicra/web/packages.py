@@ -18,17 +18,17 @@ _MEANINGS = {"kept": "warn", "integrated": "good", "refused": "bad"}
 _IN_WORDS = {"kept": "under way"}
 
 
-def package_handlers(rooms: CoordinatorContext) -> list[HTTPRouteHandler]:
+def package_handlers(context: CoordinatorContext) -> list[HTTPRouteHandler]:
     @get("/packages", include_in_schema=False)
     async def packages() -> Response[str]:
-        parcels, from_whom = await rooms.aside(_look, rooms)
-        return packages_page(parcels, from_whom, rooms.clock())
+        parcels, from_whom = await context.run_in_thread(_look, context)
+        return packages_page(parcels, from_whom, context.clock())
 
     return [packages]
 
 
-def _look(rooms: CoordinatorContext) -> tuple[list[PackageView], list[SenderSummary]]:
-    with rooms.database.read() as connection:
+def _look(context: CoordinatorContext) -> tuple[list[PackageView], list[SenderSummary]]:
+    with context.database.read() as connection:
         return latest(connection), senders(connection)
 
 

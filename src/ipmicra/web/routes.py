@@ -11,7 +11,7 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.types import ControllerRouterHandler
 
 from ipmicra.coordinator.api.context import CoordinatorContext
-from ipmicra.coordinator.views.status import EventView, happened
+from ipmicra.coordinator.views.status import EventView, latest_events
 from ipmicra.search.http.application import search_api, search_pages
 from ipmicra.search.tantivy.index import TantivyIndex
 from ipmicra.theme.assets import serve_asset
@@ -38,12 +38,12 @@ RELOAD_SECONDS = 2.0  # until what was integrated is found
 class Pages:
     """Served and worked by the coordinator's service; see its `Beside`."""
 
-    def __init__(self, rooms: CoordinatorContext, index_folder: Path) -> None:
-        self._rooms = rooms
+    def __init__(self, context: CoordinatorContext, index_folder: Path) -> None:
+        self._context = context
         self._index = TantivyIndex(index_folder)
-        self.sampler = Sampler(rooms, self._index.page_count)
+        self.sampler = Sampler(context, self._index.page_count)
         self.live = Live(self.sampler)
-        self._gate = SessionGuard(rooms)
+        self._gate = SessionGuard(context)
         self.handlers: list[ControllerRouterHandler] = [
             Router("/", route_handlers=self._data(), response_headers=RESPONSE_HEADERS),
             Router(
@@ -73,14 +73,14 @@ class Pages:
         return [
             *search_pages(self._index, NAVIGATION),
             self._overview(),
-            *entering_handlers(self._rooms, self._gate),
-            *admin_handlers(self._rooms, self._gate),
-            *host_handlers(self._rooms, self._gate),
-            *package_handlers(self._rooms),
-            *trouble_handlers(self._rooms),
-            *explain_handlers(self._rooms),
-            *TreePages(self._rooms, self.sampler).handlers(),
-            *MapPages(self._rooms, self.sampler).handlers(),
+            *entering_handlers(self._context, self._gate),
+            *admin_handlers(self._context, self._gate),
+            *host_handlers(self._context, self._gate),
+            *package_handlers(self._context),
+            *trouble_handlers(self._context),
+            *explain_handlers(self._context),
+            *TreePages(self._context, self.sampler).handlers(),
+            *MapPages(self._context, self.sampler).handlers(),
         ]
 
     async def _keep_fresh(self) -> None:
@@ -96,17 +96,17 @@ class Pages:
             _log.error("cannot read the index", extra={"why": str(error)})
 
     def _overview(self) -> HTTPRouteHandler:
-        rooms, sampler = self._rooms, self.sampler
+        context, sampler = self._context, self.sampler
 
         @get("/", include_in_schema=False)
         async def overview() -> Response[str]:
             sample = await sampler.now()
-            events = await rooms.aside(_happened, rooms)
-            return overview_page(sample, list(sampler.history), events, rooms.clock())
+            events = await context.run_in_thread(_happened, context)
+            return overview_page(sample, list(sampler.history), events, context.clock())
 
         return overview
 
 
-def _happened(rooms: CoordinatorContext) -> list[EventView]:
-    with rooms.database.read() as connection:
-        return happened(connection)
+def _happened(context: CoordinatorContext) -> list[EventView]:
+    with context.database.read() as connection:
+        return latest_events(connection)

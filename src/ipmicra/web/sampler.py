@@ -19,8 +19,8 @@ from ipmicra.coordinator.views.delegation_cache import DelegationCache
 from ipmicra.coordinator.views.statistics import (
     CrawlStatistics,
     DelegationStatistics,
-    figures,
-    nearness,
+    crawl_statistics,
+    delegation_statistics,
 )
 
 PAUSE_SECONDS = 2.0
@@ -43,8 +43,8 @@ class SamplePoint(NamedTuple):
 
 
 class StatusSample(NamedTuple):
-    figures: CrawlStatistics
-    nearness: DelegationStatistics
+    crawl_statistics: CrawlStatistics
+    delegation_statistics: DelegationStatistics
     point: SamplePoint
 
 
@@ -68,8 +68,8 @@ class SamplingRate:
 class Sampler:
     """Looks, remembers, and tells whoever watches."""
 
-    def __init__(self, rooms: CoordinatorContext, page_count: Callable[[], int]) -> None:
-        self._rooms = rooms
+    def __init__(self, context: CoordinatorContext, page_count: Callable[[], int]) -> None:
+        self._context = context
         self._page_count = page_count
         self.decisions = DelegationCache()
         self._nearness = DelegationStatistics()
@@ -102,12 +102,12 @@ class Sampler:
     async def _look_far(self) -> None:
         began_s = time.monotonic()
         async with self._looking:
-            self._nearness = await self._rooms.aside(self._take_nearness)
+            self._nearness = await self._context.run_in_thread(self._take_nearness)
         self._far_pace.rest(began_s)
 
     async def _look_near(self) -> StatusSample:
         async with self._looking:
-            found = await self._rooms.aside(self._take_figures)
+            found = await self._context.run_in_thread(self._take_figures)
             point = self._point(found)
             self.history.append(point)
             self.latest = StatusSample(found, self._nearness, point)
@@ -139,12 +139,12 @@ class Sampler:
         self._changed = asyncio.Event()
 
     def _take_figures(self) -> CrawlStatistics:
-        with self._rooms.database.read() as connection:
-            return figures(connection, self._rooms.clock())
+        with self._context.database.read() as connection:
+            return crawl_statistics(connection, self._context.clock())
 
     def _take_nearness(self) -> DelegationStatistics:
-        with self._rooms.database.read() as connection:
-            return nearness(connection, self.decisions, self._rooms.clock())
+        with self._context.database.read() as connection:
+            return delegation_statistics(connection, self.decisions, self._context.clock())
 
     def _point(self, found: CrawlStatistics) -> SamplePoint:
         since = next((p for p in self.history if p.at_s >= found.at_s - RATE_SECONDS), None)

@@ -56,13 +56,13 @@ class Visitor(NamedTuple):
 class SessionGuard:
     """Knows sessions from strangers."""
 
-    def __init__(self, rooms: CoordinatorContext) -> None:
-        self._rooms = rooms
+    def __init__(self, context: CoordinatorContext) -> None:
+        self._context = context
 
     async def visit(self, request: HttpRequest) -> Visitor:
         """Whoever it is."""
         session = request.cookies.get(SESSION_COOKIE, "")
-        lives = bool(session) and await self._rooms.aside(self._lives, session)
+        lives = bool(session) and await self._context.run_in_thread(self._lives, session)
         if lives:
             return Visitor(session, True)
         known = request.cookies.get(VISIT_COOKIE, "")
@@ -86,8 +86,8 @@ class SessionGuard:
         return sent
 
     def _lives(self, session: str) -> bool:
-        with self._rooms.database.begin() as connection:
-            return sessions.session_lives(connection, session, self._rooms.clock())
+        with self._context.database.begin() as connection:
+            return sessions.touch_session(connection, session, self._context.clock())
 
 
 def _from_here(request: HttpRequest) -> bool:

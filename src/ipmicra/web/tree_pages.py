@@ -14,7 +14,7 @@ from sqlalchemy import select
 from ipmicra.coordinator.api.context import CoordinatorContext
 from ipmicra.coordinator.store.delegations import DelegationRow
 from ipmicra.coordinator.store.schema import site_table
-from ipmicra.coordinator.store.unit_codec import ground_from
+from ipmicra.coordinator.store.unit_codec import unit_from_text
 from ipmicra.errors import OperatorFault
 from ipmicra.hierarchy import Subnet, SubnetTree
 from ipmicra.web import formats
@@ -33,8 +33,8 @@ _First = Annotated[int, QueryParameter(ge=0, le=10_000_000)]
 class TreePages:
     """The walk is made anew when a decision has been made."""
 
-    def __init__(self, rooms: CoordinatorContext, sampler: Sampler) -> None:
-        self._rooms, self._sampler = rooms, sampler
+    def __init__(self, context: CoordinatorContext, sampler: Sampler) -> None:
+        self._context, self._sampler = context, sampler
         self._walk: TreeWalk | None = None
         self._made_of = -1
 
@@ -42,22 +42,22 @@ class TreePages:
         @get("/tree", include_in_schema=False)
         async def tree(at: FromQuery[str] = "", first: _First = 0) -> Response[str]:
             await self._sampler.now()
-            return await self._rooms.aside(self._page, at, first)
+            return await self._context.run_in_thread(self._page, at, first)
 
         @get("/tree/children", include_in_schema=False)
         async def children(at: FromQuery[str], first: _First = 0) -> Response[str]:
-            return await self._rooms.aside(self._children, at, first)
+            return await self._context.run_in_thread(self._children, at, first)
 
         return [tree, children]
 
     def _page(self, at: str, first: int) -> Response[str]:
         walk = self._current()
         if walk is None:
-            return flat_page(list(self._sampler.decisions.by_ground.values()), self._rooms.clock())
+            return flat_page(list(self._sampler.decisions.by_unit.values()), self._context.clock())
         if not at:
             return _roots_page(walk)
         subnet = _subnet_at(walk.tree, at)
-        return _subnet_page(walk, subnet, first, self._sites(walk, subnet), self._rooms.clock())
+        return _subnet_page(walk, subnet, first, self._sites(walk, subnet), self._context.clock())
 
     def _children(self, at: str, first: int) -> Response[str]:
         walk = self._current()
@@ -67,30 +67,30 @@ class TreePages:
 
     def _current(self) -> TreeWalk | None:
         """None where there is no tree to walk."""
-        tree, decisions = self._rooms.tree, self._sampler.decisions
+        tree, decisions = self._context.tree, self._sampler.decisions
         if not isinstance(tree, SubnetTree):
             return None
         if self._walk is None or self._made_of != decisions.version:
             self._made_of = decisions.version
-            self._walk = TreeWalk(tree, dict(decisions.by_ground))
+            self._walk = TreeWalk(tree, dict(decisions.by_unit))
         return self._walk
 
     def _sites(self, walk: TreeWalk, subnet: Subnet) -> list[tuple[str, str | None]]:
         columns = (site_table.c.name, site_table.c.crawler)
-        ground = str(walk.tree.range_of(subnet))
-        query = select(*columns).where(site_table.c.ground == ground).order_by(site_table.c.name)
-        with self._rooms.database.read() as connection:
+        unit = str(walk.tree.range_of(subnet))
+        query = select(*columns).where(site_table.c.ground == unit).order_by(site_table.c.name)
+        with self._context.database.read() as connection:
             return [(row.name, row.crawler) for row in connection.execute(query.limit(SITES_SHOWN))]
 
 
 def _subnet_at(tree: SubnetTree, text: str) -> Subnet:
     """The subnet of this very range, or the smallest that holds an address."""
-    ground = ground_from(tree, text.strip())
-    if ground is None or isinstance(ground, str):
+    unit = unit_from_text(tree, text.strip())
+    if unit is None or isinstance(unit, str):
         raise OperatorFault(
             f"the tree has no subnet {text!r}; write a range or an address that is in it"
         )
-    return ground if isinstance(ground, int) else tree.smallest(ground)
+    return unit if isinstance(unit, int) else tree.smallest(unit)
 
 
 def _finder() -> h.Element:
@@ -181,13 +181,13 @@ def flat_page(decisions: Sequence[DelegationRow], now_s: float) -> Response[str]
     """Without a tree: what is delegated, address by address."""
     rows = [
         (
-            made.ground,
+            made.unit,
             h.a(href=f"/hosts/{made.crawler}")[made.crawler],
             made.reasons.words,
             formats.milliseconds(made.reasons.round_trip_ms),
             formats.ago(made.decided_s, now_s),
         )
-        for made in sorted(decisions, key=lambda made: made.ground)[:GROUNDS_SHOWN]
+        for made in sorted(decisions, key=lambda made: made.unit)[:GROUNDS_SHOWN]
     ]
     advice = [
         "No tree of subnets is loaded, so every address is delegated by itself. Build one with ",

@@ -10,7 +10,7 @@ from ipmicra.coordinator.admin import commands
 from ipmicra.coordinator.store import events, hosts, orders
 from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.hosts import HostState
-from ipmicra.coordinator.views.status import hosts_standing
+from ipmicra.coordinator.views.status import host_statuses
 from ipmicra.errors import OperatorFault
 from tests.coordinator.harness import Stage
 
@@ -81,7 +81,7 @@ def test_a_retired_host_hands_its_sites_over_warm_and_is_heard_no_more(stage: St
     assert stage.owner(bread) == "oslo"
     assert stage.warm == [("oslo", bread, f"lima's state of {bread}".encode())]
     with stage.database.begin() as connection:
-        standing = {host.name: host.state for host in hosts_standing(connection, stage.now_s)}
+        standing = {host.name: host.state for host in host_statuses(connection, stage.now_s)}
         assert standing == {"lima": HostState.RETIRED, "oslo": HostState.ENROLLED}
         with pytest.raises(OperatorFault, match="is retired"):
             commands.pause(connection, "lima", "", stage.now_s)

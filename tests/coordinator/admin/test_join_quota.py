@@ -45,5 +45,5 @@ def test_hosts_that_join_are_counted_by_address_and_network(
 def test_a_host_that_has_left_makes_room(database: Database) -> None:
     joined(database, "8.8.8.8", "8.8.8.8")
     with database.begin() as connection:
-        hosts.end(connection, "host-0", hosts.HostState.LEFT)
+        hosts.end_host(connection, "host-0", hosts.HostState.LEFT)
         assert join_quota.refusal(connection, "8.8.8.8", SETTINGS) is None

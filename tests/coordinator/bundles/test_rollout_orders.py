@@ -25,7 +25,7 @@ def enrolled(database: Database, name: str, code: CodeReport) -> None:
 
 def report(database: Database, name: str, code: CodeReport) -> None:
     with database.begin() as connection:
-        hosts.keep_report(connection, name, {"code": msgspec.to_builtins(code)})
+        hosts.save_report(connection, name, {"code": msgspec.to_builtins(code)})
 
 
 def upgrades(database: Database, name: str) -> list[str]:
@@ -39,12 +39,12 @@ def test_a_roll_out_orders_upgrades_once_and_ends_when_all_have_it(database: Dat
     with database.begin() as connection:
         rollout_orders.begin(connection, "1.1", NOW)
         for moment in (1, 2):
-            rollout_orders.look(connection, NOW + moment, soak_s=10)
+            rollout_orders.advance(connection, NOW + moment, soak_s=10)
     assert upgrades(database, "lima") == ["1.1"]
     report(database, "lima", CodeReport(version="1.1", takes_bundles=True))
     with database.begin() as connection:
         for moment in (20, 40, 60):
-            found = rollout_orders.look(connection, NOW + moment, soak_s=10)
+            found = rollout_orders.advance(connection, NOW + moment, soak_s=10)
     assert found is not None
     assert found.state is RolloutState.DONE
 
@@ -53,14 +53,14 @@ def test_a_host_that_rolled_it_back_halts_it_and_the_reason_is_kept(database: Da
     enrolled(database, "lima", CodeReport(version="1.0", takes_bundles=True))
     with database.begin() as connection:
         rollout_orders.begin(connection, "1.1", NOW)
-        rollout_orders.look(connection, NOW + 1, soak_s=10)
+        rollout_orders.advance(connection, NOW + 1, soak_s=10)
     report(
         database,
         "lima",
         CodeReport(version="1.0", refused=(("1.1", "it has not answered"),), takes_bundles=True),
     )
     with database.begin() as connection:
-        rollout_orders.look(connection, NOW + 2, soak_s=10)
+        rollout_orders.advance(connection, NOW + 2, soak_s=10)
         found = rollout_orders.latest(connection)
         kinds = [event.kind for event in events.latest(connection, 3)]
     assert found is not None

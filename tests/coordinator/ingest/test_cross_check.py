@@ -43,7 +43,7 @@ def kitchen(database: Database, tmp_path: Path) -> Iterator[Kitchen]:
         for host in hosts.all_hosts(connection):
             if host.name != "lima":
                 hosts.renew_lease(connection, host.name, NOW, LEASE_S)
-                hosts.keep_report(connection, host.name, {"awake": True})
+                hosts.save_report(connection, host.name, {"awake": True})
     yield kitchen
     kitchen.index.close()
 
@@ -59,7 +59,7 @@ def asked(connection: Connection) -> dict[str, tuple[str, ...]]:
 
 def picked(connection: Connection, *records: PageSeen, share: float = 1.0) -> None:
     package = unpack(pack(list(records), "cuzco", 1))
-    cross_check.pick(connection, package, share, NOW)
+    cross_check.select_pages(connection, package, share, NOW)
 
 
 def look_of(record: PageSeen, url: str) -> PageObservation:
@@ -76,9 +76,9 @@ def happened(connection: Connection, kind: str) -> list[str]:
 def test_a_page_is_seen_by_a_host_in_another_network(kitchen: Kitchen) -> None:
     with kitchen.database.begin() as connection:
         picked(connection, *PAGES)
-        cross_check.ask(connection, NOW)
+        cross_check.send_checks(connection, NOW)
         witnesses = asked(connection)
-        cross_check.ask(connection, NOW)
+        cross_check.send_checks(connection, NOW)
         assert asked(connection) == witnesses, "each is asked for once"
     assert set(witnesses) <= {"oslo", "kobe"}
     assert sorted(url for urls in witnesses.values() for url in urls) == [page.url for page in PAGES]
@@ -87,7 +87,7 @@ def test_a_page_is_seen_by_a_host_in_another_network(kitchen: Kitchen) -> None:
 def test_without_a_share_nothing_is_seen_twice(kitchen: Kitchen) -> None:
     with kitchen.database.begin() as connection:
         picked(connection, *PAGES, share=0.0)
-        cross_check.ask(connection, NOW)
+        cross_check.send_checks(connection, NOW)
         assert asked(connection) == {}
 
 
@@ -116,19 +116,19 @@ def told(connection: Connection, url: str, brought: PageSeen, looked: PageSeen) 
     """The crawler brings one page, and whoever is asked sees another one there."""
     page = msgspec.structs.replace(brought.page, url=url)
     picked(connection, msgspec.structs.replace(brought, url=url, page=page))
-    cross_check.ask(connection, NOW)
+    cross_check.send_checks(connection, NOW)
     (witness,) = (host for host, urls in asked(connection).items() if url in urls)
     (order,) = orders.open_orders(connection, witness, NOW)
     done = OrderDone(number=order.number, looks=(look_of(looked, url),))
     orders.close(connection, witness, done, NOW)
-    cross_check.heard(connection, witness, ObservePages(urls=(url,)), done, NOW)
+    cross_check.on_pages_observed(connection, witness, ObservePages(urls=(url,)), done, NOW)
 
 
 def test_a_crawler_that_is_wrong_about_a_known_page_loses_its_standing(kitchen: Kitchen) -> None:
     known = (KnownPage(url=PAGE.url, words="wheat"),)
     kitchen.send(pack([PAGE], "lima", 1))
     worker = Integrator(kitchen.database, kitchen.store, kitchen.index, "worker", CLAIM_S, 0.0, known)
-    assert worker.work(NOW) == 1
+    assert worker.integrate_pending(NOW) == 1
     assert kitchen.index.page_count() == 0
     assert kitchen.reason(1) == f"{PAGE.url} says 'wheat', and was brought without it"
     with kitchen.database.read() as connection:
@@ -139,5 +139,5 @@ def test_a_known_page_that_is_right_is_taken_in(kitchen: Kitchen) -> None:
     known = (KnownPage(url=PAGE.url, words="rye"),)
     kitchen.send(pack([PAGE], "lima", 1))
     worker = Integrator(kitchen.database, kitchen.store, kitchen.index, "worker", CLAIM_S, 0.0, known)
-    assert worker.work(NOW) == 1
+    assert worker.integrate_pending(NOW) == 1
     assert kitchen.index.page_count() == 1

@@ -44,7 +44,7 @@ class Kitchen:
         with database.begin() as connection:
             hosts.register(connection, "lima", "token", NOW, 60)
             hosts.enrol(connection, "token", bytes(32), "192.0.2.1", NOW)
-            assignments.note(connection, [("https://bread.example", "lima")], NOW)
+            assignments.record_assignments(connection, [("https://bread.example", "lima")], NOW)
 
     def worker(self, name: str = "worker") -> Integrator:
         return Integrator(self.database, self.store, self.index, name, CLAIM_S)
@@ -76,14 +76,14 @@ def kitchen(database: Database, tmp_path: Path) -> Iterator[Kitchen]:
 
 def test_pages_are_found_and_links_elsewhere_wait_for_a_crawler(kitchen: Kitchen) -> None:
     assert kitchen.send(pack([PAGE], "lima", 1))
-    assert kitchen.worker().work(NOW) == 1
+    assert kitchen.worker().integrate_pending(NOW) == 1
     assert [hit.url for hit in kitchen.index.search(SearchRequest(text="rye")).hits] == [PAGE.url]
     assert kitchen.found_sites() == {"waiting": 1}
     with kitchen.database.read() as connection:
         row = sites.site_named(connection, "https://cake.example")
     assert row is not None
     assert kitchen.states() == {"integrated": 1}
-    assert kitchen.worker().work(NOW) == 0
+    assert kitchen.worker().integrate_pending(NOW) == 0
 
 
 def test_a_worker_that_died_after_the_index_had_it_is_made_up_for(kitchen: Kitchen) -> None:
@@ -92,8 +92,8 @@ def test_a_worker_that_died_after_the_index_had_it_is_made_up_for(kitchen: Kitch
     with kitchen.database.begin() as connection:
         (claimed,) = packages.claim(connection, "the dead", NOW, CLAIM_S, 1)
     kitchen.index.integrate(unpack(data), claimed.digest)
-    assert kitchen.worker().work(NOW + 1) == 0, "it is still claimed"
-    assert kitchen.worker().work(NOW + CLAIM_S + 1) == 1
+    assert kitchen.worker().integrate_pending(NOW + 1) == 0, "it is still claimed"
+    assert kitchen.worker().integrate_pending(NOW + CLAIM_S + 1) == 1
     assert kitchen.index.page_count() == 1
     assert kitchen.found_sites() == {"waiting": 1}
 
@@ -102,7 +102,7 @@ def test_what_does_not_unpack_is_kept_aside_and_stops_nobody(kitchen: Kitchen) -
     kitchen.send(b"no package at all", 1)
     kitchen.send(pack([PAGE], "somebody-else", 2), 2)
     kitchen.send(pack([PAGE], "lima", 3), 3)
-    assert kitchen.worker().work(NOW) == 3
+    assert kitchen.worker().integrate_pending(NOW) == 3
     assert kitchen.states() == {"integrated": 1, "refused": 2}
 
 
@@ -110,10 +110,10 @@ def test_a_package_whose_bytes_are_missing_waits_for_them(kitchen: Kitchen) -> N
     data = pack([PAGE], "lima", 1)
     kitchen.send(data)
     kitchen.store.discard(digest_of(data))
-    kitchen.worker().work(NOW)
+    kitchen.worker().integrate_pending(NOW)
     assert kitchen.states() == {"kept": 1}
     kitchen.store.keep(digest_of(data), data)
-    kitchen.worker().work(NOW + CLAIM_S + 1)
+    kitchen.worker().integrate_pending(NOW + CLAIM_S + 1)
     assert kitchen.states() == {"integrated": 1}
 
 
@@ -123,7 +123,7 @@ def test_two_workers_never_take_the_same(kitchen: Kitchen) -> None:
     with kitchen.database.begin() as connection:
         first = packages.claim(connection, "a", NOW, CLAIM_S, 3)
     assert len(first) == 3
-    assert kitchen.worker("b").work(NOW) == 2
+    assert kitchen.worker("b").integrate_pending(NOW) == 2
 
 
 # --- whose pages ----------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ def test_pages_of_sites_that_were_never_the_crawlers_are_left_out_with_the_reaso
 ) -> None:
     gone = PageGone(url="https://bank.example/a", visit=2, fetched_at_ms=1, status=404)
     kitchen.send(pack([PAGE, FOREIGN, gone], "lima", 1))
-    assert kitchen.worker().work(NOW) == 1
+    assert kitchen.worker().integrate_pending(NOW) == 1
     assert kitchen.states() == {"integrated": 1}
     assert kitchen.reason(1) == (
         "2 records left out: never given to lima under lease 0: https://bank.example"
@@ -149,7 +149,7 @@ def test_pages_of_sites_that_were_never_the_crawlers_are_left_out_with_the_reaso
 def test_a_package_of_foreign_pages_alone_is_refused_and_kept(kitchen: Kitchen) -> None:
     data = pack([FOREIGN], "lima", 1)
     kitchen.send(data)
-    kitchen.worker().work(NOW)
+    kitchen.worker().integrate_pending(NOW)
     assert kitchen.states() == {"refused": 1}
     assert "never given to lima" in kitchen.reason(1)
     assert kitchen.store.fetch(digest_of(data)) == data
@@ -163,7 +163,7 @@ def test_a_page_that_says_it_is_anothers_is_left_out(kitchen: Kitchen) -> None:
         page=msgspec.structs.replace(FOREIGN.page, url="https://bank.example/"),
     )
     kitchen.send(pack([PAGE, posing], "lima", 1))
-    kitchen.worker().work(NOW)
+    kitchen.worker().integrate_pending(NOW)
     assert kitchen.index.search(SearchRequest(text="forged")).hits == []
     assert kitchen.reason(1).startswith("1 records left out")
 
@@ -175,19 +175,23 @@ def test_what_was_the_crawlers_under_an_earlier_lease_counts_for_that_lease_only
     with kitchen.database.begin() as connection:
         hosts.renew_lease(connection, "lima", NOW, 1)
         assert hosts.expire_leases(connection, NOW + 2) == ["lima"]
-        assignments.forget_ended(connection, "lima")
+        assignments.delete_ended(connection, "lima")
     kitchen.send(pack([PAGE], "lima", 2), 2, epoch=1)
-    kitchen.worker().work(NOW + 3)
+    kitchen.worker().integrate_pending(NOW + 3)
     assert kitchen.reason(1) == "", "acknowledged under the lease that it had the site in"
     assert "under lease 1" in kitchen.reason(2)
     with kitchen.database.begin() as connection:
-        assignments.note(connection, [("https://bread.example", "lima")], NOW)
+        assignments.record_assignments(connection, [("https://bread.example", "lima")], NOW)
         hosts.renew_lease(connection, "lima", NOW, 1)
         assert hosts.expire_leases(connection, NOW + 2) == ["lima"]
-        assignments.forget_ended(connection, "lima")
+        assignments.delete_ended(connection, "lima")
         site = ["https://bread.example"]
-        assert assignments.foreign(connection, "lima", 0, site) == set(), "an index may be made anew"
-        assert assignments.foreign(connection, "lima", 1, site) == set(site), "no package can need it"
+        assert assignments.unassigned_sites(connection, "lima", 0, site) == set(), (
+            "an index may be made anew"
+        )
+        assert assignments.unassigned_sites(connection, "lima", 1, site) == set(site), (
+            "no package can need it"
+        )
 
 
 # --- packages that were made to hurt ------------------------------------------------------------------
@@ -210,7 +214,7 @@ def test_a_value_that_no_database_holds_refuses_its_package_alone(
 ) -> None:
     kitchen.send(pack([msgspec.structs.replace(PAGE, **poison)], "lima", 1), 1)
     kitchen.send(pack([OTHER], "lima", 2), 2)
-    assert kitchen.worker().work(NOW) == 2
+    assert kitchen.worker().integrate_pending(NOW) == 2
     assert kitchen.states() == {"integrated": 1, "refused": 1}
     (name,) = poison
     assert name in kitchen.reason(1)
@@ -222,10 +226,10 @@ def test_a_page_whose_values_no_engine_holds_stops_nobody(kitchen: Kitchen, fiel
     page = msgspec.structs.replace(PAGE.page, **{field: TOO_LARGE})
     kitchen.send(pack([msgspec.structs.replace(PAGE, page=page)], "lima", 1), 1)
     kitchen.send(pack([OTHER], "lima", 2), 2)
-    kitchen.worker().work(NOW)
+    kitchen.worker().integrate_pending(NOW)
     assert kitchen.states() == {"integrated": 1, "refused": 1}
     kitchen.send(pack([OTHER], "lima", 3), 3)
-    kitchen.worker().work(NOW)
+    kitchen.worker().integrate_pending(NOW)
     assert kitchen.states() == {"integrated": 2, "refused": 1}
 
 
@@ -237,7 +241,7 @@ def test_a_page_that_only_the_engine_refuses_is_left_out_and_named(
     poison = poison._replace(records=[msgspec.structs.replace(PAGE, page=page)])
     kitchen.index.integrate(poison, "digest")
     kitchen.send(pack([OTHER], "lima", 2), 2)
-    kitchen.worker().work(NOW)
+    kitchen.worker().integrate_pending(NOW)
     assert [hit.url for hit in kitchen.index.search(SearchRequest(text="spelt")).hits] == [OTHER.url]
     (told,) = [record for record in caplog.records if record.message == "a page cannot be indexed"]
     assert vars(told)["url"] == PAGE.url
@@ -256,7 +260,7 @@ def test_a_defect_that_one_package_finds_is_named_and_stops_no_other(
     monkeypatch.setattr(kitchen.index, "integrate", fail_at_the_first)
     for sequence in (1, 2):
         kitchen.send(pack([OTHER], "lima", sequence), sequence)
-    assert kitchen.worker().work(NOW) == 2
+    assert kitchen.worker().integrate_pending(NOW) == 2
     assert kitchen.states() == {"integrated": 1, "refused": 1}
     assert "KeyError" in kitchen.reason(1)
     (told,) = [record for record in caplog.records if record.message == "a package stopped integration"]
@@ -267,18 +271,18 @@ def test_a_clock_that_is_ahead_wins_against_nobody(kitchen: Kitchen) -> None:
     year_ms = 365 * 86_400_000
     ahead = msgspec.structs.replace(PAGE, fetched_at_ms=int(NOW * 1000) + year_ms)
     kitchen.send(pack([ahead], "lima", 1), 1)
-    kitchen.worker().work(NOW)
+    kitchen.worker().integrate_pending(NOW)
     with kitchen.database.begin() as connection:
         hosts.register(connection, "oslo", "second", NOW, 60)
         hosts.enrol(connection, "second", bytes([1] * 32), "192.0.2.2", NOW)
-        assignments.note(connection, [("https://bread.example", "oslo")], NOW)
+        assignments.record_assignments(connection, [("https://bread.example", "oslo")], NOW)
     later = seen(PAGE.url, "Bread", "<p>barley</p>")
     later = msgspec.structs.replace(later, fetched_at_ms=int(NOW * 1000) + 5_000)
     data = pack([later], "oslo", 1)
     packages.receive(
         kitchen.database, kitchen.store, PackageArrival("oslo", 1, digest_of(data), 0, data), NOW
     )
-    kitchen.worker().work(NOW + 10)
+    kitchen.worker().integrate_pending(NOW + 10)
     assert [hit.crawler for hit in kitchen.index.search(SearchRequest(text="barley")).hits] == ["oslo"]
 
 
@@ -287,7 +291,7 @@ def test_a_page_among_the_other_records_is_refused(kitchen: Kitchen) -> None:
     layout = ColumnEncoder()
     body = msgspec.msgpack.encode(layout.columns([PAGE]))
     kitchen.send(framed(body, records=1), 1)
-    kitchen.worker().work(NOW)
+    kitchen.worker().integrate_pending(NOW)
     assert kitchen.states() == {"refused": 1}
     assert "among the other records" in kitchen.reason(1)
 

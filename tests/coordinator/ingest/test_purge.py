@@ -40,7 +40,7 @@ def found(kitchen: Kitchen, text: str) -> list[str]:
 
 def owned_by(kitchen: Kitchen, crawler: str) -> None:
     with kitchen.database.begin() as connection:
-        assignments.note(connection, [("https://bread.example", crawler)], NOW)
+        assignments.record_assignments(connection, [("https://bread.example", crawler)], NOW)
 
 
 def purge(kitchen: Kitchen, crawler: str) -> int:
@@ -52,11 +52,11 @@ def test_all_a_crawler_brought_leaves_the_index_and_nothing_else(kitchen: Kitche
     kitchen.send(pack([PAGE], "lima", 1))
     owned_by(kitchen, "oslo")
     brought(kitchen, "oslo", pack([OTHERS], "oslo", 1), 1)
-    kitchen.worker().work(NOW)
+    kitchen.worker().integrate_pending(NOW)
     assert (found(kitchen, "rye"), found(kitchen, "wheat")) == ([PAGE.url], [OTHERS.url])
     kitchen.send(pack([OTHERS], "lima", 2), 2)
     assert purge(kitchen, "lima") == 1, "what waited is refused"
-    kitchen.worker().work(NOW)
+    kitchen.worker().integrate_pending(NOW)
     assert (found(kitchen, "rye"), found(kitchen, "wheat")) == ([], [OTHERS.url])
     with kitchen.database.read() as connection:
         host = hosts.host_named(connection, "lima")
@@ -69,21 +69,21 @@ def test_all_a_crawler_brought_leaves_the_index_and_nothing_else(kitchen: Kitche
 
 def test_another_crawlers_page_is_taken_in_whatever_the_liar_said_of_the_time(kitchen: Kitchen) -> None:
     kitchen.send(pack([PAGE], "lima", 1))
-    kitchen.worker().work(NOW)
+    kitchen.worker().integrate_pending(NOW)
     purge(kitchen, "lima")
-    kitchen.worker().work(NOW)
+    kitchen.worker().integrate_pending(NOW)
     owned_by(kitchen, "oslo")
     brought(kitchen, "oslo", pack([AGAIN], "oslo", 1), 1)
-    kitchen.worker().work(NOW)
+    kitchen.worker().integrate_pending(NOW)
     assert found(kitchen, "rye") == [PAGE.url]
 
 
 def test_a_purge_that_was_interrupted_is_carried_out_again(kitchen: Kitchen) -> None:
     kitchen.send(pack([PAGE], "lima", 1))
-    kitchen.worker().work(NOW)
+    kitchen.worker().integrate_pending(NOW)
     purge(kitchen, "lima")
     assert kitchen.index.purge("lima") == 1  # and then the process died
-    kitchen.worker().work(NOW)
+    kitchen.worker().integrate_pending(NOW)
     assert found(kitchen, "rye") == []
     with kitchen.database.read() as connection:
         assert ingest_purge.pending_purges(connection) == []
@@ -108,14 +108,14 @@ def test_the_command_asks_before_it_purges_and_says_what_it_did(
     kitchen: Kitchen, database_address: str
 ) -> None:
     kitchen.send(pack([PAGE], "lima", 1))
-    kitchen.worker().work(NOW)
+    kitchen.worker().integrate_pending(NOW)
     kitchen.send(pack([OTHERS], "lima", 2), 2)
     assert purge_command(database_address, "lima", typed="n\n").exit_code != 0
-    kitchen.worker().work(NOW)
+    kitchen.worker().integrate_pending(NOW)
     assert found(kitchen, "wheat") == [OTHERS.url], "nobody was purged"
     told = purge_command(database_address, "lima", "--why", "it lied", typed="y\n")
     assert (told.exit_code, "lima is revoked; 0 waiting packages" in told.stderr) == (0, True)
-    kitchen.worker().work(NOW)
+    kitchen.worker().integrate_pending(NOW)
     assert kitchen.index.page_count() == 0
 
 

@@ -52,7 +52,7 @@ def kitchen(database: Database, tmp_path: Path) -> Iterator[Kitchen]:
 def own(kitchen: Kitchen, site: str) -> None:
     with kitchen.database.begin() as connection:
         add_links(connection, [Url(f"{site}/")], NOW)
-        assignments.note(connection, [(site, "lima")], NOW)
+        assignments.record_assignments(connection, [(site, "lima")], NOW)
         connection.execute(
             update(site_table)
             .where(site_table.c.name == site)
@@ -73,25 +73,25 @@ def ordered(kitchen: Kitchen) -> list[tuple[int, SendWhole]]:
 
 def test_a_page_whose_base_is_missing_is_asked_for_once(kitchen: Kitchen) -> None:
     kitchen.send(pack([changed(BEFORE, AFTER)], "lima", 1), 1)
-    kitchen.worker().work(NOW)
+    kitchen.worker().integrate_pending(NOW)
     ((number, body),) = ordered(kitchen)
     assert body == SendWhole(urls=(f"{SITE}/",))
     kitchen.send(pack([seen(f"{SITE}/other", "Cake", "<p>cake</p>")], "lima", 2), 2)
-    kitchen.worker().work(NOW + 1)
+    kitchen.worker().integrate_pending(NOW + 1)
     assert [one for one, _ in ordered(kitchen)] == [number], "it is open"
     says(kitchen, ORDER_KINDS, OrderDone(number=number))
     kitchen.send(pack([seen(f"{SITE}/third", "Cake", "<p>cake</p>")], "lima", 3), 3)
-    kitchen.worker().work(NOW + 2)
+    kitchen.worker().integrate_pending(NOW + 2)
     assert ordered(kitchen) == [], "it has just been asked for"
     kitchen.send(pack([seen(f"{SITE}/4th", "Cake", "<p>cake</p>")], "lima", 4), 4)
-    kitchen.worker().work(NOW + resend_orders.ASK_AGAIN_S + 3)
+    kitchen.worker().integrate_pending(NOW + resend_orders.ASK_AGAIN_S + 3)
     assert len(ordered(kitchen)) == 1, "it never came"
 
 
 def test_a_page_that_came_whole_is_not_asked_for(kitchen: Kitchen) -> None:
     kitchen.send(pack([BEFORE], "lima", 1), 1)
     kitchen.send(pack([changed(BEFORE, AFTER)], "lima", 2), 2)
-    kitchen.worker().work(NOW)
+    kitchen.worker().integrate_pending(NOW)
     assert ordered(kitchen) == []
     assert len(kitchen.index.search(SearchRequest(text="wheat")).hits) == 1
 
@@ -99,7 +99,7 @@ def test_a_page_that_came_whole_is_not_asked_for(kitchen: Kitchen) -> None:
 def test_an_older_host_and_one_that_has_lost_the_site_are_not_asked(kitchen: Kitchen) -> None:
     says(kitchen, tuple(FIRST_ORDER_KINDS))
     kitchen.send(pack([changed(BEFORE, AFTER)], "lima", 1), 1)
-    kitchen.worker().work(NOW)
+    kitchen.worker().integrate_pending(NOW)
     says(kitchen, ORDER_KINDS)
     with kitchen.database.begin() as connection:
         connection.execute(update(site_table).values(crawler=None, state=SiteStatus.WAITING))
@@ -167,4 +167,4 @@ def integrate(kitchen: Kitchen, home: ScriptedCoordinator, sequence: int) -> Non
     epoch, data = home.packages[sequence]
     arrival = PackageArrival("lima", sequence, digest_of(data), epoch, data)
     packages.receive(kitchen.database, kitchen.store, arrival, NOW)
-    kitchen.worker().work(NOW)
+    kitchen.worker().integrate_pending(NOW)

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from ipmicra.coordinator.leader.loop import LeaderState
-from ipmicra.coordinator.store import delegations
+from ipmicra.coordinator.store import blobs
 from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.views import explanation
 from ipmicra.delegation.decision import IN_WORDS, Why
@@ -27,14 +27,14 @@ def stage(database: Database, tmp_path: Path) -> Stage:
     return Stage(database, tmp_path, settings=ADAPTIVE)
 
 
-def desk(stage: Stage) -> LeaderState:
-    found = stage.delegator.desk
+def state(stage: Stage) -> LeaderState:
+    found = stage.delegator.state
     assert found is not None
     return found
 
 
 def between(stage: Stage, one: str, other: str) -> float | None:
-    return desk(stage).strategy.crawlers.mutual_ms(CrawlerId(one), CrawlerId(other))
+    return state(stage).strategy.crawlers.mutual_ms(CrawlerId(one), CrawlerId(other))
 
 
 def test_hosts_that_answer_for_their_addresses_are_measured_once_in_a_refresh(stage: Stage) -> None:
@@ -100,8 +100,8 @@ def test_a_host_has_so_many_partners_and_no_more(database: Database, tmp_path: P
         stage.round_trips_ms |= {(other, address): 10.0 + number for other in names}
     stage.play(rounds=60)
     partners = {name: {a for a, b in stage.met if b == f"host:{name}"} for name in names}
-    for asker, asked in stage.met:
-        partners[asker].add(asked.removeprefix("host:"))
+    for prober, asked in stage.met:
+        partners[prober].add(asked.removeprefix("host:"))
     assert {len(found) for found in partners.values()} == {4}
 
 
@@ -121,21 +121,21 @@ def test_the_next_leader_knows_what_the_last_one_learnt(stage: Stage) -> None:
     for name in names:
         stage.fetches("oslo", name, 11.0, body_bytes=5_000)
     stage.play(rounds=3)
-    first = desk(stage)
+    first = state(stage)
     assert isinstance(first.strategy, Adaptive)
-    learnt, loads = first.strategy.to_state(), first.watching.loads()
-    histories = first.watching.histories()
-    assert len(learnt.sites) == len(loads.grounds) == len(histories) == len(names)
-    stage.delegator.lay_down(stage.now_s)
+    learnt, loads = first.strategy.to_state(), first.recalibrator.loads()
+    histories = first.recalibrator.histories()
+    assert len(learnt.sites) == len(loads.units) == len(histories) == len(names)
+    stage.delegator.resign(stage.now_s)
     stage.delegator = stage.replica("second")
     stage.play(rounds=1)
-    second = desk(stage)
+    second = state(stage)
     assert isinstance(second.strategy, Adaptive)
     again = second.strategy.to_state()
     assert [site.address for site in again.sites] == [site.address for site in learnt.sites]
     assert again.ties_right == learnt.ties_right
-    assert second.watching.loads() == loads
-    assert second.watching.histories() == histories
+    assert second.recalibrator.loads() == loads
+    assert second.recalibrator.histories() == histories
     assert second.strategy.crawlers.fullness(CrawlerId("oslo")) == 0.0, "it has no limit"
     assert between(stage, "lima", "oslo") == 200.0
     asked = len(stage.met)
@@ -146,13 +146,13 @@ def test_the_next_leader_knows_what_the_last_one_learnt(stage: Stage) -> None:
 def test_a_memory_that_cannot_be_read_is_left_out(stage: Stage) -> None:
     stage.join("oslo", OSLO)
     stage.play(rounds=2)
-    stage.delegator.lay_down(stage.now_s)
+    stage.delegator.resign(stage.now_s)
     with stage.database.begin() as connection:
         for name in ("hosts", "loads", "histories", "strategy"):
-            delegations.save(connection, name, b"scribble", stage.now_s)
+            blobs.save(connection, name, b"scribble", stage.now_s)
     stage.delegator = stage.replica("second")
     stage.play(rounds=1)
-    assert desk(stage).strategy.crawlers.all == ("oslo",)
+    assert state(stage).strategy.crawlers.all == ("oslo",)
 
 
 def test_what_is_in_many_places_is_recognised_and_never_moved_for_latency(
@@ -176,7 +176,7 @@ def test_what_is_in_many_places_is_recognised_and_never_moved_for_latency(
     with stage.database.read() as connection:
         told = explanation.nearest(connection, names[0])
     assert told.why == IN_WORDS[Why.ANYCAST]
-    stage.delegator.lay_down(stage.now_s)
+    stage.delegator.resign(stage.now_s)
     stage.delegator = stage.replica("second")
     probes = len(stage.probed)
     for slow_ms in (6.0, *[500.0] * 5):

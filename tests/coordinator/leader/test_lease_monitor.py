@@ -121,7 +121,7 @@ def test_another_replica_goes_on_where_a_silent_leader_stopped(stage: Stage) -> 
     assert stage.owner(cake) == "lima"
     assert len(stage.probed) == probes, "the rows know whose the subnet is"
     assert not first.tick(stage.now_s), "it slept through its lease and leads no more"
-    assert not first.leads
+    assert not first.is_leader
 
 
 def test_a_coordinator_that_was_away_holds_nobody_silent_for_that_time(stage: Stage) -> None:
@@ -140,7 +140,7 @@ def test_a_coordinator_that_was_away_holds_nobody_silent_for_that_time(stage: St
 def test_a_leader_that_lays_down_is_followed_at_once(stage: Stage) -> None:
     stage.join("lima")
     stage.play(rounds=2)
-    stage.delegator.lay_down(stage.now_s)
+    stage.delegator.resign(stage.now_s)
     assert stage.replica("second").tick(stage.now_s)
 
 
@@ -149,8 +149,8 @@ def test_what_was_asked_when_the_leader_died_is_asked_again(stage: Stage) -> Non
     bread = stage.site("https://bread.example", "198.51.100.7", lima=20)
     stage.submit(f"{bread}/")
     stage.delegator.tick(stage.now_s)
-    assert stage.delegator.desk is not None
-    assert len(stage.delegator.desk.talks) == 1
+    assert stage.delegator.state is not None
+    assert len(stage.delegator.state.dispatcher) == 1
     stage.now_s += SETTINGS.leader_seconds + 1
     stage.report("lima")
     stage.delegator = stage.replica("second")

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from ipmicra.coordinator.store.database import Database
-from ipmicra.coordinator.store.delegations import delegated
+from ipmicra.coordinator.store.delegations import delegation_rows
 from ipmicra.coordinator.store.sites import SiteStatus
 from tests.coordinator.harness import SETTINGS, START_S, TREE, Stage
 
@@ -27,7 +27,7 @@ def test_a_site_goes_to_the_nearest_and_its_subnet_with_it(stage: Stage) -> None
     stage.play()
     assert stage.owner(cake) == "oslo"
     assert len(stage.probed) == probes, "the subnet was delegated already"
-    assert stage.row(cake).ground == "198.51.100.0/24"
+    assert stage.row(cake).unit == "198.51.100.0/24"
 
 
 def test_links_that_come_later_go_to_the_sites_crawler_once(stage: Stage) -> None:
@@ -50,7 +50,7 @@ def test_a_hosts_own_subnet_is_its_own_from_the_start(stage: Stage) -> None:
     assert stage.owner(mine) == "lima"
     assert stage.probed == []
     with stage.database.read() as connection:
-        assert delegated(connection, ["192.0.2.0/24"])["192.0.2.0/24"].reasons.why == "own-subnet"
+        assert delegation_rows(connection, ["192.0.2.0/24"])["192.0.2.0/24"].reasons.why == "own-subnet"
 
 
 def test_an_own_subnet_that_another_has_is_handed_over(stage: Stage) -> None:
@@ -71,7 +71,7 @@ def test_without_a_tree_every_address_stands_for_itself(database: Database, tmp_
     bread = stage.site("https://bread.example", "198.51.100.7", lima=20)
     stage.submit(f"{bread}/")
     stage.play()
-    assert (stage.owner(bread), stage.row(bread).ground) == ("lima", "198.51.100.7")
+    assert (stage.owner(bread), stage.row(bread).unit) == ("lima", "198.51.100.7")
 
 
 def test_adaptive_delegates_live_too(database: Database, tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ from ipmicra.crawler.fetching.settings import FetchingSettings
 
 
 @pytest.fixture
-def desk() -> Iterator[SiteResolver]:
-    desk = SiteResolver(FetchingSettings(open_ranges=("127.5.0.0/16",), dns_servers=("127.0.0.1:9",)))
-    yield desk
-    desk.close()
+def state() -> Iterator[SiteResolver]:
+    state = SiteResolver(FetchingSettings(open_ranges=("127.5.0.0/16",), dns_servers=("127.0.0.1:9",)))
+    yield state
+    state.close()
 
 
 REFUSED = [
@@ -28,14 +28,14 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("site", "why"), REFUSED)
-def test_hosts_are_not_sent_where_no_crawler_may_go(desk: SiteResolver, site: str, why: str) -> None:
-    found = desk.look_up([site])[site]
+def test_hosts_are_not_sent_where_no_crawler_may_go(state: SiteResolver, site: str, why: str) -> None:
+    found = state.resolve([site])[site]
     assert isinstance(found, str)
     assert why in found
 
 
-def test_what_may_be_crawled_has_addresses(desk: SiteResolver) -> None:
-    found = desk.look_up(["http://127.5.0.1:8080", "https://8.8.8.8"])
+def test_what_may_be_crawled_has_addresses(state: SiteResolver) -> None:
+    found = state.resolve(["http://127.5.0.1:8080", "https://8.8.8.8"])
     assert found == {
         "http://127.5.0.1:8080": (address_of(4, 0x7F050001),),
         "https://8.8.8.8": (address_of(4, 0x08080808),),

@@ -145,8 +145,8 @@ def test_a_claim_that_runs_out_is_anybodys(home: Database, store: PackageStore) 
         [first] = packages.claim(c, "a", NOW, 60, 10)
         assert packages.claim(c, "b", NOW + 30, 60, 10) == []
         assert packages.claim(c, "b", NOW + 61, 60, 10) == [first]
-        assert packages.integrated(c, first, NOW)
-        assert not packages.integrated(c, first, NOW)
+        assert packages.mark_integrated(c, first, NOW)
+        assert not packages.mark_integrated(c, first, NOW)
         assert packages.claim(c, "b", NOW + 200, 60, 10) == []
 
 
@@ -165,7 +165,7 @@ def test_a_damaged_package_is_kept_aside_with_its_reason(home: Database, store: 
     packages.receive(home, store, arrival(), NOW)
     with home.begin() as c:
         [claimed] = packages.claim(c, "a", NOW, 60, 10)
-        assert packages.refused(c, claimed, "no package", NOW)
+        assert packages.mark_refused(c, claimed, "no package", NOW)
         assert packages.counts(c) == {"refused": 1}
     assert store.fetch(claimed.digest) == b"pages"
 

@@ -133,7 +133,7 @@ def admitted(
     """The host's name, or the kind of refusal."""
     try:
         with database.begin() as c:
-            return hosts.admit(c, a_claim, "POST", path, body, NOW).name
+            return hosts.authenticate(c, a_claim, "POST", path, body, NOW).name
     except HostRefused as refused:
         return refused.refusal.kind
 
@@ -196,7 +196,7 @@ def test_a_refused_request_uses_up_no_sequence(database: Database) -> None:
 def test_a_revoked_host_is_not_heard_again(database: Database) -> None:
     enrolled(database)
     with database.begin() as c:
-        hosts.end(c, "lima", HostState.REVOKED)
+        hosts.end_host(c, "lima", HostState.REVOKED)
     assert admitted(database, claim(1)) == "not-enrolled"
 
 
@@ -271,5 +271,5 @@ def test_an_older_schema_is_brought_up_to_date(database_address: str) -> None:
             == []
         )
         assert hosts.host_named(connection, "lima") is not None
-        assert assignments.foreign(connection, "lima", 0, ["https://a.example"]) == set()
+        assert assignments.unassigned_sites(connection, "lima", 0, ["https://a.example"]) == set()
     database.close()

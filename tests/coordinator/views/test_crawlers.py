@@ -16,11 +16,11 @@ from ipmicra.coordinator.admin.crawler_states import (
     CrawlerState,
     CrawlerStateInputs,
     OperatorCommand,
-    follows,
-    is_fulfilled,
-    may_be_told,
+    allowed_commands,
+    is_allowed,
+    is_noop,
+    next_states,
     state_of,
-    wishes_in,
 )
 from ipmicra.coordinator.store import events, orders
 from ipmicra.coordinator.store.database import Database
@@ -58,7 +58,7 @@ def standing(stage: Stage, name: str) -> CrawlerStatus:
         (HERE._replace(changes_code=True), S.UPGRADING),
         (HERE._replace(moves=True, paused=True), S.MOVING),
         (HERE._replace(has_moved=True), S.MOVED),
-        (HERE._replace(told_to_retire=True, moves=True), S.RETIRING),
+        (HERE._replace(is_retiring=True, moves=True), S.RETIRING),
         (HERE._replace(present=False), S.LOST),
         (HERE._replace(host=HostState.RETIRED), S.RETIRED),
         (HERE._replace(host=HostState.LEFT), S.LEFT),
@@ -73,7 +73,7 @@ def test_every_state_has_a_meaning_and_can_be_reached_from_the_first() -> None:
     assert set(MEANINGS) == set(S)
     reached, waiting = {S.EXPECTED}, [S.EXPECTED]
     while waiting:
-        new = follows(waiting.pop()) - reached
+        new = next_states(waiting.pop()) - reached
         reached |= new
         waiting += new
     assert reached == set(S)
@@ -81,18 +81,18 @@ def test_every_state_has_a_meaning_and_can_be_reached_from_the_first() -> None:
 
 def test_an_end_is_an_end_and_everything_else_can_be_killed() -> None:
     for state in S:
-        assert (state in ENDED) == (not follows(state)) == (not wishes_in(state))
-        assert (state in ENDED) != may_be_told(state, OperatorCommand.REVOKE)
+        assert (state in ENDED) == (not next_states(state)) == (not allowed_commands(state))
+        assert (state in ENDED) != is_allowed(state, OperatorCommand.REVOKE)
 
 
 def test_a_wish_is_the_operators_alone() -> None:
-    assert {one.by for one in TRANSITIONS if one.wish is not None} == {Actor.OPERATOR}
-    assert {one.wish for one in TRANSITIONS if one.by is Actor.OPERATOR} == set(OperatorCommand)
+    assert {one.by for one in TRANSITIONS if one.command is not None} == {Actor.OPERATOR}
+    assert {one.command for one in TRANSITIONS if one.by is Actor.OPERATOR} == set(OperatorCommand)
 
 
 def test_what_it_is_already_may_be_wished_again() -> None:
-    assert is_fulfilled(S.PAUSED, OperatorCommand.PAUSE)
-    assert not is_fulfilled(S.WORKING, OperatorCommand.PAUSE)
+    assert is_noop(S.PAUSED, OperatorCommand.PAUSE)
+    assert not is_noop(S.WORKING, OperatorCommand.PAUSE)
 
 
 # --- rows -----------------------------------------------------------------------------------------
@@ -117,7 +117,10 @@ def test_a_crawlers_life_follows_the_table(stage: Stage) -> None:
             wish(connection, "lima", "", stage.now_s)
         play()
     assert seen[1:] == [S.WORKING, S.PAUSED, S.RETIRED]
-    by_steps = {state: follows(state) | {s for n in follows(state) for s in follows(n)} for state in S}
+    by_steps = {
+        state: next_states(state) | {s for n in next_states(state) for s in next_states(n)}
+        for state in S
+    }
     assert all(later in by_steps[earlier] for earlier, later in pairwise(seen))
 
 

@@ -11,7 +11,7 @@ from ipmicra.coordinator.admin import sessions
 from ipmicra.coordinator.store import packages, traffic
 from ipmicra.coordinator.store.packages import PackageArrival
 from ipmicra.coordinator.views import packages as views_packages
-from ipmicra.coordinator.views.alerts import troubles
+from ipmicra.coordinator.views.alerts import alerts
 from ipmicra.protocol.host_messages import Passive
 from tests.web.dashboard_harness import Scene
 
@@ -36,7 +36,7 @@ def test_traffic_is_summed_by_site_and_crawler(database_address: str, tmp_path: 
                 traffic.add(connection, crawler, [])
         with scene.database.read() as connection:
             assert traffic.total(connection) == (12, 302)
-            rows = sorted(traffic.carried(connection))
+            rows = sorted(traffic.site_traffic(connection))
     assert rows == [(SITE, "lima", 151, 2005.0), (SITE, "oslo", 151, 2005.0)]
 
 
@@ -54,7 +54,7 @@ def test_every_page_is_read_from_either_database(database_address: str, tmp_path
         for path in PAGES:
             assert scene.get(path).status_code == 200, path
         with scene.database.read() as connection:
-            kinds = {trouble.kind for trouble in troubles(connection, scene.now_s)}
+            kinds = {trouble.kind for trouble in alerts(connection, scene.now_s)}
             sent = views_packages.senders(connection)
     assert kinds == {"site-unreachable", "host-silent", "package-waits"}
     assert [(sender.crawler, sender.waiting, sender.home_bytes) for sender in sent] == [("oslo", 1, 9)]
@@ -63,7 +63,7 @@ def test_every_page_is_read_from_either_database(database_address: str, tmp_path
 def test_operators_get_in_and_out_on_either_database(database_address: str, tmp_path: Path) -> None:
     with Scene(tmp_path, database=database_address) as scene:
         with scene.database.begin() as connection:
-            link = sessions.first_link(connection, scene.now_s)
+            link = sessions.create_first_link(connection, scene.now_s)
             assert link is not None
             assert sessions.use_link(connection, link, scene.now_s)
             assert not sessions.use_link(connection, link, scene.now_s)
@@ -71,13 +71,13 @@ def test_operators_get_in_and_out_on_either_database(database_address: str, tmp_
             sessions.set_passphrase(connection, "other words that do not belong")
             first, second = (sessions.begin_session(connection, scene.now_s) for _ in range(2))
         with scene.database.begin() as connection:
-            assert sessions.passphrase_fits(connection, "other words that do not belong")
-            assert not sessions.passphrase_fits(connection, "words that do not belong together")
+            assert sessions.is_passphrase(connection, "other words that do not belong")
+            assert not sessions.is_passphrase(connection, "words that do not belong together")
             sessions.end_other_sessions(connection, second)
-            assert not sessions.session_lives(connection, first, scene.now_s)
-            assert sessions.session_lives(connection, second, scene.now_s + 100)
+            assert not sessions.touch_session(connection, first, scene.now_s)
+            assert sessions.touch_session(connection, second, scene.now_s + 100)
             sessions.end_session(connection, second)
-            assert not sessions.session_lives(connection, second, scene.now_s)
+            assert not sessions.touch_session(connection, second, scene.now_s)
 
 
 @pytest.mark.parametrize("words", ["", "eleven char", "x" * 1001])

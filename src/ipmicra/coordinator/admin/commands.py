@@ -16,8 +16,8 @@ from sqlalchemy import Connection
 from ipmicra.coordinator.admin.crawler_states import (
     CrawlerState,
     OperatorCommand,
-    is_fulfilled,
-    may_be_told,
+    is_allowed,
+    is_noop,
 )
 from ipmicra.coordinator.store import events, hosts, moves, orders
 from ipmicra.coordinator.store.hosts import HostState
@@ -37,7 +37,7 @@ def register(connection: Connection, name: str, now_s: float, token_s: float, co
         raise OperatorFault(f"{name!r}: a host's name has letters a-z, digits, '-' and '.', at most 63")
     token = _new_token()
     hosts.register(connection, name, token, now_s, token_s, contact)
-    events.note(connection, "host-registered", name, "its join token waits to be used", now_s)
+    events.record(connection, "host-registered", name, "its join token waits to be used", now_s)
     return token
 
 
@@ -45,7 +45,7 @@ def renew_token(connection: Connection, name: str, now_s: float, token_s: float)
     """A new join token for a registered host whose token ran out or got lost; the old one is void."""
     token = _new_token()
     hosts.renew_token(connection, name, token, now_s, token_s)
-    events.note(connection, "host-registered", name, "it has a new join token", now_s)
+    events.record(connection, "host-registered", name, "it has a new join token", now_s)
     return token
 
 
@@ -63,7 +63,7 @@ def pause(connection: Connection, name: str, reason: str, now_s: float) -> int:
 def resume(connection: Connection, name: str, now_s: float) -> int:
     """End the coordinator's pause, or a move: its host works again. The owner's own pause stands."""
     _check(connection, name, OperatorCommand.RESUME, now_s)
-    moves.end(connection, name)
+    moves.end_move(connection, name)
     orders.cancel_kind(connection, name, Pause, _BY_OPERATOR, now_s)
     return _order(connection, name, Resume(), "", now_s)
 
@@ -78,7 +78,7 @@ def upgrade(
         raise OperatorFault(f"version {version} is not published; published are: {known}")
     if not crawler.takes_code:
         raise OperatorFault(f"the owner of {name!r} runs the code that he installed, and takes no other")
-    events.note(connection, "host-upgrade", name, f"to version {version}", now_s)
+    events.record(connection, "host-upgrade", name, f"to version {version}", now_s)
     return orders.give(connection, name, Upgrade(version=version), version, now_s)
 
 
@@ -90,8 +90,8 @@ def move(connection: Connection, name: str, target: str, now_s: float) -> None:
         raise OperatorFault(
             f"{name!r} cannot move to {target!r}, which is {'itself' if target == name else there.state}"
         )
-    moves.want(connection, name, target, now_s)
-    events.note(connection, "host-move", name, f"to {target}", now_s)
+    moves.request_move(connection, name, target, now_s)
+    events.record(connection, "host-move", name, f"to {target}", now_s)
 
 
 def retire(connection: Connection, name: str, reason: str, now_s: float) -> int:
@@ -102,17 +102,17 @@ def retire(connection: Connection, name: str, reason: str, now_s: float) -> int:
 
 def revoke(connection: Connection, name: str, now_s: float) -> None:
     """The host's key is void at once, and its sites go to others."""
-    hosts.end(connection, name, HostState.REVOKED)
-    events.note(connection, "host-revoked", name, "by the operator", now_s)
+    hosts.end_host(connection, name, HostState.REVOKED)
+    events.record(connection, "host-revoked", name, "by the operator", now_s)
 
 
-def _check(connection: Connection, name: str, wish: OperatorCommand, now_s: float) -> CrawlerStatus:
+def _check(connection: Connection, name: str, command: OperatorCommand, now_s: float) -> CrawlerStatus:
     crawler = crawler_named(connection, name, now_s)
-    if not may_be_told(crawler.state, wish) and not is_fulfilled(crawler.state, wish):
-        raise OperatorFault(f"the host {name!r} is {crawler.state}: it cannot be told to {wish}")
+    if not is_allowed(crawler.state, command) and not is_noop(crawler.state, command):
+        raise OperatorFault(f"the host {name!r} is {crawler.state}: it cannot be told to {command}")
     return crawler
 
 
 def _order(connection: Connection, name: str, body: OrderBody, detail: str, now_s: float) -> int:
-    events.note(connection, f"host-{kind_of(type(body))}", name, detail, now_s)
+    events.record(connection, f"host-{kind_of(type(body))}", name, detail, now_s)
     return orders.give(connection, name, body, _BY_OPERATOR, now_s)

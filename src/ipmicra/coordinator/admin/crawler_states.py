@@ -74,7 +74,7 @@ class Transition(NamedTuple):
     to: CrawlerState
     by: Actor
     cause: str  # for people; a wish's name where it is one
-    wish: OperatorCommand | None = None
+    command: OperatorCommand | None = None
 
 
 _S = CrawlerState
@@ -118,7 +118,7 @@ class CrawlerStateInputs(NamedTuple):
     present: bool = False  # its lease runs
     has_reported: bool = False
     awake: bool = False
-    told_to_retire: bool = False
+    is_retiring: bool = False
     moves: bool = False
     has_moved: bool = False
     paused: bool = False  # by the operator
@@ -133,41 +133,41 @@ _BY_HOST = {
 }
 
 
-def state_of(facts: CrawlerStateInputs) -> CrawlerState:
+def state_of(inputs: CrawlerStateInputs) -> CrawlerState:
     """Where several would fit, the one that the operator has most to do with."""
-    if facts.host is not HostState.ENROLLED:
-        return _BY_HOST[facts.host]
-    if not facts.has_reported:
+    if inputs.host is not HostState.ENROLLED:
+        return _BY_HOST[inputs.host]
+    if not inputs.has_reported:
         return CrawlerState.STARTING
-    if not facts.present:
+    if not inputs.present:
         return CrawlerState.LOST
-    told = (
-        (facts.told_to_retire, CrawlerState.RETIRING),
-        (facts.moves, CrawlerState.MOVING),
-        (facts.has_moved, CrawlerState.MOVED),
-        (facts.paused, CrawlerState.PAUSED),
-        (facts.changes_code, CrawlerState.UPGRADING),
-        (facts.awake, CrawlerState.WORKING),
+    by_precedence = (
+        (inputs.is_retiring, CrawlerState.RETIRING),
+        (inputs.moves, CrawlerState.MOVING),
+        (inputs.has_moved, CrawlerState.MOVED),
+        (inputs.paused, CrawlerState.PAUSED),
+        (inputs.changes_code, CrawlerState.UPGRADING),
+        (inputs.awake, CrawlerState.WORKING),
     )
-    return next((state for is_so, state in told if is_so), CrawlerState.RESTING)
+    return next((state for is_so, state in by_precedence if is_so), CrawlerState.RESTING)
 
 
-def may_be_told(state: CrawlerState, wish: OperatorCommand) -> bool:
+def is_allowed(state: CrawlerState, command: OperatorCommand) -> bool:
     """Whether the operator may want this of a crawler in that state."""
-    return any(wish is one.wish and state in one.sources for one in TRANSITIONS)
+    return any(command is one.command and state in one.sources for one in TRANSITIONS)
 
 
-def is_fulfilled(state: CrawlerState, wish: OperatorCommand) -> bool:
+def is_noop(state: CrawlerState, command: OperatorCommand) -> bool:
     """Whether that is what it is already: to wish it again changes nothing."""
-    return any(wish is one.wish and state is one.to for one in TRANSITIONS)
+    return any(command is one.command and state is one.to for one in TRANSITIONS)
 
 
-def wishes_in(state: CrawlerState) -> tuple[OperatorCommand, ...]:
+def allowed_commands(state: CrawlerState) -> tuple[OperatorCommand, ...]:
     """All that the operator may want then, in the order of the list."""
-    return tuple(wish for wish in OperatorCommand if may_be_told(state, wish))
+    return tuple(command for command in OperatorCommand if is_allowed(state, command))
 
 
-def follows(before: CrawlerState) -> frozenset[CrawlerState]:
+def next_states(before: CrawlerState) -> frozenset[CrawlerState]:
     """What a crawler in that state may be next."""
     return frozenset(one.to for one in TRANSITIONS if before in one.sources)
 

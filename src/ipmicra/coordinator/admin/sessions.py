@@ -35,7 +35,7 @@ _SCRYPT = {"n": 1 << 14, "r": 8, "p": 1}  # 16 MB and some 50 ms a try
 # --- links ----------------------------------------------------------------------------------------
 
 
-def new_link(connection: Connection, now_s: float) -> str:
+def create_link(connection: Connection, now_s: float) -> str:
     """A token that lets one person in, once."""
     token = secrets.token_urlsafe(32)
     connection.execute(
@@ -44,10 +44,10 @@ def new_link(connection: Connection, now_s: float) -> str:
     return token
 
 
-def first_link(connection: Connection, now_s: float) -> str | None:
+def create_first_link(connection: Connection, now_s: float) -> str | None:
     """A token, if none was ever made."""
     made = connection.execute(select(admin_link_table.c.until_s).limit(1)).first()
-    return new_link(connection, now_s) if made is None else None
+    return create_link(connection, now_s) if made is None else None
 
 
 def use_link(connection: Connection, token: str, now_s: float) -> bool:
@@ -74,15 +74,15 @@ def set_passphrase(connection: Connection, words: str) -> None:
     put(
         connection,
         admin_passphrase_table,
-        {"name": _OPERATOR, "salt": salt, "digest": _stretched(words, salt)},
+        {"name": _OPERATOR, "salt": salt, "digest": _stretch(words, salt)},
     )
 
 
-def passphrase_fits(connection: Connection, words: str) -> bool:
+def is_passphrase(connection: Connection, words: str) -> bool:
     """Takes as long whether there is one or not."""
     row = connection.execute(select(admin_passphrase_table)).first()
     salt, wanted = (row.salt, row.digest) if row is not None else (b"\0" * 16, b"")
-    given = _stretched(words[:PASSPHRASE_CHARACTERS_MAX], salt)
+    given = _stretch(words[:PASSPHRASE_CHARACTERS_MAX], salt)
     return hmac.compare_digest(given, wanted)
 
 
@@ -98,7 +98,7 @@ def begin_session(connection: Connection, now_s: float) -> str:
     return token
 
 
-def session_lives(connection: Connection, token: str, now_s: float) -> bool:
+def touch_session(connection: Connection, token: str, now_s: float) -> bool:
     """Whether the session is good, which is noted as its use."""
     mine = admin_session_table.c.digest == _digest(token)
     seen_s = connection.execute(
@@ -130,5 +130,5 @@ def _digest(token: str) -> bytes:
     return hashlib.sha256(token.encode()).digest()
 
 
-def _stretched(words: str, salt: bytes) -> bytes:
+def _stretch(words: str, salt: bytes) -> bytes:
     return hashlib.scrypt(words.encode(), salt=salt, **_SCRYPT)

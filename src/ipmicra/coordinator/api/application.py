@@ -26,24 +26,24 @@ _log = logging.getLogger(__name__)
 _Anything = Request[Any, Any, Any]
 
 
-def application(rooms: CoordinatorContext, beside: Sequence[ControllerRouterHandler] = ()) -> Litestar:
+def application(context: CoordinatorContext, pages: Sequence[ControllerRouterHandler] = ()) -> Litestar:
     """The application over parts that somebody else closes; `beside` is served with it."""
 
-    def refused(request: _Anything, error: HostRefused) -> Response[bytes]:
+    def on_refused(request: _Anything, error: HostRefused) -> Response[bytes]:
         kind = error.refusal.kind
         _log.info("refused", extra={"kind": kind, "path": request.scope["path"]})
-        return refusal(error, rooms.clock())
+        return refusal(error, context.clock())
 
     return Litestar(
-        [host_router(rooms), *public_handlers(rooms), bundle_file(rooms), *beside],
+        [host_router(context), *public_handlers(context), bundle_file(context), *pages],
         openapi_config=OpenAPIConfig(
             title="ipmicra coordinator",
             version=__version__,
             render_plugins=[JsonRenderPlugin()],
         ),
         exception_handlers={
-            HostRefused: refused,
-            OperatorFault: _wrongly_asked,
+            HostRefused: on_refused,
+            OperatorFault: _bad_request,
             Fault: _unavailable,
             OperationalError: _unavailable,
             HTTPException: _in_json,
@@ -53,22 +53,22 @@ def application(rooms: CoordinatorContext, beside: Sequence[ControllerRouterHand
 
 def _in_json(_: _Anything, error: HTTPException) -> Response[dict[str, object]]:
     """A refusal of the framework's, as JSON whatever the answer would have been."""
-    told: dict[str, object] = {"status_code": error.status_code, "detail": error.detail}
+    body: dict[str, object] = {"status_code": error.status_code, "detail": error.detail}
     if error.extra:
-        told["extra"] = error.extra
+        body["extra"] = error.extra
     return Response(
-        told, status_code=error.status_code, media_type=MediaType.JSON, headers=error.headers
+        body, status_code=error.status_code, media_type=MediaType.JSON, headers=error.headers
     )
 
 
-def _wrongly_asked(_: _Anything, error: OperatorFault) -> Response[dict[str, object]]:
-    told: dict[str, object] = {"status_code": 400, "detail": str(error)}
-    return Response(told, status_code=400, media_type=MediaType.JSON)
+def _bad_request(_: _Anything, error: OperatorFault) -> Response[dict[str, object]]:
+    body: dict[str, object] = {"status_code": 400, "detail": str(error)}
+    return Response(body, status_code=400, media_type=MediaType.JSON)
 
 
 def _unavailable(_: _Anything, error: Exception) -> Response[dict[str, object]]:
     """Disk or database: the host keeps what it has and tries again."""
     _log.error("cannot answer", extra={"why": str(error)})
     detail = "the coordinator cannot do this now; try again later"
-    told: dict[str, object] = {"status_code": 503, "detail": detail}
-    return Response(told, status_code=503, media_type=MediaType.JSON)
+    body: dict[str, object] = {"status_code": 503, "detail": detail}
+    return Response(body, status_code=503, media_type=MediaType.JSON)

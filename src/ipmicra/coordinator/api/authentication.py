@@ -23,7 +23,7 @@ HttpRequest = Request[Any, Any, State]
 RequestBody = TypeVar("RequestBody")
 
 
-def admitted(
+def authenticate(
     connection: Connection, request: HttpRequest, channel: str, body: bytes, now_s: float
 ) -> Host:
     """Check the signature and use up the sequence number, in the caller's transaction."""
@@ -32,7 +32,7 @@ def admitted(
         raise HostRefused("unsigned", "the request is not signed")
     if claim.channel != channel:
         raise HostRefused("channel", f"this is asked on the channel {channel!r}")
-    return hosts.admit(connection, claim, request.method, signed_path(request), body, now_s)
+    return hosts.authenticate(connection, claim, request.method, signed_path(request), body, now_s)
 
 
 def caller(request: HttpRequest) -> str:
@@ -60,7 +60,7 @@ def answer(record: msgspec.Struct, status: int = 200) -> Response[bytes]:
 
 
 def refusal(refused: HostRefused, now_s: float) -> Response[bytes]:
-    told = RefusalMessage(
+    message = RefusalMessage(
         kind=refused.refusal.kind, reason=refused.refusal.reason, server_time_ms=int(now_s * 1000)
     )
-    return answer(told, 409 if told.kind in CONFLICTS else 403)
+    return answer(message, 409 if message.kind in CONFLICTS else 403)

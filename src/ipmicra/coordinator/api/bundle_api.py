@@ -22,7 +22,7 @@ _Kind = Annotated[
 _Name = Annotated[str, Parameter(description="Of the file, as The Update Framework names it.")]
 
 
-def bundle_file(rooms: CoordinatorContext) -> HTTPRouteHandler:
+def bundle_file(context: CoordinatorContext) -> HTTPRouteHandler:
     @get(
         "/v1/bundles/{kind:str}/{name:str}",
         tags=["bundles"],
@@ -31,7 +31,7 @@ def bundle_file(rooms: CoordinatorContext) -> HTTPRouteHandler:
         raises=[NotFoundException],
     )
     async def bundle(kind: _Kind, name: _Name) -> Response[bytes]:
-        data = await rooms.aside(_read, rooms.bundles, kind, name)
+        data = await context.run_in_thread(_read, context.bundles, kind, name)
         if data is None:
             raise NotFoundException(f"there is no {kind} file of that name")
         return Response(data, media_type=MediaType.TEXT if name.endswith(".json") else "application/zip")

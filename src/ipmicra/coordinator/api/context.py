@@ -35,22 +35,24 @@ class CoordinatorContext:
     bundles: Path | None = None  # the folder of signed bundles; None: none are given out
     contact: str = ""  # whom owners of sites can turn to; hosts put it into their User-Agent
     clock: Callable[[], float] = field(default_factory=SteadyClock)
-    bell: PollNotifier = field(default_factory=PollNotifier)
-    news: threading.Event = field(default_factory=threading.Event)  # something for the leader to read
-    leads: Callable[[], bool] = lambda: False
+    poll_notifier: PollNotifier = field(default_factory=PollNotifier)
+    leader_wakeup: threading.Event = field(
+        default_factory=threading.Event
+    )  # something for the leader to read
+    is_leader: Callable[[], bool] = lambda: False
     _threads: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(THREADS, thread_name_prefix="rows")
     )
 
-    async def aside(
+    async def run_in_thread(
         self,
         work: Callable[ThreadArguments, ThreadResult],
-        *taken: ThreadArguments.args,
+        *positional: ThreadArguments.args,
         **named: ThreadArguments.kwargs,
     ) -> ThreadResult:
         """Do what waits for the database or the disk in a thread."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, lambda: work(*taken, **named))
+        return await loop.run_in_executor(self._threads, lambda: work(*positional, **named))
 
     def close(self) -> None:
         self._threads.shutdown()

@@ -14,7 +14,7 @@ from litestar.params import FromPath, QueryParameter
 
 from ipmicra.carrier.package import UnpackCaps
 from ipmicra.coordinator.admin import join_quota
-from ipmicra.coordinator.api.authentication import HttpRequest, admitted, answer, caller, read
+from ipmicra.coordinator.api.authentication import HttpRequest, answer, authenticate, caller, read
 from ipmicra.coordinator.api.context import CoordinatorContext
 from ipmicra.coordinator.assignment import heartbeats
 from ipmicra.coordinator.store import events, handovers, hosts, orders, packages
@@ -40,35 +40,35 @@ _Digest = Annotated[str, QueryParameter(name="digest", pattern="^[0-9a-f]{64}$")
 _SiteName = Annotated[str, QueryParameter(name="site", max_length=300)]
 
 
-def host_router(rooms: CoordinatorContext) -> Router:
+def host_router(context: CoordinatorContext) -> Router:
     """The routes under /v1/host."""
-    state_bytes_max = rooms.settings.state_bytes_max
+    state_bytes_max = context.settings.state_bytes_max
 
     @post("/enrol", status_code=200, request_max_body_size=SMALL_BODY_BYTES_MAX)
     async def enrol(request: HttpRequest) -> Response[bytes]:
         enrolment = read(await request.body(), Enrolment)
-        return answer(await rooms.aside(_enrol, rooms, enrolment, caller(request)))
+        return answer(await context.run_in_thread(_enrol, context, enrolment, caller(request)))
 
     @post("/orders", status_code=200, request_max_body_size=SMALL_BODY_BYTES_MAX)
     async def ask_for_orders(request: HttpRequest, wait: _Wait = 0.0) -> Response[bytes]:
         body = await request.body()
-        host, ready = await rooms.aside(_asked, rooms, request, body, wait <= 0)
+        host, ready = await context.run_in_thread(_begin_poll, context, request, body, wait <= 0)
         if ready is not None:
             return answer(ready)
-        listening = rooms.bell.listen(host)
+        event = context.poll_notifier.subscribe(host)
         try:
-            if not await rooms.aside(_has_news, rooms, host):
-                await rooms.bell.wait(listening, min(wait, rooms.settings.poll_seconds_max))
+            if not await context.run_in_thread(_has_unfetched, context, host):
+                await context.poll_notifier.wait(event, min(wait, context.settings.poll_seconds_max))
         finally:
-            rooms.bell.leave(host, listening)
-        return answer(await rooms.aside(_orders, rooms, host))
+            context.poll_notifier.unsubscribe(host, event)
+        return answer(await context.run_in_thread(_orders, context, host))
 
     @post("/report", status_code=200, request_max_body_size=SMALL_BODY_BYTES_MAX)
     async def report(request: HttpRequest) -> Response[bytes]:
         body = await request.body()
-        told = await rooms.aside(_report, rooms, request, body)
-        rooms.news.set()
-        return answer(told)
+        ack = await context.run_in_thread(_report, context, request, body)
+        context.leader_wakeup.set()
+        return answer(ack)
 
     @put(
         "/packages/{sequence:int}",
@@ -79,143 +79,147 @@ def host_router(rooms: CoordinatorContext) -> Router:
         request: HttpRequest, sequence: FromPath[int], digest: _Digest, epoch: _Epoch
     ) -> Response[bytes]:
         body = await request.body()
-        return answer(await rooms.aside(_keep_package, rooms, request, sequence, digest, epoch, body))
+        return answer(
+            await context.run_in_thread(_keep_package, context, request, sequence, digest, epoch, body)
+        )
 
     @put("/states", status_code=200, request_max_body_size=state_bytes_max)
     async def leave_state(request: HttpRequest, site: _SiteName, epoch: _Epoch) -> Response[bytes]:
         body = await request.body()
-        return answer(await rooms.aside(_leave_state, rooms, request, site, epoch, body))
+        return answer(await context.run_in_thread(_leave_state, context, request, site, epoch, body))
 
     @get("/states")
     async def fetch_state(request: HttpRequest, site: _SiteName) -> Response[bytes]:
-        state = await rooms.aside(_fetch_state, rooms, request, site)
+        state = await context.run_in_thread(_fetch_state, context, request, site)
         media_type = "application/octet-stream"
         return Response(state or b"", media_type=media_type, status_code=204 if state is None else 200)
 
     @post("/leave", status_code=200, request_max_body_size=SMALL_BODY_BYTES_MAX)
     async def leave(request: HttpRequest) -> Response[bytes]:
         body = await request.body()
-        told = await rooms.aside(_leave, rooms, request, body)
-        rooms.news.set()
-        return answer(told)
+        ack = await context.run_in_thread(_leave, context, request, body)
+        context.leader_wakeup.set()
+        return answer(ack)
 
     handlers = [enrol, ask_for_orders, report, keep_package, leave_state, fetch_state, leave]
     return Router("/v1/host", route_handlers=handlers, tags=["hosts"])
 
 
-def _enrol(rooms: CoordinatorContext, enrolment: Enrolment, address: str) -> Enrolled:
+def _enrol(context: CoordinatorContext, enrolment: Enrolment, address: str) -> Enrolled:
     if len(enrolment.public_key) != PUBLIC_KEY_BYTES:
         raise HostRefused("malformed", f"an Ed25519 key has {PUBLIC_KEY_BYTES} bytes")
-    now_s = rooms.clock()
-    with rooms.database.begin() as connection:
-        refusal = join_quota.refusal(connection, address, rooms.settings)
+    now_s = context.clock()
+    with context.database.begin() as connection:
+        refusal = join_quota.refusal(connection, address, context.settings)
         if refusal is not None:
             raise HostRefused("crowded", f"{refusal}; ask the operator to let more of them in")
         name = hosts.enrol(connection, enrolment.token, enrolment.public_key, address, now_s)
-        events.note(connection, "host-enrolled", name, f"from {address}", now_s)
+        events.record(connection, "host-enrolled", name, f"from {address}", now_s)
     _log.info("a host enrolled", extra={"host": name, "address": address})
-    return Enrolled(host=name, server_time_ms=int(now_s * 1000), contact=rooms.contact)
+    return Enrolled(host=name, server_time_ms=int(now_s * 1000), contact=context.contact)
 
 
-def _asked(
-    rooms: CoordinatorContext, request: HttpRequest, body: bytes, at_once: bool
+def _begin_poll(
+    context: CoordinatorContext, request: HttpRequest, body: bytes, at_once: bool
 ) -> tuple[str, Orders | None]:
     """The host, and its orders where it need not wait for them."""
-    now_s = rooms.clock()
-    with rooms.database.begin() as connection:
-        host = admitted(connection, request, "orders", body, now_s).name
-        epoch = hosts.renew_lease(connection, host, now_s, rooms.settings.lease_seconds)
-        if not at_once and not orders.has_news(connection, host):
+    now_s = context.clock()
+    with context.database.begin() as connection:
+        host = authenticate(connection, request, "orders", body, now_s).name
+        epoch = hosts.renew_lease(connection, host, now_s, context.settings.lease_seconds)
+        if not at_once and not orders.has_unfetched(connection, host):
             return host, None
-        found = orders.open_orders(connection, host, now_s)
-    return host, _told(rooms, found, epoch, now_s)
+        open_orders = orders.open_orders(connection, host, now_s)
+    return host, _orders_message(context, open_orders, epoch, now_s)
 
 
-def _has_news(rooms: CoordinatorContext, host: str) -> bool:
-    with rooms.database.read() as connection:
-        return orders.has_news(connection, host)
+def _has_unfetched(context: CoordinatorContext, host: str) -> bool:
+    with context.database.read() as connection:
+        return orders.has_unfetched(connection, host)
 
 
-def _orders(rooms: CoordinatorContext, name: str) -> Orders:
+def _orders(context: CoordinatorContext, name: str) -> Orders:
     """After the wait: the host may have been revoked meanwhile. That it waited is no sign of life."""
-    now_s = rooms.clock()
-    with rooms.database.begin() as connection:
+    now_s = context.clock()
+    with context.database.begin() as connection:
         host = hosts.host_named(connection, name)
         if host is None or host.state is not HostState.ENROLLED:
             raise HostRefused("not-enrolled", f"the host {name!r} is not enrolled any more")
-        found = orders.open_orders(connection, name, now_s)
-    return _told(rooms, found, host.epoch, now_s)
+        open_orders = orders.open_orders(connection, name, now_s)
+    return _orders_message(context, open_orders, host.epoch, now_s)
 
 
-def _report(rooms: CoordinatorContext, request: HttpRequest, body: bytes) -> Ack:
+def _report(context: CoordinatorContext, request: HttpRequest, body: bytes) -> Ack:
     heartbeat = read(body, Heartbeat)
-    now_s = rooms.clock()
-    with rooms.database.begin() as connection:
-        host = admitted(connection, request, "reports", body, now_s).name
-        epoch = hosts.renew_lease(connection, host, now_s, rooms.settings.lease_seconds)
-        hosts.seen_at(connection, host, caller(request))
+    now_s = context.clock()
+    with context.database.begin() as connection:
+        host = authenticate(connection, request, "reports", body, now_s).name
+        epoch = hosts.renew_lease(connection, host, now_s, context.settings.lease_seconds)
+        hosts.set_address(connection, host, caller(request))
         unneeded = heartbeats.apply_heartbeat(connection, host, heartbeat, now_s)
     for digest in unneeded:
-        rooms.store.discard(digest)
-    return _acknowledged(rooms, epoch, now_s)
+        context.store.discard(digest)
+    return _ack(context, epoch, now_s)
 
 
 def _keep_package(
-    rooms: CoordinatorContext,
+    context: CoordinatorContext,
     request: HttpRequest,
     sequence: FromPath[int],
     digest: str,
     epoch: int,
     body: bytes,
 ) -> Ack:
-    now_s = rooms.clock()
-    with rooms.database.begin() as connection:
-        host = admitted(connection, request, "packages", body, now_s)
+    now_s = context.clock()
+    with context.database.begin() as connection:
+        host = authenticate(connection, request, "packages", body, now_s)
     arrival = PackageArrival(host.name, sequence, digest, epoch, body)
-    packages.receive(rooms.database, rooms.store, arrival, now_s)
-    return _acknowledged(rooms, host.epoch, now_s)
+    packages.receive(context.database, context.store, arrival, now_s)
+    return _ack(context, host.epoch, now_s)
 
 
 def _leave_state(
-    rooms: CoordinatorContext, request: HttpRequest, site: str, epoch: int, body: bytes
+    context: CoordinatorContext, request: HttpRequest, site: str, epoch: int, body: bytes
 ) -> Ack:
-    now_s = rooms.clock()
-    with rooms.database.begin() as connection:
-        host = admitted(connection, request, "packages", body, now_s)
-    handovers.leave(rooms.database, rooms.store, host.name, site, epoch, body, now_s)
-    return _acknowledged(rooms, host.epoch, now_s)
+    now_s = context.clock()
+    with context.database.begin() as connection:
+        host = authenticate(connection, request, "packages", body, now_s)
+    handovers.save_state(context.database, context.store, host.name, site, epoch, body, now_s)
+    return _ack(context, host.epoch, now_s)
 
 
-def _fetch_state(rooms: CoordinatorContext, request: HttpRequest, site: str) -> bytes | None:
-    now_s = rooms.clock()
-    with rooms.database.begin() as connection:
-        host = admitted(connection, request, "packages", b"", now_s)
-    return handovers.fetch(rooms.database, rooms.store, host.name, site)
+def _fetch_state(context: CoordinatorContext, request: HttpRequest, site: str) -> bytes | None:
+    now_s = context.clock()
+    with context.database.begin() as connection:
+        host = authenticate(connection, request, "packages", b"", now_s)
+    return handovers.fetch_state(context.database, context.store, host.name, site)
 
 
-def _leave(rooms: CoordinatorContext, request: HttpRequest, body: bytes) -> Ack:
-    now_s = rooms.clock()
-    with rooms.database.begin() as connection:
-        host = admitted(connection, request, "reports", body, now_s)
-        hosts.end(connection, host.name, HostState.LEFT)
-        events.note(connection, "host-left", host.name, "by its owner's wish", now_s)
-    return _acknowledged(rooms, host.epoch, now_s)
+def _leave(context: CoordinatorContext, request: HttpRequest, body: bytes) -> Ack:
+    now_s = context.clock()
+    with context.database.begin() as connection:
+        host = authenticate(connection, request, "reports", body, now_s)
+        hosts.end_host(connection, host.name, HostState.LEFT)
+        events.record(connection, "host-left", host.name, "by its owner's wish", now_s)
+    return _ack(context, host.epoch, now_s)
 
 
-def _acknowledged(rooms: CoordinatorContext, epoch: int, now_s: float) -> Ack:
+def _ack(context: CoordinatorContext, epoch: int, now_s: float) -> Ack:
     return Ack(
         server_time_ms=int(now_s * 1000),
         epoch=epoch,
-        lease_s=rooms.settings.lease_seconds,
+        lease_s=context.settings.lease_seconds,
         protocol=PROTOCOL,
     )
 
 
-def _told(rooms: CoordinatorContext, found: list[Order], epoch: int, now_s: float) -> Orders:
+def _orders_message(
+    context: CoordinatorContext, open_orders: list[Order], epoch: int, now_s: float
+) -> Orders:
     return Orders(
-        orders=tuple(found),
+        orders=tuple(open_orders),
         server_time_ms=int(now_s * 1000),
         epoch=epoch,
-        lease_s=rooms.settings.lease_seconds,
+        lease_s=context.settings.lease_seconds,
         protocol=PROTOCOL,
     )

@@ -21,7 +21,7 @@ class PollNotifier:
     def __len__(self) -> int:
         return sum(map(len, self._waiting.values()))
 
-    def listen(self, host: str) -> asyncio.Event:
+    def subscribe(self, host: str) -> asyncio.Event:
         """Begin to listen; whatever is rung from now on is heard."""
         event = asyncio.Event()
         if self._is_closed:
@@ -33,13 +33,13 @@ class PollNotifier:
         with suppress(TimeoutError):
             await asyncio.wait_for(event.wait(), seconds)
 
-    def leave(self, host: str, event: asyncio.Event) -> None:
+    def unsubscribe(self, host: str, event: asyncio.Event) -> None:
         events = self._waiting.get(host, set())
         events.discard(event)
         if not events:
             self._waiting.pop(host, None)
 
-    def ring(self, hosts: Iterable[str]) -> None:
+    def notify(self, hosts: Iterable[str]) -> None:
         for host in hosts:
             for event in self._waiting.get(host, ()):
                 event.set()
@@ -47,4 +47,4 @@ class PollNotifier:
     def close(self) -> None:
         """Wake everybody, now and from now on: the process ends."""
         self._is_closed = True
-        self.ring(list(self._waiting))
+        self.notify(list(self._waiting))

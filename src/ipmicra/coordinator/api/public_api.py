@@ -17,12 +17,18 @@ from ipmicra.coordinator.ingest.index_state import IndexState, index_state
 from ipmicra.coordinator.store import sites
 from ipmicra.coordinator.store.sites import SiteStatus
 from ipmicra.coordinator.views import explanation
-from ipmicra.coordinator.views.alerts import AlertList, errors_of
+from ipmicra.coordinator.views.alerts import AlertList, alert_list
 from ipmicra.coordinator.views.explanation import Explanation, Nearest
-from ipmicra.coordinator.views.status import CoordinatorStatus, standing, without_addresses
+from ipmicra.coordinator.views.status import (
+    CoordinatorStatus,
+    coordinator_status,
+    without_addresses,
+)
 
-ASKED_MAX = 1_000  # sites that strangers have asked about and that are still being looked into
-LOOK_SECONDS = 0.2  # between two looks whether an answer has come
+PENDING_QUESTIONS_MAX = (
+    1_000  # sites that strangers have asked about and that are still being looked into
+)
+CHECK_SECONDS = 0.2  # between two looks whether an answer has come
 WAIT_SECONDS_MAX = 60
 
 _PageUrl = Annotated[
@@ -36,36 +42,36 @@ _Wait = Annotated[
 ]
 
 
-def public_handlers(rooms: CoordinatorContext) -> list[HTTPRouteHandler]:
+def public_handlers(context: CoordinatorContext) -> list[HTTPRouteHandler]:
     @get("/v1/nearest", tags=["nearest"], summary="Which crawler is nearest to a site")
     async def nearest(url: _PageUrl, wait: _Wait = 5.0) -> Nearest:
         site = explanation.site_in(url)
-        found = await rooms.aside(_ask, rooms, site)
-        patience = wait
-        while found.state in (SiteStatus.ASKED, SiteStatus.WAITING) and patience > 0:
-            await asyncio.sleep(min(LOOK_SECONDS, patience))
-            patience -= LOOK_SECONDS
-            found = await rooms.aside(_nearest, rooms, site)
+        found = await context.run_in_thread(_ask, context, site)
+        remaining_s = wait
+        while found.state in (SiteStatus.ASKED, SiteStatus.WAITING) and remaining_s > 0:
+            await asyncio.sleep(min(CHECK_SECONDS, remaining_s))
+            remaining_s -= CHECK_SECONDS
+            found = await context.run_in_thread(_nearest, context, site)
         return found
 
     @get("/v1/explain", tags=["nearest"], summary="Who has a site, and why")
     async def explain(url: _PageUrl) -> Explanation:
-        return await rooms.aside(_explain, rooms, explanation.site_in(url))
+        return await context.run_in_thread(_explain, context, explanation.site_in(url))
 
     @get("/v1/status", tags=["operation"], summary="Hosts, sites, orders and packages, counted")
     async def status(request: Request[Any, Any, State]) -> CoordinatorStatus:
         """The addresses of hosts are told to an operator who has signed in."""
         session = request.cookies.get(sessions.SESSION_COOKIE, "")
-        return await rooms.aside(_told, rooms, session)
+        return await context.run_in_thread(_visible_status, context, session)
 
     @get("/v1/errors", tags=["operation"], summary="What goes wrong, by kind, and what to do about it")
     async def errors() -> AlertList:
-        return await rooms.aside(_errors, rooms)
+        return await context.run_in_thread(_errors, context)
 
     @get("/metrics", tags=["operation"], media_type=MediaType.TEXT, summary="For Prometheus")
     async def metrics() -> Response[str]:
-        now = await rooms.aside(_standing, rooms)
-        text = metrics_text(now, rooms.leads(), len(rooms.bell))
+        status = await context.run_in_thread(_coordinator_status, context)
+        text = metrics_text(status, context.is_leader(), len(context.poll_notifier))
         return Response(text, headers={"content-type": MEDIA_TYPE})
 
     @get("/health", tags=["operation"], media_type=MediaType.TEXT, sync_to_thread=False)
@@ -76,56 +82,56 @@ def public_handlers(rooms: CoordinatorContext) -> list[HTTPRouteHandler]:
     @get("/ready", tags=["operation"], media_type=MediaType.TEXT)
     async def ready() -> str:
         """The database answers. What is wrong with the search index is said, and keeps nobody away."""
-        index = await rooms.aside(_look, rooms)
+        index = await context.run_in_thread(_check_database, context)
         return "ready\n" if index.is_well else f"ready, but {index.in_words()}\n"
 
     return [nearest, explain, status, errors, metrics, health, ready]
 
 
-def _ask(rooms: CoordinatorContext, site: str) -> Nearest:
-    known = _nearest(rooms, site)
-    if known.state != "unknown" or not rooms.settings.nearest_asks:
+def _ask(context: CoordinatorContext, site: str) -> Nearest:
+    known = _nearest(context, site)
+    if known.state != "unknown" or not context.settings.nearest_asks:
         return known
-    with rooms.database.begin() as connection:
-        if sites.counts(connection).get(SiteStatus.ASKED, 0) >= ASKED_MAX:
+    with context.database.begin() as connection:
+        if sites.counts(connection).get(SiteStatus.ASKED, 0) >= PENDING_QUESTIONS_MAX:
             return Nearest(
                 site=site, state="unknown", note="too many sites are being looked into; later"
             )
-        sites.ensure_known(connection, site, rooms.clock())
-    rooms.news.set()
-    return _nearest(rooms, site)
+        sites.ensure_known(connection, site, context.clock())
+    context.leader_wakeup.set()
+    return _nearest(context, site)
 
 
-def _nearest(rooms: CoordinatorContext, site: str) -> Nearest:
-    with rooms.database.read() as connection:
+def _nearest(context: CoordinatorContext, site: str) -> Nearest:
+    with context.database.read() as connection:
         return explanation.nearest(connection, site)
 
 
-def _explain(rooms: CoordinatorContext, site: str) -> Explanation:
-    with rooms.database.read() as connection:
-        return explanation.explain(connection, rooms.tree, site, rooms.clock())
+def _explain(context: CoordinatorContext, site: str) -> Explanation:
+    with context.database.read() as connection:
+        return explanation.explain(connection, context.tree, site, context.clock())
 
 
-def _standing(rooms: CoordinatorContext) -> CoordinatorStatus:
-    with rooms.database.read() as connection:
-        return standing(connection, rooms.clock())
+def _coordinator_status(context: CoordinatorContext) -> CoordinatorStatus:
+    with context.database.read() as connection:
+        return coordinator_status(connection, context.clock())
 
 
-def _errors(rooms: CoordinatorContext) -> AlertList:
-    with rooms.database.read() as connection:
-        return errors_of(connection, rooms.clock())
+def _errors(context: CoordinatorContext) -> AlertList:
+    with context.database.read() as connection:
+        return alert_list(connection, context.clock())
 
 
-def _told(rooms: CoordinatorContext, session: str) -> CoordinatorStatus:
-    now = _standing(rooms)
+def _visible_status(context: CoordinatorContext, session: str) -> CoordinatorStatus:
+    status = _coordinator_status(context)
     if session:
-        with rooms.database.begin() as connection:
-            if sessions.session_lives(connection, session, rooms.clock()):
-                return now
-    return without_addresses(now)
+        with context.database.begin() as connection:
+            if sessions.touch_session(connection, session, context.clock()):
+                return status
+    return without_addresses(status)
 
 
-def _look(rooms: CoordinatorContext) -> IndexState:
-    with rooms.database.read() as connection:
+def _check_database(context: CoordinatorContext) -> IndexState:
+    with context.database.read() as connection:
         sites.site_named(connection, "")
         return index_state(connection)

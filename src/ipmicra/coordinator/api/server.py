@@ -47,7 +47,7 @@ from ipmicra.registry.treefile import open_tree
 from ipmicra.search.spool_ingest import FOLDER as INDEX_FOLDER
 
 ROUND_SECONDS = 0.25  # between two rounds of the delegator, unless something happens before
-RING_SECONDS = 0.25  # between two looks for orders that wait to be fetched
+NOTIFY_SECONDS = 0.25  # between two looks for orders that wait to be fetched
 AFTER_FAILURE_SECONDS = 5.0
 ROLLOUT_SECONDS = 2.0  # between two looks at the roll-out of new code
 SHUTDOWN_SECONDS = 20
@@ -84,32 +84,32 @@ def run(
     address: str,
     port: int,
     started: Callable[[CoordinatorContext], None],
-    beside: Callable[[CoordinatorContext], ServedPages],
+    make_pages: Callable[[CoordinatorContext], ServedPages],
 ) -> None:
     """Serve until SIGTERM or Ctrl-C. `started` is called when requests are heard."""
     make_data_folder(settings.data_folder)
     with (
         closing(listening_socket(address, port, "--listen")) as listener,
-        closing(_rooms(settings)) as rooms,
-        closing(_with_an_index(rooms, settings, beside)) as pages,
-        _workers(rooms, settings),
+        closing(_context(settings)) as context,
+        closing(_with_an_index(context, settings, make_pages)) as pages,
+        _workers(context, settings),
     ):
-        asyncio.run(_serve(rooms, pages, listener, started))
+        asyncio.run(_serve(context, pages, listener, started))
 
 
 def _with_an_index(
-    rooms: CoordinatorContext,
+    context: CoordinatorContext,
     settings: ServiceSettings,
-    beside: Callable[[CoordinatorContext], ServedPages],
+    make_pages: Callable[[CoordinatorContext], ServedPages],
 ) -> ServedPages:
     """The pages, over an index that can be read: a damaged one is set aside, and made anew later."""
     damage = open_or_set_aside(settings.data_folder / INDEX_FOLDER)
     if damage is not None and settings.coordinator.integrates:
-        note_damage(rooms.database, damage, rooms.clock())
-    return beside(rooms)
+        note_damage(context.database, damage, context.clock())
+    return make_pages(context)
 
 
-def _rooms(settings: ServiceSettings) -> CoordinatorContext:
+def _context(settings: ServiceSettings) -> CoordinatorContext:
     database = Database(database_address(settings.coordinator.database, settings.data_folder))
     try:
         return CoordinatorContext(
@@ -127,19 +127,24 @@ def _rooms(settings: ServiceSettings) -> CoordinatorContext:
 
 
 @contextmanager
-def _workers(rooms: CoordinatorContext, settings: ServiceSettings) -> Iterator[None]:
-    names = SiteResolver(settings.fetching)
-    delegator = LeaderLoop(
-        rooms.database, rooms.tree, rooms.settings, names.look_up, rooms.name, seed=time.time_ns()
+def _workers(context: CoordinatorContext, settings: ServiceSettings) -> Iterator[None]:
+    resolver = SiteResolver(settings.fetching)
+    leader_loop = LeaderLoop(
+        context.database,
+        context.tree,
+        context.settings,
+        resolver.resolve,
+        context.name,
+        seed=time.time_ns(),
     )
-    rooms.leads = lambda: delegator.leads
+    context.is_leader = lambda: leader_loop.is_leader
     stop = threading.Event()
     threads = [
-        threading.Thread(target=_delegate, args=(delegator, rooms, stop), name="delegator"),
-        threading.Thread(target=_roll_out, args=(rooms, stop), name="roll-out"),
+        threading.Thread(target=_lead, args=(leader_loop, context, stop), name="delegator"),
+        threading.Thread(target=_roll_out, args=(context, stop), name="roll-out"),
     ]
-    if rooms.settings.integrates:
-        worker = _worker(rooms, settings.data_folder / INDEX_FOLDER)
+    if context.settings.integrates:
+        worker = _worker(context, settings.data_folder / INDEX_FOLDER)
         threads.append(threading.Thread(target=worker.run, args=(stop,), name="integrator"))
     for thread in threads:
         thread.start()
@@ -147,44 +152,46 @@ def _workers(rooms: CoordinatorContext, settings: ServiceSettings) -> Iterator[N
         yield
     finally:
         stop.set()
-        rooms.news.set()
+        context.leader_wakeup.set()
         for thread in threads:
             thread.join()
-        names.close()
+        resolver.close()
 
 
-def _worker(rooms: CoordinatorContext, index_folder: Path) -> IntegrationWorker:
+def _worker(context: CoordinatorContext, index_folder: Path) -> IntegrationWorker:
     return IntegrationWorker(
-        rooms.database,
-        rooms.store,
+        context.database,
+        context.store,
         index_folder,
-        rooms.name,
-        rooms.settings,
-        rooms.clock,
-        may_work=rooms.leads,
-        integrated=rooms.news.set,
+        context.name,
+        context.settings,
+        context.clock,
+        may_work=context.is_leader,
+        on_integrated=context.leader_wakeup.set,
     )
 
 
-def _delegate(delegator: LeaderLoop, rooms: CoordinatorContext, stop: threading.Event) -> None:
+def _lead(leader_loop: LeaderLoop, context: CoordinatorContext, stop: threading.Event) -> None:
     while not stop.is_set():
-        rooms.news.clear()
+        context.leader_wakeup.clear()
         try:
-            delegator.tick(rooms.clock())
-            rooms.news.wait(ROUND_SECONDS)
+            leader_loop.tick(context.clock())
+            context.leader_wakeup.wait(ROUND_SECONDS)
         except Exception:
             _log.exception("a round of the delegator failed; it begins anew")
             stop.wait(AFTER_FAILURE_SECONDS)
     with suppress(Exception):
-        delegator.lay_down(rooms.clock())
+        leader_loop.resign(context.clock())
 
 
-def _roll_out(rooms: CoordinatorContext, stop: threading.Event) -> None:
+def _roll_out(context: CoordinatorContext, stop: threading.Event) -> None:
     while not stop.wait(ROLLOUT_SECONDS):
         try:
-            if rooms.leads():
-                with rooms.database.begin() as connection:
-                    rollout_orders.look(connection, rooms.clock(), rooms.settings.rollout_soak_seconds)
+            if context.is_leader():
+                with context.database.begin() as connection:
+                    rollout_orders.advance(
+                        connection, context.clock(), context.settings.rollout_soak_seconds
+                    )
         except Exception as error:
             _log.error("cannot look at the roll-out", extra={"why": str(error)})
 
@@ -197,15 +204,15 @@ class _Server(uvicorn.Server):
 
 
 async def _serve(
-    rooms: CoordinatorContext,
+    context: CoordinatorContext,
     pages: ServedPages,
     listener: socket.socket,
     started: Callable[[CoordinatorContext], None],
 ) -> None:
-    proxies = rooms.settings.trusted_proxies
+    proxies = context.settings.trusted_proxies
     server = _Server(
         uvicorn.Config(
-            application(rooms, pages.handlers),
+            application(context, pages.handlers),
             log_config=None,
             access_log=False,
             proxy_headers=bool(proxies),
@@ -216,20 +223,20 @@ async def _serve(
 
     def stop() -> None:
         server.should_exit = True
-        rooms.bell.close()
+        context.poll_notifier.close()
         pages.stop()
 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop)
     async with asyncio.TaskGroup() as tasks:
-        ringing = tasks.create_task(_ring(rooms))
-        announcing = tasks.create_task(_announce(server, partial(started, rooms)))
+        notifying = tasks.create_task(_notify_polls(context))
+        announcing = tasks.create_task(_announce(server, partial(started, context)))
         working = tasks.create_task(pages.work())
         try:
             await server.serve(sockets=[listener])
         finally:
-            ringing.cancel()
+            notifying.cancel()
             announcing.cancel()
             working.cancel()
 
@@ -240,16 +247,16 @@ async def _announce(server: _Server, started: Callable[[], None]) -> None:
     started()
 
 
-async def _ring(rooms: CoordinatorContext) -> None:
+async def _notify_polls(context: CoordinatorContext) -> None:
     while True:
-        await asyncio.sleep(RING_SECONDS)
-        if len(rooms.bell):
+        await asyncio.sleep(NOTIFY_SECONDS)
+        if len(context.poll_notifier):
             try:
-                rooms.bell.ring(await rooms.aside(_hosts_with_news, rooms))
+                context.poll_notifier.notify(await context.run_in_thread(_hosts_with_unfetched, context))
             except Exception as error:
                 _log.error("cannot look for orders", extra={"why": str(error)})
 
 
-def _hosts_with_news(rooms: CoordinatorContext) -> set[str]:
-    with rooms.database.read() as connection:
-        return orders.hosts_with_news(connection)
+def _hosts_with_unfetched(context: CoordinatorContext) -> set[str]:
+    with context.database.read() as connection:
+        return orders.hosts_with_unfetched(connection)

@@ -15,7 +15,7 @@ from ipmicra.coordinator.store import assignments, orders
 from ipmicra.coordinator.store.batches import in_batches
 from ipmicra.coordinator.store.schema import handover_table, link_table, site_table
 from ipmicra.coordinator.store.sites import (
-    OWN_GROUND,
+    OWN_UNIT,
     SITE_CHARACTERS_MAX,
     SiteRow,
     SiteStatus,
@@ -31,19 +31,19 @@ class SiteAssignment(NamedTuple):
     site: SiteRow
     crawler: str
     address: str
-    ground: str
+    unit: str
 
 
-def assign(connection: Connection, decided: Sequence[SiteAssignment], now_s: float) -> None:
+def assign(connection: Connection, decisions: Sequence[SiteAssignment], now_s: float) -> None:
     """The sites' nearest crawlers are known; a site that has pages waiting is its crawler's from now on.
 
     A site that has changed hands since it was looked at stays as it is.
     """
-    for batch in in_batches(decided):
-        _locate(connection, batch, now_s)
+    for batch in in_batches(decisions):
+        _assign_batch(connection, batch, now_s)
 
 
-def _locate(connection: Connection, batch: Sequence[SiteAssignment], now_s: float) -> None:
+def _assign_batch(connection: Connection, batch: Sequence[SiteAssignment], now_s: float) -> None:
     links_of = _unchanged(connection, batch)
     valid = [one for one in batch if one.site.name in links_of]
     if not valid:
@@ -54,12 +54,14 @@ def _locate(connection: Connection, batch: Sequence[SiteAssignment], now_s: floa
         .values(delegated_s=now_s, note="", epoch=site_table.c.epoch + 1),
         [_values(one, links_of[one.site.name]) for one in valid],
     )
-    given = [one for one in valid if links_of[one.site.name] is not None]
-    assignments.note(connection, [(one.site.name, one.crawler) for one in given], now_s)
-    warm = _with_state(connection, [one.site.name for one in given])
-    for one in given:
+    delegated = [one for one in valid if links_of[one.site.name] is not None]
+    assignments.record_assignments(
+        connection, [(one.site.name, one.crawler) for one in delegated], now_s
+    )
+    warm = _sites_with_state(connection, [one.site.name for one in delegated])
+    for one in delegated:
         if one.site.name in warm:
-            _give_with_state(connection, one, links_of[one.site.name], now_s)
+            _order_with_state(connection, one, links_of[one.site.name], now_s)
 
 
 def _unchanged(connection: Connection, batch: Sequence[SiteAssignment]) -> dict[str, str | None]:
@@ -80,12 +82,12 @@ def _values(one: SiteAssignment, link: str | None) -> dict[str, object]:
         "of_site": one.site.name,
         "crawler": one.crawler,
         "address": one.address,
-        "ground": one.ground,
+        "ground": one.unit,
         "state": SiteStatus.LOCATED if link is None else SiteStatus.DELEGATED,
     }
 
 
-def _give_with_state(
+def _order_with_state(
     connection: Connection, one: SiteAssignment, link: str | None, now_s: float
 ) -> None:
     name, epoch = one.site.name, one.site.epoch + 1
@@ -94,7 +96,7 @@ def _give_with_state(
     orders.give(connection, one.crawler, AssignSites(grants=(grant,)), f"{name} {epoch}", now_s)
 
 
-def _with_state(connection: Connection, names: Sequence[str]) -> set[str]:
+def _sites_with_state(connection: Connection, names: Sequence[str]) -> set[str]:
     """Which of the sites have a former crawler's state waiting."""
     if not names:
         return set()
@@ -102,7 +104,7 @@ def _with_state(connection: Connection, names: Sequence[str]) -> set[str]:
     return set(connection.execute(query).scalars())
 
 
-def claim_own(connection: Connection, host: str, site: Site, now_s: float) -> bool:
+def assign_own_site(connection: Connection, host: str, site: Site, now_s: float) -> bool:
     """A host's owner wants an own site crawled from there: granted unless another crawler has it."""
     root = url_at(site, "/")
     add_links(connection, [root], now_s)
@@ -111,7 +113,7 @@ def claim_own(connection: Connection, host: str, site: Site, now_s: float) -> bo
         .where(site_table.c.name == site, site_table.c.crawler.is_(None))
         .values(
             crawler=host,
-            ground=OWN_GROUND,
+            ground=OWN_UNIT,
             delegated_s=now_s,
             state=SiteStatus.DELEGATED,
             epoch=site_table.c.epoch + 1,
@@ -121,8 +123,8 @@ def claim_own(connection: Connection, host: str, site: Site, now_s: float) -> bo
     ).scalar()
     if epoch is None:
         return False
-    assignments.note(connection, [(site, host)], now_s)
-    has_state = site in _with_state(connection, [site])
+    assignments.record_assignments(connection, [(site, host)], now_s)
+    has_state = site in _sites_with_state(connection, [site])
     grant = SiteGrant(site=site, epoch=int(epoch), links=(root,), has_state=has_state)
     orders.give(connection, host, AssignOwnSites(sites=(grant,)), f"{site} {epoch}", now_s)
     return True
@@ -144,7 +146,7 @@ def send_links(connection: Connection, now_s: float, most: int, per_order: int) 
 
     A site whose state is still to be fetched gets its links afterwards.
     """
-    found_rows = connection.execute(
+    new_links = connection.execute(
         select(
             link_table.c.url,
             link_table.c.site,
@@ -161,20 +163,20 @@ def send_links(connection: Connection, now_s: float, most: int, per_order: int) 
         .order_by(site_table.c.crawler, link_table.c.site, link_table.c.url)
         .limit(most)
     )
-    waiting = [_NewLink(*row) for row in found_rows]
+    waiting = [_NewLink(*row) for row in new_links]
     by_crawler: dict[str, list[_NewLink]] = {}
     for row in waiting:
         by_crawler.setdefault(row.crawler, []).append(row)
     for crawler, rows in by_crawler.items():
         for batch in in_batches(rows, per_order):
             key = f"links {batch[0].url} {now_s}"[-SITE_CHARACTERS_MAX:]
-            orders.give(connection, crawler, _taking(batch), key, now_s)
+            orders.give(connection, crawler, _assign_order(batch), key, now_s)
     for urls in in_batches([row.url for row in waiting]):
         connection.execute(update(link_table).where(link_table.c.url.in_(urls)).values(given_s=now_s))
     return len(waiting)
 
 
-def _taking(rows: Sequence[_NewLink]) -> AssignSites:
+def _assign_order(rows: Sequence[_NewLink]) -> AssignSites:
     by_site: dict[tuple[str, int, str], list[str]] = {}
     for row in rows:
         by_site.setdefault((row.site, row.epoch, row.address), []).append(row.url)

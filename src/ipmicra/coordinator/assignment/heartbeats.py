@@ -58,11 +58,11 @@ def apply_heartbeat(connection: Connection, host: str, report: Heartbeat, now_s:
         connection.execute(passive_table.insert(), rows)
         traffic.add(connection, host, report.passive[:PASSIVES_AT_ONCE])
     for url in filter(None, map(_normaliser.url, report.own_sites[:OWN_SITES_MAX])):
-        assigner.claim_own(connection, host, site_of(url), now_s)
-    words = msgspec.to_builtins(report)
+        assigner.assign_own_site(connection, host, site_of(url), now_s)
+    fields = msgspec.to_builtins(report)
     for left_out in ("done", "passive"):
-        del words[left_out]
-    hosts.keep_report(connection, host, words)
+        del fields[left_out]
+    hosts.save_report(connection, host, fields)
     return unneeded
 
 
@@ -71,22 +71,24 @@ def _follow_up(
 ) -> list[str]:
     if done.unknown_kind:
         kind = done.unknown_kind
-        events.note(connection, "order-refused", host, f"{kind}: {done.detail}", now_s)
+        events.record(connection, "order-refused", host, f"{kind}: {done.detail}", now_s)
         if not isinstance(body, ObservePages):  # another host is asked to look in time
             return []
     if isinstance(body, ReleaseSites):
         for site, epoch in body.sites:
-            release.released(connection, host, site, epoch)
+            release.on_site_released(connection, host, site, epoch)
     if isinstance(body, ObservePages):
-        cross_check.heard(connection, host, body, done, now_s)
+        cross_check.on_pages_observed(connection, host, body, done, now_s)
     if isinstance(body, Retire) and done.done:
-        hosts.end(connection, host, HostState.RETIRED)
-        events.note(connection, "host-retired", host, body.reason, now_s)
+        hosts.end_host(connection, host, HostState.RETIRED)
+        events.record(connection, "host-retired", host, body.reason, now_s)
     if isinstance(body, AssignSites | AssignOwnSites) and done.done:
         grants = body.grants if isinstance(body, AssignSites) else body.sites
         with_state = [grant for grant in grants if grant.has_state]
-        gone = [handovers.taken(connection, grant.site, grant.epoch) for grant in with_state]
-        return [digest for digest in gone if digest is not None]
+        discarded = [
+            handovers.on_state_taken(connection, grant.site, grant.epoch) for grant in with_state
+        ]
+        return [digest for digest in discarded if digest is not None]
     return []
 
 

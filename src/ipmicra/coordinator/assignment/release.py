@@ -35,14 +35,14 @@ def begin_release(connection: Connection, moving: Sequence[SiteRow], now_s: floa
         orders.give(connection, owner, body, f"{names[0]} {released[0].epoch}", now_s)
 
 
-def released(connection: Connection, owner: str, name: str, epoch: int) -> None:
+def on_site_released(connection: Connection, owner: str, name: str, epoch: int) -> None:
     """The owner has let go: the site waits for its next crawler, its state with us."""
-    _free(
+    _unassign(
         connection, site_table.c.name == name, site_table.c.crawler == owner, site_table.c.epoch == epoch
     )
 
 
-def end_releases(connection: Connection, now_s: float, patience_s: float) -> list[str]:
+def expire_releases(connection: Connection, now_s: float, patience_s: float) -> list[str]:
     """Sites whose owners have not let go in time. They begin again with the links that are known here.
 
     What was begun far ahead of now was begun by a clock that was wrong, and is over too.
@@ -59,39 +59,39 @@ def end_releases(connection: Connection, now_s: float, patience_s: float) -> lis
         ).scalars()
     )
     for name in late:
-        _begin_again(connection, [name])
-        _free(connection, site_table.c.name == name)
+        _resend_links(connection, [name])
+        _unassign(connection, site_table.c.name == name)
     return late
 
 
-def abandon(connection: Connection, crawler: str) -> int:
+def release_all(connection: Connection, crawler: str) -> int:
     """A crawler is gone with all it knew: its sites wait, with every link to be given again."""
     names = list(
         connection.execute(select(site_table.c.name).where(site_table.c.crawler == crawler)).scalars()
     )
     for batch in in_batches(names):
-        _begin_again(connection, batch)
-    kept = locate_again(connection, crawler)
-    _free(connection, site_table.c.crawler == crawler)
-    assignments.forget_ended(connection, crawler)
-    return len(names) - kept
+        _resend_links(connection, batch)
+    reopened = reopen_located(connection, crawler)
+    _unassign(connection, site_table.c.crawler == crawler)
+    assignments.delete_ended(connection, crawler)
+    return len(names) - reopened
 
 
-def locate_again(connection: Connection, crawler: str) -> int:
+def reopen_located(connection: Connection, crawler: str) -> int:
     """Sites that nobody crawls, and that the crawler was nearest to: another is. Returns how many."""
-    asked = connection.execute(
+    reopened = connection.execute(
         update(site_table)
         .where(site_table.c.crawler == crawler, site_table.c.state == SiteStatus.LOCATED)
         .values(crawler=None, state=SiteStatus.ASKED, epoch=site_table.c.epoch + 1)
     )
-    return asked.rowcount
+    return reopened.rowcount
 
 
-def _begin_again(connection: Connection, names: Sequence[str]) -> None:
+def _resend_links(connection: Connection, names: Sequence[str]) -> None:
     connection.execute(update(link_table).where(link_table.c.site.in_(names)).values(given_s=None))
 
 
-def _free(connection: Connection, *which: ColumnElement[bool]) -> None:
+def _unassign(connection: Connection, *which: ColumnElement[bool]) -> None:
     connection.execute(
         update(site_table)
         .where(*which, site_table.c.state.in_((SiteStatus.DELEGATED, SiteStatus.RELEASING)))

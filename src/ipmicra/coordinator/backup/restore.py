@@ -22,7 +22,7 @@ from ipmicra.coordinator.backup.manifest import Manifest
 from ipmicra.coordinator.folder import bundles_folder
 from ipmicra.coordinator.store import events
 from ipmicra.coordinator.store.database import Database
-from ipmicra.coordinator.store.migrations import bring_up
+from ipmicra.coordinator.store.migrations import migrate
 from ipmicra.coordinator.store.package_files import PackageStore
 from ipmicra.coordinator.store.schema import SCHEMA_VERSION, handover_table, schema_version_table
 from ipmicra.errors import Fault, HostFault, OperatorFault
@@ -55,7 +55,7 @@ def restore(
                 fence(connection, now_s)
             rows.number_on(connection)
             told = f"from a backup of {parts.manifest.program}, {parts.manifest.packages:,} packages"
-            events.note(connection, "restored", "coordinator", told, now_s)
+            events.record(connection, "restored", "coordinator", told, now_s)
     if parts.settings:
         write_durably(data_folder / SETTINGS_FILE, parts.settings.encode())
     return parts.manifest
@@ -98,7 +98,7 @@ def _insert(connection: Connection, parts: Parts, manifest: Manifest) -> None:
             rows.read_table(connection, table, rows.rows_in(parts.work / table.name))
     connection.execute(schema_version_table.insert().values(version=SCHEMA_VERSION))
     if manifest.schema < SCHEMA_VERSION:
-        bring_up(connection, manifest.schema)
+        migrate(connection, manifest.schema)
 
 
 def _place(data_folder: Path, name: PurePosixPath, data: IO[bytes]) -> None:

@@ -38,12 +38,12 @@ def contents(program: str) -> BundleContents:
         if path is None:
             continue
         source = path.read_bytes()
-        files[_place(path)] = source
+        files[_archive_path(path)] = source
         if "." in module:
             waiting.append(module.rpartition(".")[0])
         tree = ast.parse(source, str(path))
-        waiting += [name for name in _named(ast.walk(tree)) if name.partition(".")[0] == PACKAGE]
-        packages |= {name.partition(".")[0] for name in _named(tree.body)}
+        waiting += [name for name in _modules_named(ast.walk(tree)) if name.partition(".")[0] == PACKAGE]
+        packages |= {name.partition(".")[0] for name in _modules_named(tree.body)}
     if not files:
         raise OurFault(f"there is no module {program}")
     return BundleContents(files, packages - sys.stdlib_module_names - {PACKAGE})
@@ -58,12 +58,12 @@ def _source(module: str) -> Path | None:
     return None if spec is None or spec.origin is None else Path(spec.origin)
 
 
-def _place(path: Path) -> str:
+def _archive_path(path: Path) -> str:
     home = Path(ipmicra.__file__).parent
     return f"{PACKAGE}/{path.relative_to(home).as_posix()}"
 
 
-def _named(nodes: Iterable[ast.AST]) -> Iterator[str]:
+def _modules_named(nodes: Iterable[ast.AST]) -> Iterator[str]:
     """All modules that these statements name, and names that may be modules."""
     for node in nodes:
         if isinstance(node, ast.Import):

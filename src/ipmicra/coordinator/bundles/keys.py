@@ -29,7 +29,7 @@ def make_keys(folder: Path, role: Role, count: int) -> list[CryptoSigner]:
     """New keys, as files ROLE-N.pem that did not exist before."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     taken = len(_files(folder, role))
-    return [_made(folder / f"{role}-{taken + number + 1}.pem") for number in range(count)]
+    return [_make(folder / f"{role}-{taken + number + 1}.pem") for number in range(count)]
 
 
 def read_keys(folder: Path, role: Role) -> list[CryptoSigner]:
@@ -46,7 +46,7 @@ def _files(folder: Path, role: Role) -> list[Path]:
     return sorted(folder.glob(f"{role}-*.pem"))
 
 
-def _made(path: Path) -> CryptoSigner:
+def _make(path: Path) -> CryptoSigner:
     key = Ed25519PrivateKey.generate()
     text = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -21,11 +21,11 @@ def publish(repository: Path, folder: Path) -> int:
     for kind in (TARGETS, METADATA):
         found = (path for path in (repository / kind).glob("*") if not path.name.startswith("."))
         for path in sorted(found, key=lambda path: (path.name == LAST, path.name)):
-            copied += _copied(path, folder / kind / path.name)
+            copied += _copy(path, folder / kind / path.name)
     return copied
 
 
-def _copied(path: Path, target: Path) -> bool:
+def _copy(path: Path, target: Path) -> bool:
     data = path.read_bytes()
     if target.is_file() and target.read_bytes() == data:
         return False

@@ -166,13 +166,15 @@ class Repository:
         targets.expires = self._expiry("targets", now)
         snapshot.expires = self._expiry("snapshot", now)
         timestamp.expires = self._expiry("timestamp", now)
-        self._signed(targets, f"{targets.version}.targets.json", read_keys(keys, "targets"), "targets")
+        self._write_signed(
+            targets, f"{targets.version}.targets.json", read_keys(keys, "targets"), "targets"
+        )
         snapshot.meta["targets.json"] = MetaFile(targets.version)
-        self._signed(
+        self._write_signed(
             snapshot, f"{snapshot.version}.snapshot.json", read_keys(keys, "snapshot"), "snapshot"
         )
         timestamp.snapshot_meta = MetaFile(snapshot.version)
-        self._signed(timestamp, "timestamp.json", read_keys(keys, "timestamp"), "timestamp")
+        self._write_signed(timestamp, "timestamp.json", read_keys(keys, "timestamp"), "timestamp")
 
     def _write_root(self, root: Root, signers: list[CryptoSigner]) -> None:
         metadata = Metadata(root)
@@ -180,7 +182,7 @@ class Repository:
             metadata.sign(signer, append=True)
         self._write(f"{METADATA}/{root.version}.root.json", metadata.to_bytes())
 
-    def _signed(self, signed: Signed, name: str, signers: list[CryptoSigner], role: Role) -> None:
+    def _write_signed(self, signed: Signed, name: str, signers: list[CryptoSigner], role: Role) -> None:
         """By those of the keys that the root names for the role."""
         wanted = self._root().roles[role].keyids
         usable = [signer for signer in signers if signer.public_key.keyid in wanted]

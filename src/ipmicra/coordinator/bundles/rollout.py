@@ -58,9 +58,9 @@ def step(rollout: Rollout, hosts: Sequence[HostCode], now_s: float, soak_s: floa
     if rollout.state is not RolloutState.ROLLING:
         return RolloutStep(rollout=rollout)
     chosen = chosen_hosts(rollout, hosts)
-    trouble = _trouble(rollout, chosen, hosts)
-    if trouble:
-        halted = msgspec.structs.replace(rollout, state=RolloutState.HALTED, reason=trouble)
+    reason_to_halt = _halt_reason(rollout, chosen, hosts)
+    if reason_to_halt:
+        halted = msgspec.structs.replace(rollout, state=RolloutState.HALTED, reason=reason_to_halt)
         return RolloutStep(rollout=halted)
     missing = [code.host for code in chosen if code.running != rollout.version]
     missing = [host for host in missing if host not in _refusing(rollout, chosen)]
@@ -79,10 +79,10 @@ def chosen_hosts(rollout: Rollout, hosts: Sequence[HostCode]) -> list[HostCode]:
     """Those of this stage and the earlier ones."""
     willing = [code for code in hosts if code.takes_bundles]
     count = math.ceil(STAGES[rollout.stage] * len(willing))
-    return sorted(willing, key=lambda code: _lot(code.host, rollout.version))[:count]
+    return sorted(willing, key=lambda code: _position(code.host, rollout.version))[:count]
 
 
-def _trouble(rollout: Rollout, chosen: list[HostCode], hosts: Sequence[HostCode]) -> str:
+def _halt_reason(rollout: Rollout, chosen: list[HostCode], hosts: Sequence[HostCode]) -> str:
     """Why to halt; empty where there is no reason."""
     failed = _refusing(rollout, chosen)
     tried = len(failed) + sum(code.running == rollout.version for code in chosen)
@@ -103,7 +103,7 @@ def _refusing(rollout: Rollout, chosen: list[HostCode]) -> dict[str, str]:
     }
 
 
-def _lot(host: str, version: str) -> bytes:
+def _position(host: str, version: str) -> bytes:
     return hashlib.sha256(f"{version}/{host}".encode()).digest()
 
 

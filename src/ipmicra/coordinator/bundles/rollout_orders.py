@@ -28,7 +28,7 @@ def begin(connection: Connection, version: str, now_s: float) -> None:
     row = msgspec.structs.asdict(Rollout(version=version, stage_since_s=now_s)) | {"begun_s": now_s}
     if not insert_new(connection, rollout_table, [row]):
         raise OperatorFault(f"version {version} was rolled out before; hosts never go back")
-    events.note(connection, "rollout-begun", version, f"to {STAGES[0]:.0%} of the hosts", now_s)
+    events.record(connection, "rollout-begun", version, f"to {STAGES[0]:.0%} of the hosts", now_s)
 
 
 def halt(connection: Connection, version: str, reason: str, now_s: float) -> None:
@@ -36,7 +36,7 @@ def halt(connection: Connection, version: str, reason: str, now_s: float) -> Non
     rolling = latest(connection)
     if rolling is None or rolling.version != version or rolling.state is not RolloutState.ROLLING:
         raise OperatorFault(f"version {version} is not being rolled out")
-    _keep(connection, msgspec.structs.replace(rolling, state=RolloutState.HALTED, reason=reason), now_s)
+    _save(connection, msgspec.structs.replace(rolling, state=RolloutState.HALTED, reason=reason), now_s)
 
 
 def latest(connection: Connection) -> Rollout | None:
@@ -54,33 +54,33 @@ def latest(connection: Connection) -> Rollout | None:
     )
 
 
-def look(connection: Connection, now_s: float, soak_s: float) -> Rollout | None:
+def advance(connection: Connection, now_s: float, soak_s: float) -> Rollout | None:
     """One look at the roll-out under way: orders are given, stages begin, a bad one halts."""
     rolling = latest(connection)
     if rolling is None or rolling.state is not RolloutState.ROLLING:
         return rolling
     codes = [code_of(host) for host in all_hosts(connection) if is_present(host, now_s)]
-    follows = step(rolling, codes, now_s, soak_s)
-    for host in follows.upgrade:
+    next_step = step(rolling, codes, now_s, soak_s)
+    for host in next_step.upgrade:
         orders.give(connection, host, Upgrade(version=rolling.version), rolling.version, now_s)
-    if follows.rollout != rolling:
-        _keep(connection, follows.rollout, now_s)
-    return follows.rollout
+    if next_step.rollout != rolling:
+        _save(connection, next_step.rollout, now_s)
+    return next_step.rollout
 
 
 def code_of(host: Host) -> HostCode:
     """What a roll-out goes by."""
-    said = said_of_code(host)
+    report = code_report_of(host)
     return HostCode(
         host=host.name,
-        running=said.version,
-        refused=dict(said.refused),
-        ends_today=said.ends_today,
-        takes_bundles=said.takes_bundles,
+        running=report.version,
+        refused=dict(report.refused),
+        ends_today=report.ends_today,
+        takes_bundles=report.takes_bundles,
     )
 
 
-def said_of_code(host: Host) -> CodeReport:
+def code_report_of(host: Host) -> CodeReport:
     """What a host's last report says of its code."""
     try:
         return msgspec.convert(host.report.get("code", {}), CodeReport)
@@ -88,10 +88,10 @@ def said_of_code(host: Host) -> CodeReport:
         return CodeReport()
 
 
-def _keep(connection: Connection, changed: Rollout, now_s: float) -> None:
+def _save(connection: Connection, changed: Rollout, now_s: float) -> None:
     values = msgspec.structs.asdict(changed)
     connection.execute(
         update(rollout_table).where(rollout_table.c.version == changed.version).values(values)
     )
-    words = changed.reason or f"to {STAGES[changed.stage]:.0%} of the hosts"
-    events.note(connection, f"rollout-{changed.state}", changed.version, words, now_s)
+    detail = changed.reason or f"to {STAGES[changed.stage]:.0%} of the hosts"
+    events.record(connection, f"rollout-{changed.state}", changed.version, detail, now_s)

@@ -51,21 +51,21 @@ def _no_later(record: Record, now_ms: int) -> Record:
     return msgspec.structs.replace(record, **{field: now_ms})
 
 
-class PackageJudge:
+class RecordFilter:
     """Reads records by their sites."""
 
     def __init__(self) -> None:
         self._normaliser = Normaliser()
 
-    def judged(self, connection: Connection, package: Package, claim: ClaimedPackage) -> FilteredPackage:
+    def filter(self, connection: Connection, package: Package, claim: ClaimedPackage) -> FilteredPackage:
         """Leave out the records of sites that the crawler was never given under the package's lease."""
-        spoken_of = [site_about(record, self._normaliser) for record in package.records]
-        foreign = assignments.foreign(connection, claim.crawler, claim.epoch, set(spoken_of))
+        sites = [site_about(record, self._normaliser) for record in package.records]
+        foreign = assignments.unassigned_sites(connection, claim.crawler, claim.epoch, set(sites))
         if not foreign:
             return FilteredPackage(package)
-        pairs = zip(package.records, spoken_of, strict=True)
+        pairs = zip(package.records, sites, strict=True)
         kept = [record for record, site in pairs if site not in foreign]
-        left_out = Counter(site for site in spoken_of if site in foreign)
+        left_out = Counter(site for site in sites if site in foreign)
         return FilteredPackage(package._replace(records=kept), _reason(left_out, claim))
 
     def links_elsewhere(self, package: Package) -> Iterator[Url]:

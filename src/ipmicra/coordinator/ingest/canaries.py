@@ -13,12 +13,12 @@ from ipmicra.coordinator.settings import KnownPage
 from ipmicra.model.records import PageSeen
 
 
-def lie_in(package: Package, known: Iterable[KnownPage]) -> str | None:
+def contradiction(package: Package, known: Iterable[KnownPage]) -> str | None:
     """What the package says that cannot be true; None: nothing."""
     expected = {page.url: page.words for page in known}
     for record in package.records:
         if isinstance(record, PageSeen) and record.url in expected:
-            said = f"{record.page.title}\n{record.page.text}"
-            if expected[record.url] not in said:
+            text = f"{record.page.title}\n{record.page.text}"
+            if expected[record.url] not in text:
                 return f"{record.url} says {expected[record.url]!r}, and was brought without it"
     return None

@@ -20,7 +20,7 @@ from sqlalchemy import Connection, delete, func, select
 
 from ipmicra.carrier.package import Package
 from ipmicra.coordinator.admin.join_quota import NETWORK_BITS
-from ipmicra.coordinator.store import delegations, events, hosts, orders
+from ipmicra.coordinator.store import blobs, events, hosts, orders
 from ipmicra.coordinator.store.hosts import Host, HostState
 from ipmicra.coordinator.store.liveness import is_awake, is_present, parse_report
 from ipmicra.coordinator.store.schema import memory_table
@@ -47,7 +47,7 @@ class PendingCheck(msgspec.Struct, frozen=True):
     witness: str = ""  # who was asked
 
 
-def pick(connection: Connection, package: Package, share: float, now_s: float) -> None:
+def select_pages(connection: Connection, package: Package, share: float, now_s: float) -> None:
     """Choose pages to be seen again, by lot."""
     seen = [record for record in package.records if isinstance(record, PageSeen)]
     chosen = [record for record in seen if secrets.randbelow(1_000_000) < share * 1_000_000]
@@ -58,13 +58,13 @@ def pick(connection: Connection, package: Package, share: float, now_s: float) -
     ).scalar_one()
     for record in chosen[: max(0, PENDING_MAX - waiting)]:
         page = record.page
-        brought = PendingCheck(
+        check = PendingCheck(
             record.url, package.header.crawler, page.content_hash.hex(), page.similarity_hash
         )
-        _keep(connection, brought, now_s)
+        _save(connection, check, now_s)
 
 
-def ask(connection: Connection, now_s: float) -> None:
+def send_checks(connection: Connection, now_s: float) -> None:
     """Have what waits seen from another network. What nobody can see in time is forgotten."""
     connection.execute(
         delete(memory_table).where(
@@ -72,53 +72,53 @@ def ask(connection: Connection, now_s: float) -> None:
             memory_table.c.saved_s < now_s - PENDING_SECONDS_MAX,
         )
     )
-    unasked = [brought for brought in _waiting(connection) if not brought.witness]
+    unasked = [check for check in _pending(connection) if not check.witness]
     if not unasked:
         return
-    everybody = {host.name: host for host in hosts.all_hosts(connection)}
-    able = [h for h in everybody.values() if is_present(h, now_s) and is_awake(parse_report(h), now_s)]
-    for brought in unasked:
-        others = [host for host in able if is_elsewhere(host, everybody.get(brought.crawler))]
+    hosts_by_name = {host.name: host for host in hosts.all_hosts(connection)}
+    able = [
+        h for h in hosts_by_name.values() if is_present(h, now_s) and is_awake(parse_report(h), now_s)
+    ]
+    for check in unasked:
+        others = [host for host in able if is_elsewhere(host, hosts_by_name.get(check.crawler))]
         if others:
             witness = secrets.choice(others).name
-            orders.give(
-                connection, witness, ObservePages(urls=(brought.url,)), _name(brought.url), now_s
-            )
-            _keep(connection, msgspec.structs.replace(brought, witness=witness), now_s)
+            orders.give(connection, witness, ObservePages(urls=(check.url,)), _name(check.url), now_s)
+            _save(connection, msgspec.structs.replace(check, witness=witness), now_s)
 
 
-def heard(
+def on_pages_observed(
     connection: Connection, witness: str, body: ObservePages, done: OrderDone, now_s: float
 ) -> None:
     """What another host saw."""
-    looks = {look.url: look for look in done.looks}
+    observations = {observation.url: observation for observation in done.looks}
     for url in body.urls:
-        kept, look = delegations.saved(connection, _name(url)), looks.get(url)
+        kept, observation = blobs.read(connection, _name(url)), observations.get(url)
         connection.execute(delete(memory_table).where(memory_table.c.name == _name(url)))
-        if kept is None or look is None or not look.content_hash:
+        if kept is None or observation is None or not observation.content_hash:
             continue
-        brought = msgspec.json.decode(kept, type=PendingCheck)
-        if brought.witness == witness and contradicts(brought, look):
-            _contradicted(connection, brought, witness, now_s)
+        check = msgspec.json.decode(kept, type=PendingCheck)
+        if check.witness == witness and contradicts(check, observation):
+            _record_contradiction(connection, check, witness, now_s)
 
 
-def contradicts(brought: PendingCheck, look: PageObservation) -> bool:
+def contradicts(check: PendingCheck, observation: PageObservation) -> bool:
     """Whether the two have little in common. Texts too short to tell contradict nobody."""
-    if brought.content_hash == look.content_hash:
+    if check.content_hash == observation.content_hash:
         return False
-    if not brought.similarity_hash or not look.similarity_hash:
+    if not check.similarity_hash or not observation.similarity_hash:
         return False
-    return bits_apart(brought.similarity_hash, look.similarity_hash) > BITS_APART_MAX
+    return bits_apart(check.similarity_hash, observation.similarity_hash) > BITS_APART_MAX
 
 
-def is_elsewhere(host: Host, brought_by: Host | None) -> bool:
+def is_elsewhere(host: Host, crawler_host: Host | None) -> bool:
     """Another host, and in another network as far as public addresses tell."""
-    if brought_by is None:
+    if crawler_host is None:
         return True
-    if host.name == brought_by.name:
+    if host.name == crawler_host.name:
         return False
     try:
-        here, there = ipaddress.ip_address(host.address), ipaddress.ip_address(brought_by.address)
+        here, there = ipaddress.ip_address(host.address), ipaddress.ip_address(crawler_host.address)
     except ValueError:
         return True
     if here.version != there.version or special_kind(here) is not None:
@@ -130,24 +130,24 @@ def revoke(connection: Connection, crawler: str, why: str, now_s: float) -> None
     """The crawler loses its standing: nothing more of it is believed."""
     host = hosts.host_named(connection, crawler)
     if host is not None and host.state is HostState.ENROLLED:
-        hosts.end(connection, crawler, HostState.REVOKED)
-        events.note(connection, "distrusted", crawler, why, now_s)
+        hosts.end_host(connection, crawler, HostState.REVOKED)
+        events.record(connection, "distrusted", crawler, why, now_s)
 
 
-def _contradicted(connection: Connection, brought: PendingCheck, witness: str, now_s: float) -> None:
-    name = _CONTRADICTED + brought.crawler
-    kept = delegations.saved(connection, name)
+def _record_contradiction(
+    connection: Connection, check: PendingCheck, witness: str, now_s: float
+) -> None:
+    name = _CONTRADICTED + check.crawler
+    kept = blobs.read(connection, name)
     witnesses = [*(msgspec.json.decode(kept, type=list[str]) if kept else []), witness]
-    delegations.save(connection, name, msgspec.json.encode(witnesses), now_s)
-    events.note(
-        connection, "contradicted", brought.crawler, f"{witness} saw another {brought.url}", now_s
-    )
+    blobs.save(connection, name, msgspec.json.encode(witnesses), now_s)
+    events.record(connection, "contradicted", check.crawler, f"{witness} saw another {check.url}", now_s)
     if len(witnesses) >= CONTRADICTIONS_MAX and len(set(witnesses)) >= WITNESSES_MIN:
         why = f"{len(witnesses)} of its pages are others when {len(set(witnesses))} hosts look"
-        revoke(connection, brought.crawler, why, now_s)
+        revoke(connection, check.crawler, why, now_s)
 
 
-def _waiting(connection: Connection) -> list[PendingCheck]:
+def _pending(connection: Connection) -> list[PendingCheck]:
     bodies = connection.execute(
         select(memory_table.c.body)
         .where(memory_table.c.name.startswith(_COMPARE))
@@ -156,8 +156,8 @@ def _waiting(connection: Connection) -> list[PendingCheck]:
     return [msgspec.json.decode(body, type=PendingCheck) for body in bodies]
 
 
-def _keep(connection: Connection, brought: PendingCheck, now_s: float) -> None:
-    delegations.save(connection, _name(brought.url), msgspec.json.encode(brought), now_s)
+def _save(connection: Connection, check: PendingCheck, now_s: float) -> None:
+    blobs.save(connection, _name(check.url), msgspec.json.encode(check), now_s)
 
 
 def _name(url: str) -> str:

@@ -11,7 +11,7 @@ from enum import StrEnum
 import msgspec
 from sqlalchemy import Connection
 
-from ipmicra.coordinator.store import delegations
+from ipmicra.coordinator.store import blobs
 
 _ROW = "index state"
 
@@ -48,9 +48,9 @@ class IndexState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def index_state(connection: Connection) -> IndexState:
-    body = delegations.saved(connection, _ROW)
+    body = blobs.read(connection, _ROW)
     return IndexState() if body is None else msgspec.json.decode(body, type=IndexState)
 
 
 def note_index_state(connection: Connection, state: IndexState, now_s: float) -> None:
-    delegations.save(connection, _ROW, msgspec.json.encode(state), now_s)
+    blobs.save(connection, _ROW, msgspec.json.encode(state), now_s)

@@ -15,8 +15,8 @@ from sqlalchemy.exc import InterfaceError, OperationalError
 
 from ipmicra.carrier.package import Package, PackageRefused, unpack
 from ipmicra.coordinator.ingest import cross_check, purge, resend_orders
-from ipmicra.coordinator.ingest.authorisation import FilteredPackage, PackageJudge, within_our_time
-from ipmicra.coordinator.ingest.canaries import lie_in
+from ipmicra.coordinator.ingest.authorisation import FilteredPackage, RecordFilter, within_our_time
+from ipmicra.coordinator.ingest.canaries import contradiction
 from ipmicra.coordinator.settings import KnownPage
 from ipmicra.coordinator.store import events, failures, packages, sites
 from ipmicra.coordinator.store.database import Database
@@ -50,27 +50,29 @@ class Integrator:
         self._index = index
         self._name = name
         self._claim_s = claim_s
-        self._contents = PackageJudge()
+        self._record_filter = RecordFilter()
         self._compared_share, self._known_pages = compared_share, known_pages
 
-    def work(self, now_s: float) -> int:
+    def integrate_pending(self, now_s: float) -> int:
         """Integrate what waits, a handful. Returns how many packages were dealt with."""
         with self._database.begin() as connection:
             for crawler in purge.pending_purges(connection):
                 purge.execute_purge(connection, self._index, crawler, now_s)
             claimed = packages.claim(connection, self._name, now_s, self._claim_s, AT_ONCE)
-        judged = [(claim, found) for claim in claimed if (found := self._judged(claim, now_s))]
-        taken_in = [(claim, found) for claim, found in judged if self._is_taken_in(claim, found, now_s)]
+        loaded = [(claim, filtered) for claim in claimed if (filtered := self._load(claim, now_s))]
+        taken_in = [
+            (claim, filtered) for claim, filtered in loaded if self._is_taken_in(claim, filtered, now_s)
+        ]
         if taken_in:
             self._index.commit()
-        for claim, found in taken_in:
-            self._note(claim, found, now_s)
+        for claim, filtered in taken_in:
+            self._record(claim, filtered, now_s)
         self._ask_for_whole_pages({claim.crawler for claim, _ in taken_in}, now_s)
         return len(claimed)
 
-    def _is_taken_in(self, claim: ClaimedPackage, found: FilteredPackage, now_s: float) -> bool:
+    def _is_taken_in(self, claim: ClaimedPackage, filtered: FilteredPackage, now_s: float) -> bool:
         try:
-            self._index.integrate(found.package, claim.digest)
+            self._index.integrate(filtered.package, claim.digest)
         except OUTSIDE_FAULTS:
             raise
         except Exception as error:
@@ -85,31 +87,31 @@ class Integrator:
             with self._database.begin() as connection:
                 resend_orders.ask(connection, wanted, now_s)
 
-    def _note(self, claim: ClaimedPackage, found: FilteredPackage, now_s: float) -> None:
+    def _record(self, claim: ClaimedPackage, filtered: FilteredPackage, now_s: float) -> None:
         try:
-            self._note_contents(claim, found, now_s)
+            self._note_contents(claim, filtered, now_s)
         except OUTSIDE_FAULTS:
             raise
         except Exception as error:
             self._put_aside(claim, "noting its links", error, now_s)
 
-    def _note_contents(self, claim: ClaimedPackage, found: FilteredPackage, now_s: float) -> None:
+    def _note_contents(self, claim: ClaimedPackage, filtered: FilteredPackage, now_s: float) -> None:
         with self._database.begin() as connection:
-            sites.add_links(connection, self._contents.links_elsewhere(found.package), now_s)
-            if not packages.integrated(connection, claim, now_s, found.reason):
+            sites.add_links(connection, self._record_filter.links_elsewhere(filtered.package), now_s)
+            if not packages.mark_integrated(connection, claim, now_s, filtered.reason):
                 return
-            failures.count(connection, found.package, now_s)
-            cross_check.pick(connection, found.package, self._compared_share, now_s)
-            if found.reason:
-                events.note(connection, "records-refused", claim.crawler, found.reason, now_s)
+            failures.count_failures(connection, filtered.package, now_s)
+            cross_check.select_pages(connection, filtered.package, self._compared_share, now_s)
+            if filtered.reason:
+                events.record(connection, "records-refused", claim.crawler, filtered.reason, now_s)
 
-    def _judged(self, claim: ClaimedPackage, now_s: float) -> FilteredPackage | None:
+    def _load(self, claim: ClaimedPackage, now_s: float) -> FilteredPackage | None:
         try:
             package = unpack(self._store.fetch(claim.digest))
             _check_sender(package, claim)
             package = within_our_time(package, now_s)
             self._check_known_pages(package, now_s)
-            return self._own(package, claim)
+            return self._filter(package, claim)
         except PackageRefused as reason:
             self._refuse(claim, str(reason), now_s)
         except OUTSIDE_FAULTS:
@@ -120,21 +122,23 @@ class Integrator:
             self._put_aside(claim, "reading it", error, now_s)
         return None
 
-    def _own(self, package: Package, claim: ClaimedPackage) -> FilteredPackage:
+    def _filter(self, package: Package, claim: ClaimedPackage) -> FilteredPackage:
         with self._database.read() as connection:
-            found = self._contents.judged(connection, package, claim)
-        if found.reason:
-            _log.warning("records were refused", extra={"crawler": claim.crawler, "why": found.reason})
-        if package.records and not found.package.records:
-            raise PackageRefused(found.reason)
-        return found
+            filtered = self._record_filter.filter(connection, package, claim)
+        if filtered.reason:
+            _log.warning(
+                "records were refused", extra={"crawler": claim.crawler, "why": filtered.reason}
+            )
+        if package.records and not filtered.package.records:
+            raise PackageRefused(filtered.reason)
+        return filtered
 
     def _check_known_pages(self, package: Package, now_s: float) -> None:
-        lie = lie_in(package, self._known_pages)
-        if lie is not None:
+        reason = contradiction(package, self._known_pages)
+        if reason is not None:
             with self._database.begin() as connection:
-                cross_check.revoke(connection, package.header.crawler, lie, now_s)
-            raise PackageRefused(lie)
+                cross_check.revoke(connection, package.header.crawler, reason, now_s)
+            raise PackageRefused(reason)
 
     def _put_aside(self, claim: ClaimedPackage, doing: str, error: Exception, now_s: float) -> None:
         """A defect of ours that this package found: it waits for a better program, the others do not."""
@@ -146,8 +150,8 @@ class Integrator:
     def _refuse(self, claim: ClaimedPackage, reason: str, now_s: float) -> None:
         _log.warning("a package was refused", extra={"crawler": claim.crawler, "why": reason})
         with self._database.begin() as connection:
-            if packages.refused(connection, claim, reason, now_s):
-                events.note(connection, "package-refused", claim.crawler, reason, now_s)
+            if packages.mark_refused(connection, claim, reason, now_s):
+                events.record(connection, "package-refused", claim.crawler, reason, now_s)
 
 
 def _check_sender(package: Package, claim: ClaimedPackage) -> None:

@@ -9,31 +9,31 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, delete, select, update
 
-from ipmicra.coordinator.store import delegations, events, failures, hosts
+from ipmicra.coordinator.store import blobs, events, failures, hosts
 from ipmicra.coordinator.store.hosts import HostState
 from ipmicra.coordinator.store.packages import PackageState
 from ipmicra.coordinator.store.schema import memory_table, package_table
 from ipmicra.errors import OperatorFault
 from ipmicra.search.contract import SearchIndex
 
-_WISH = "purge "  # and the crawler's name
+_REQUEST = "purge "  # and the crawler's name
 _ENDED = (HostState.REVOKED, HostState.LEFT)
 
 
 def request_purge(connection: Connection, crawler: str, why: str, now_s: float) -> int:
     """End the host and have its pages taken out. Returns how many packages will not be integrated."""
     host = hosts.host_named(connection, crawler)
-    brought = connection.execute(
+    sent = connection.execute(
         select(package_table.c.sequence).where(package_table.c.crawler == crawler).limit(1)
     ).first()
-    if host is None and brought is None:
+    if host is None and sent is None:
         raise OperatorFault(
             f"there is no crawler {crawler!r}; see them with: ipmicra coordinator crawlers"
         )
     if host is not None and host.state not in _ENDED:
-        hosts.end(connection, crawler, HostState.REVOKED)
-    delegations.save(connection, _WISH + crawler, why.encode(), now_s)
-    events.note(connection, "purge-wanted", crawler, why, now_s)
+        hosts.end_host(connection, crawler, HostState.REVOKED)
+    blobs.save(connection, _REQUEST + crawler, why.encode(), now_s)
+    events.record(connection, "purge-wanted", crawler, why, now_s)
     return connection.execute(
         update(package_table)
         .where(package_table.c.crawler == crawler, package_table.c.state == PackageState.KEPT)
@@ -45,22 +45,22 @@ def pending_purges(connection: Connection) -> list[str]:
     """Crawlers whose pages are still to be taken out."""
     names = connection.execute(
         select(memory_table.c.name)
-        .where(memory_table.c.name.startswith(_WISH))
+        .where(memory_table.c.name.startswith(_REQUEST))
         .order_by(memory_table.c.name)
     ).scalars()
-    return [name.removeprefix(_WISH) for name in names]
+    return [name.removeprefix(_REQUEST) for name in names]
 
 
 def execute_purge(connection: Connection, index: SearchIndex, crawler: str, now_s: float) -> int:
     """Index first, row second. Returns how many pages were taken out."""
     pages = index.purge(crawler)
-    why = delegations.saved(connection, _WISH + crawler) or b""
+    why = blobs.read(connection, _REQUEST + crawler) or b""
     connection.execute(  # an index that is made anew from packages leaves them out
         update(package_table)
         .where(package_table.c.crawler == crawler, package_table.c.state == PackageState.INTEGRATED)
         .values(state=PackageState.REFUSED, reason=f"purged: {why.decode()}")
     )
-    failures.forget(connection, crawler)
-    connection.execute(delete(memory_table).where(memory_table.c.name == _WISH + crawler))
-    events.note(connection, "purged", crawler, f"{pages:,} pages were taken out of the index", now_s)
+    failures.delete_failures(connection, crawler)
+    connection.execute(delete(memory_table).where(memory_table.c.name == _REQUEST + crawler))
+    events.record(connection, "purged", crawler, f"{pages:,} pages were taken out of the index", now_s)
     return pages

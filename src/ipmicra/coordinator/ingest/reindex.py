@@ -17,7 +17,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, func, select, update
 
 from ipmicra.carrier.package import PackageRefused, unpack
-from ipmicra.coordinator.ingest.authorisation import PackageJudge
+from ipmicra.coordinator.ingest.authorisation import RecordFilter
 from ipmicra.coordinator.ingest.index_state import (
     IndexCondition,
     IndexState,
@@ -68,7 +68,7 @@ class Reindexer:
         self._since_s = self.clock()
         self._missing: list[str] = []
         self._done: set[tuple[str, int]] = set()
-        self._contents = PackageJudge()
+        self._contents = RecordFilter()
         self._reason = reason
         with rebuild.building(self.index_folder) as folder, ExitStack() as held:
             with closing(self.opened(folder)) as index:
@@ -112,7 +112,7 @@ class Reindexer:
             return
         if row.left_out:
             with self.database.read() as connection:
-                package = self._contents.judged(connection, package, row.claim).package
+                package = self._contents.filter(connection, package, row.claim).package
         index.integrate(package, row.claim.digest)
 
     def _note_lost(self, row: _Row, reason: str) -> None:
@@ -141,7 +141,7 @@ class Reindexer:
         told = f"{len(self._done):,} packages, {pages:,} pages{lost}"
         with self.database.begin() as connection:
             note_index_state(connection, IndexState(), self.clock())
-            events.note(connection, "index-rebuilt", "index", told, self.clock())
+            events.record(connection, "index-rebuilt", "index", told, self.clock())
 
 
 def _key(row: _Row) -> tuple[str, int]:
@@ -208,7 +208,7 @@ def note_damage(database: Database, reason: str, now_s: float) -> None:
     state = IndexState(condition=IndexCondition.DAMAGED, reason=reason, since_s=now_s)
     with database.begin() as connection:
         note_index_state(connection, state, now_s)
-        events.note(connection, "index-damaged", "index", reason, now_s)
+        events.record(connection, "index-damaged", "index", reason, now_s)
 
 
 def check_completeness(database: Database, index_folder: Path, now_s: float) -> None:
@@ -223,7 +223,7 @@ def check_completeness(database: Database, index_folder: Path, now_s: float) -> 
             reason = f"it has {there:,} of {wanted:,} packages that were integrated"
             lost = IndexState(condition=IndexCondition.LOST, reason=reason, since_s=now_s)
             note_index_state(connection, lost, now_s)
-            events.note(connection, "index-lost", "index", reason, now_s)
+            events.record(connection, "index-lost", "index", reason, now_s)
             _log.error("the search index lacks packages", extra={"why": reason})
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 import msgspec
 from sqlalchemy import Connection
 
-from ipmicra.coordinator.store import delegations, orders, sites
+from ipmicra.coordinator.store import blobs, orders, sites
 from ipmicra.coordinator.store.sites import SiteStatus
 from ipmicra.model.urls import Url, site_of
 from ipmicra.protocol.host_messages import SendWhole, kind_of
@@ -43,20 +43,22 @@ def _owner(connection: Connection, site: str) -> str | None:
 
 
 def _order(connection: Connection, host: str, urls: list[str], now_s: float) -> int:
-    if _KIND not in orders.understood(connection, host) or orders.is_open(connection, host, _KIND, _KEY):
+    if _KIND not in orders.supported_kinds(connection, host) or orders.is_open(
+        connection, host, _KIND, _KEY
+    ):
         return 0
     asked = {url: at_s for url, at_s in _asked(connection, host).items() if at_s > now_s - ASK_AGAIN_S}
     due = [url for url in urls if url not in asked][:URLS_PER_ORDER_MAX]
     if due:
         orders.give(connection, host, SendWhole(urls=tuple(due)), _KEY, now_s)
         body = msgspec.json.encode(asked | dict.fromkeys(due, now_s))
-        delegations.save(connection, _name(host), body, now_s)
+        blobs.save(connection, _name(host), body, now_s)
     return len(due)
 
 
 def _asked(connection: Connection, host: str) -> dict[str, float]:
     """When each page was last asked for."""
-    kept = delegations.saved(connection, _name(host))
+    kept = blobs.read(connection, _name(host))
     return {} if kept is None else msgspec.json.decode(kept, type=dict[str, float])
 
 

@@ -33,7 +33,7 @@ from ipmicra.search.contract import IndexDamaged
 from ipmicra.search.rebuild import set_aside, writing
 from ipmicra.search.tantivy.index import TantivyIndex
 
-LOOK_SECONDS = 1.0  # between two looks for packages
+CHECK_SECONDS = 1.0  # between two looks for packages
 AFTER_FAILURE_SECONDS = 5.0
 
 _log = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ class IntegrationWorker:
     settings: CoordinatorSettings
     clock: Callable[[], float] = field(default_factory=SteadyClock)
     may_work: Callable[[], bool] = lambda: True
-    integrated: Callable[[], None] = lambda: None
+    on_integrated: Callable[[], None] = lambda: None
 
     def run(self, stop: threading.Event) -> None:
         """Until `stop` is set."""
@@ -66,9 +66,9 @@ class IntegrationWorker:
                 worked = may_work
                 if may_work:
                     rebuilt_if_allowed(self._reindexer(stop), self.settings.rebuilds_index)
-                    if self._something_waits():
+                    if self._has_work():
                         self._integrate_all(stop)
-                stop.wait(LOOK_SECONDS)
+                stop.wait(CHECK_SECONDS)
             except (IndexDamaged, sqlite3.DatabaseError) as damage:
                 self._on_damage(damage)
                 worked = False
@@ -90,7 +90,7 @@ class IntegrationWorker:
         except Exception as error:
             _log.error("the damaged index stays where it is", extra={"why": str(error)})
 
-    def _something_waits(self) -> bool:
+    def _has_work(self) -> bool:
         with self.database.read() as connection:
             return packages.has_pending(connection, self.clock()) or bool(
                 purge.pending_purges(connection)
@@ -115,5 +115,5 @@ class IntegrationWorker:
                 self.settings.compared_share,
                 self.settings.known_pages,
             )
-            while not stop.is_set() and integrator.work(self.clock()):
-                self.integrated()
+            while not stop.is_set() and integrator.integrate_pending(self.clock()):
+                self.on_integrated()

@@ -22,7 +22,7 @@ from sqlalchemy import Connection
 
 from ipmicra.coordinator.leader.host_mesh import HostMesh, HostRoundTrip
 from ipmicra.coordinator.leader.recalibration import DayLoads, Recalibrator
-from ipmicra.coordinator.store import delegations
+from ipmicra.coordinator.store import blobs, delegations
 from ipmicra.delegation.calibration import FetchTimeHistory
 from ipmicra.delegation.strategies.adaptive.state import AdaptiveState
 from ipmicra.delegation.strategies.adaptive.strategy import Adaptive
@@ -51,10 +51,10 @@ class LeaderCheckpoint:
     """Saves and recalls for one desk."""
 
     def __init__(
-        self, name: str, strategy: Strategy, watching: Recalibrator, acquaintance: HostMesh
+        self, name: str, strategy: Strategy, recalibrator: Recalibrator, mesh: HostMesh
     ) -> None:
         self._name, self._strategy = name, strategy
-        self._watching, self._acquaintance = watching, acquaintance
+        self._recalibrator, self._mesh = recalibrator, mesh
         self._saved_s: float | None = None
         self._hosts_saved_s: float | None = None
         self._hosts_saved: list[HostRoundTrip] = []
@@ -64,42 +64,40 @@ class LeaderCheckpoint:
             self._saved_s = now_s
         if now_s - self._saved_s >= SAVE_SECONDS:
             self.save(connection, now_s)
-        elif self._hosts_saved != (known := self._acquaintance.known()):
+        elif self._hosts_saved != (known := self._mesh.round_trips()):
             self._save_hosts(connection, known, now_s)
 
     def _save_hosts(self, connection: Connection, known: list[HostRoundTrip], now_s: float) -> None:
         if self._hosts_saved_s is None or now_s - self._hosts_saved_s >= HOSTS_SECONDS:
             self._hosts_saved, self._hosts_saved_s = known, now_s
-            delegations.save(connection, HOSTS, _packed(known), now_s)
+            blobs.save(connection, HOSTS, _compress(known), now_s)
 
     def save(self, connection: Connection, now_s: float) -> None:
         self._saved_s = now_s
-        delegations.save(
-            connection, delegations.MEASUREMENTS, self._strategy.measurements.to_bytes(), now_s
-        )
+        blobs.save(connection, delegations.MEASUREMENTS, self._strategy.measurements.to_bytes(), now_s)
         bodies: dict[str, object] = {
-            HOSTS: self._acquaintance.known(),
-            "loads": self._watching.loads(),
-            "histories": self._watching.histories(),
+            HOSTS: self._mesh.round_trips(),
+            "loads": self._recalibrator.loads(),
+            "histories": self._recalibrator.histories(),
         }
         if isinstance(self._strategy, Adaptive):
             bodies["strategy"] = LearnedState(self._name, _bounded(self._strategy.to_state()))
         for name, body in bodies.items():
-            delegations.save(connection, name, _packed(body), now_s)
+            blobs.save(connection, name, _compress(body), now_s)
 
-    def recall(self, connection: Connection, now_s: float) -> None:
+    def restore(self, connection: Connection, now_s: float) -> None:
         """Into a strategy that knows its crawlers, its delegations and its round trips."""
-        self._acquaintance.recall(distances(connection))
+        self._mesh.restore(host_round_trips(connection))
         loads = _read(connection, "loads", DayLoads) or DayLoads()
         histories = _read(connection, "histories", list[tuple[str, FetchTimeHistory]]) or []
-        self._watching.recall(loads, histories)
+        self._recalibrator.restore(loads, histories)
         learnt = _read(connection, "strategy", LearnedState)
         if learnt is not None and learnt.strategy == self._name and isinstance(self._strategy, Adaptive):
             self._strategy.from_state(learnt.state)
             _log.info("went on with what was learnt", extra={"examples": len(learnt.state.sites)})
 
 
-def distances(connection: Connection) -> list[HostRoundTrip]:
+def host_round_trips(connection: Connection) -> list[HostRoundTrip]:
     """How far hosts are from each other, as they last measured it."""
     return _read(connection, HOSTS, list[HostRoundTrip]) or []
 
@@ -112,12 +110,12 @@ def _bounded(state: AdaptiveState) -> AdaptiveState:
     )
 
 
-def _packed(body: object) -> bytes:
+def _compress(body: object) -> bytes:
     return zstandard.ZstdCompressor(_LEVEL).compress(msgspec.msgpack.encode(body))
 
 
 def _read(connection: Connection, name: str, kind: type[CheckpointParts]) -> CheckpointParts | None:
-    body = delegations.saved(connection, name)
+    body = blobs.read(connection, name)
     if body is None:
         return None
     try:

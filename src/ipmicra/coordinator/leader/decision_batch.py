@@ -17,7 +17,7 @@ from ipmicra.coordinator.assignment.assigner import SiteAssignment
 from ipmicra.coordinator.store import delegations, sites
 from ipmicra.coordinator.store.delegations import DecisionReasons
 from ipmicra.coordinator.store.sites import SiteRow
-from ipmicra.coordinator.store.unit_codec import ground_text
+from ipmicra.coordinator.store.unit_codec import unit_text
 from ipmicra.delegation.delegations import DelegationUnit
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.model.probes import CrawlerId, Target
@@ -29,51 +29,51 @@ class DecisionBatch:
     def __init__(self, strategy: Strategy) -> None:
         self._strategy = strategy
         self._reasons: dict[DelegationUnit, DecisionReasons] = {}
-        self._located: list[SiteAssignment] = []
+        self._assignments: list[SiteAssignment] = []
         self._unreachable: list[tuple[SiteRow, str]] = []
         self._waiting: list[tuple[SiteRow, str]] = []
 
-    def located(self, site: SiteRow, target: Target, crawler: CrawlerId) -> None:
+    def add_assignment(self, site: SiteRow, target: Target, crawler: CrawlerId) -> None:
         """The site's crawler is known."""
-        text = ground_text(self._strategy.tree, self._strategy.ground_of(target))
-        self._located.append(SiteAssignment(site, crawler, str(target.address), text))
+        text = unit_text(self._strategy.tree, self._strategy.ground_of(target))
+        self._assignments.append(SiteAssignment(site, crawler, str(target.address), text))
 
-    def delegated(self, grounds: Iterable[DelegationUnit], reasons: DecisionReasons) -> None:
+    def add_delegations(self, units: Iterable[DelegationUnit], reasons: DecisionReasons) -> None:
         """The grounds are whose the strategy says, and why."""
-        self._reasons |= dict.fromkeys(grounds, reasons)
+        self._reasons |= dict.fromkeys(units, reasons)
 
-    def unreachable(self, site: SiteRow, note: str) -> None:
+    def add_unreachable(self, site: SiteRow, note: str) -> None:
         self._unreachable.append((site, note))
 
-    def still_waits(self, site: SiteRow, note: str) -> None:
+    def add_waiting(self, site: SiteRow, note: str) -> None:
         self._waiting.append((site, note))
 
     def write(self, connection: Connection, now_s: float) -> None:
         """All that was decided since it was last written."""
-        delegations.keep(connection, self._strategy, self._reasons, now_s)
-        assigner.assign(connection, self._located, now_s)
-        sites.unreachable(connection, self._unreachable, now_s)
+        delegations.write_delegations(connection, self._strategy, self._reasons, now_s)
+        assigner.assign(connection, self._assignments, now_s)
+        sites.mark_unreachable(connection, self._unreachable, now_s)
         sites.set_notes(connection, self._waiting)
-        for written in (self._reasons, self._located, self._unreachable, self._waiting):
+        for written in (self._reasons, self._assignments, self._unreachable, self._waiting):
             written.clear()
 
-    def settle(
+    def write_and_release(
         self,
         connection: Connection,
-        grounds: Iterable[DelegationUnit],
+        units: Iterable[DelegationUnit],
         reasons: DecisionReasons,
         now_s: float,
     ) -> int:
         """Write the grounds down and release what moves. Returns how many sites move."""
-        changed = list(dict.fromkeys(grounds))
-        self.delegated(changed, reasons)
+        changed = list(dict.fromkeys(units))
+        self.add_delegations(changed, reasons)
         self.write(connection, now_s)
-        texts = [ground_text(self._strategy.tree, ground) for ground in changed]
-        moving = [row for row in sites.delegated_sites(connection, texts) if self._moves(row)]
+        texts = [unit_text(self._strategy.tree, unit) for unit in changed]
+        moving = [row for row in sites.delegated_sites(connection, texts) if self._is_moving(row)]
         release.begin_release(connection, moving, now_s)
         return len(moving)
 
-    def _moves(self, row: SiteRow) -> bool:
+    def _is_moving(self, row: SiteRow) -> bool:
         return self._strategy.delegated(target_of(row)) not in (None, row.crawler)
 
 

@@ -41,31 +41,31 @@ from ipmicra.delegation.strategy import Strategy
 from ipmicra.delegation.subnets import SubnetLookup, known_subnet
 from ipmicra.model.probes import Target
 
-OFFICE = "delegation"
-LINKS_A_ROUND = 5_000
-LIVES_SECONDS = 1.0  # between two looks at what state every crawler is in
+LEASE_NAME = "delegation"
+LINKS_PER_ROUND = 5_000
+STATES_SECONDS = 1.0  # between two looks at what state every crawler is in
 FASTER_THAN_LIGHT = "its round trips and several other hosts' cannot all be true: light is not that fast"
 
 _log = logging.getLogger(__name__)
 
-LookUp = Callable[[Iterable[str]], dict[str, ResolveResult]]
+ResolveSites = Callable[[Iterable[str]], dict[str, ResolveResult]]
 
 
 @dataclass
 class LeaderState:
     """What a leader has in memory while it holds the office."""
 
-    office: LeaderLease
+    lease: LeaderLease
     strategy: Strategy
-    talks: ProbeDispatcher
-    book: DecisionBatch
-    crowd: Membership
-    watching: Recalibrator
-    acquaintance: HostMesh
-    keepsakes: LeaderCheckpoint
-    leases: LeaseMonitor
-    moving_on: OperatorMoves
-    lives_noted_s: float = 0.0
+    dispatcher: ProbeDispatcher
+    decisions: DecisionBatch
+    membership: Membership
+    recalibrator: Recalibrator
+    mesh: HostMesh
+    checkpoint: LeaderCheckpoint
+    lease_monitor: LeaseMonitor
+    operator_moves: OperatorMoves
+    states_recorded_s: float = 0.0
 
 
 class LeaderLoop:
@@ -76,128 +76,146 @@ class LeaderLoop:
         database: Database,
         tree: SubnetLookup,
         settings: CoordinatorSettings,
-        look_up: LookUp,
+        resolve: ResolveSites,
         name: str,
         seed: int = 0,
     ) -> None:
         self._database = database
         self._tree = tree
         self._settings = settings
-        self._look_up = look_up
+        self._resolve = resolve
         self._name = name
         self._seed = seed
-        self._caps = ProbeRateLimit(
+        self._rate_limit = ProbeRateLimit(
             settings.probes_per_second_max, settings.probes_per_target_an_hour_max
         )
         self._under_way: dict[str, Target] = {}
-        self.desk: LeaderState | None = None
+        self.state: LeaderState | None = None
         self._new_strategy()  # a wrong setting is noticed here, not in office
 
     @property
-    def leads(self) -> bool:
-        return self.desk is not None
+    def is_leader(self) -> bool:
+        return self.state is not None
 
     def tick(self, now_s: float) -> bool:
         """One round. True where this replica is the leader."""
         try:
             with self._database.begin() as connection:
-                desk = self._in_office(connection, now_s)
-                waiting = [] if desk is None else self._round(connection, desk, now_s)
-            if desk is None or not waiting:
-                return desk is not None
-            found = self._look_up(site.name for site in waiting)
+                state = self._hold_lease(connection, now_s)
+                waiting = [] if state is None else self._round(connection, state, now_s)
+            if state is None or not waiting:
+                return state is not None
+            found = self._resolve(site.name for site in waiting)
             with self._database.begin() as connection:
-                if (desk := self._in_office(connection, now_s)) is not None:
-                    self._begin(connection, desk, waiting, found, now_s)
+                if (state := self._hold_lease(connection, now_s)) is not None:
+                    self._start_delegations(connection, state, waiting, found, now_s)
         except BaseException:
-            self._forget()
+            self._drop_state()
             raise
-        return self.leads
+        return self.is_leader
 
-    def lay_down(self, now_s: float) -> None:
+    def resign(self, now_s: float) -> None:
         """End the office in good order, so that the next need not wait."""
-        if (desk := self.desk) is not None:
+        if (state := self.state) is not None:
             with self._database.begin() as connection:
-                desk.keepsakes.save(connection, now_s)
-                resign(connection, desk.office)
-            self._forget()
+                state.checkpoint.save(connection, now_s)
+                resign(connection, state.lease)
+            self._drop_state()
 
     # --- the office -----------------------------------------------------------
 
-    def _in_office(self, connection: Connection, now_s: float) -> LeaderState | None:
-        office = acquire_or_renew(connection, OFFICE, self._name, now_s, self._settings.leader_seconds)
-        if office is None:
-            self._forget()
-        elif self.desk is None or self.desk.office.epoch != office.epoch:
-            self._forget()
-            self.desk = self._new_desk(connection, office, now_s)
-        else:
-            self.desk.office = office
-        return self.desk
-
-    def _new_desk(self, connection: Connection, office: LeaderLease, now_s: float) -> LeaderState:
-        strategy = self._new_strategy()
-        talks = ProbeDispatcher(lambda: strategy.crawlers, self._caps, self._settings.probe_seconds_max)
-        hosts.prolong_leases(connection, now_s, self._settings.lease_seconds)
-        book = DecisionBatch(strategy)
-        crowd = Membership(strategy, book)
-        watching = Recalibrator(strategy, book, self._settings)
-        acquaintance = HostMesh(strategy, self._settings)
-        keepsakes = LeaderCheckpoint(self._settings.strategy, strategy, watching, acquaintance)
-        crowd.gather(connection, now_s)
-        keepsakes.recall(connection, now_s)
-        _log.info(
-            "leading the delegation", extra={"epoch": office.epoch, "crawlers": len(strategy.crawlers)}
+    def _hold_lease(self, connection: Connection, now_s: float) -> LeaderState | None:
+        lease = acquire_or_renew(
+            connection, LEASE_NAME, self._name, now_s, self._settings.leader_seconds
         )
-        leases, moving_on = LeaseMonitor(self._settings.lease_seconds), OperatorMoves(strategy, book)
+        if lease is None:
+            self._drop_state()
+        elif self.state is None or self.state.lease.epoch != lease.epoch:
+            self._drop_state()
+            self.state = self._new_state(connection, lease, now_s)
+        else:
+            self.state.lease = lease
+        return self.state
+
+    def _new_state(self, connection: Connection, lease: LeaderLease, now_s: float) -> LeaderState:
+        strategy = self._new_strategy()
+        dispatcher = ProbeDispatcher(
+            lambda: strategy.crawlers, self._rate_limit, self._settings.probe_seconds_max
+        )
+        hosts.prolong_leases(connection, now_s, self._settings.lease_seconds)
+        decisions = DecisionBatch(strategy)
+        membership = Membership(strategy, decisions)
+        recalibrator = Recalibrator(strategy, decisions, self._settings)
+        mesh = HostMesh(strategy, self._settings)
+        checkpoint = LeaderCheckpoint(self._settings.strategy, strategy, recalibrator, mesh)
+        membership.load(connection, now_s)
+        checkpoint.restore(connection, now_s)
+        _log.info(
+            "leading the delegation", extra={"epoch": lease.epoch, "crawlers": len(strategy.crawlers)}
+        )
+        leases, operator_moves = (
+            LeaseMonitor(self._settings.lease_seconds),
+            OperatorMoves(strategy, decisions),
+        )
         return LeaderState(
-            office, strategy, talks, book, crowd, watching, acquaintance, keepsakes, leases, moving_on
+            lease,
+            strategy,
+            dispatcher,
+            decisions,
+            membership,
+            recalibrator,
+            mesh,
+            checkpoint,
+            leases,
+            operator_moves,
         )
 
     def _new_strategy(self) -> Strategy:
         dice = random.Random(self._seed)  # noqa: S311 - fair, not secret
         return strategy_named(self._settings.strategy, self._tree, dice)
 
-    def _forget(self) -> None:
-        if self.desk is not None:
-            self.desk.talks.abandon()
-        self.desk = None
+    def _drop_state(self) -> None:
+        if self.state is not None:
+            self.state.dispatcher.cancel_all()
+        self.state = None
         self._under_way.clear()
 
     # --- a round --------------------------------------------------------------
 
-    def _round(self, connection: Connection, desk: LeaderState, now_s: float) -> list[SiteRow]:
+    def _round(self, connection: Connection, state: LeaderState, now_s: float) -> list[SiteRow]:
         """All that needs no name looked up. Returns the sites that do."""
-        desk.leases.look(connection, now_s)
-        for newcomer in desk.crowd.follow(connection, now_s):
-            events.note(connection, "crawler-joined", newcomer, "", now_s)
-            desk.crowd.offer(connection, newcomer, desk.talks, self._settings.newcomer_probes_max, now_s)
-        desk.moving_on.carry_on(connection, now_s)
+        state.lease_monitor.check(connection, now_s)
+        for newcomer in state.membership.refresh(connection, now_s):
+            events.record(connection, "crawler-joined", newcomer, "", now_s)
+            state.membership.probe_for_newcomer(
+                connection, newcomer, state.dispatcher, self._settings.newcomer_probes_max, now_s
+            )
+        state.operator_moves.advance(connection, now_s)
         for heard in heartbeats.read_passives(connection):
-            if (look := desk.watching.hear(heard, now_s)) is not None:
-                desk.watching.look(connection, look, desk.talks, now_s)
-        desk.watching.balance(connection, desk.talks, now_s)
-        desk.acquaintance.ask(connection, desk.talks, now_s)
-        desk.talks.go_on(connection, now_s)
-        self._end_liars(connection, desk, now_s)
-        cross_check.ask(connection, now_s)
-        desk.book.write(connection, now_s)
-        release.end_releases(connection, now_s, self._settings.release_seconds_max)
-        assigner.send_links(connection, now_s, LINKS_A_ROUND, self._settings.links_per_order_max)
-        desk.keepsakes.save_if_due(connection, now_s)
-        if not 0 <= now_s - desk.lives_noted_s < LIVES_SECONDS:
-            crawlers.follow(connection, now_s)
-            desk.lives_noted_s = now_s
-        return self._waiting(connection, desk, now_s)
+            if (look := state.recalibrator.observe(heard, now_s)) is not None:
+                state.recalibrator.recheck(connection, look, state.dispatcher, now_s)
+        state.recalibrator.balance(connection, state.dispatcher, now_s)
+        state.mesh.probe_due_pairs(connection, state.dispatcher, now_s)
+        state.dispatcher.advance(connection, now_s)
+        self._revoke_liars(connection, state, now_s)
+        cross_check.send_checks(connection, now_s)
+        state.decisions.write(connection, now_s)
+        release.expire_releases(connection, now_s, self._settings.release_seconds_max)
+        assigner.send_links(connection, now_s, LINKS_PER_ROUND, self._settings.links_per_order_max)
+        state.checkpoint.save_if_due(connection, now_s)
+        if not 0 <= now_s - state.states_recorded_s < STATES_SECONDS:
+            crawlers.record_states(connection, now_s)
+            state.states_recorded_s = now_s
+        return self._pending_sites(connection, state, now_s)
 
-    def _end_liars(self, connection: Connection, desk: LeaderState, now_s: float) -> None:
+    def _revoke_liars(self, connection: Connection, state: LeaderState, now_s: float) -> None:
         """Whose round trips cannot be true, against several others: light is not that fast."""
-        for liar in desk.strategy.trust.distrusted:
+        for liar in state.strategy.trust.distrusted:
             cross_check.revoke(connection, liar, FASTER_THAN_LIGHT, now_s)
 
-    def _waiting(self, connection: Connection, desk: LeaderState, now_s: float) -> list[SiteRow]:
+    def _pending_sites(self, connection: Connection, state: LeaderState, now_s: float) -> list[SiteRow]:
         room = self._settings.sites_at_once_max - len(self._under_way)
-        if room <= 0 or not desk.strategy.crawlers.awake:
+        if room <= 0 or not state.strategy.crawlers.awake:
             return []
         most = room + len(self._under_way)
         rows = sites.pending_assignment(connection, now_s, self._settings.retry_seconds, most)
@@ -205,55 +223,57 @@ class LeaderLoop:
 
     # --- sites ----------------------------------------------------------------
 
-    def _begin(
+    def _start_delegations(
         self,
         connection: Connection,
-        desk: LeaderState,
+        state: LeaderState,
         waiting: list[SiteRow],
         found: Mapping[str, ResolveResult],
         now_s: float,
     ) -> None:
-        busy = {self._place(target.address) for target in self._under_way.values()}
+        busy = {self._unit_at(target.address) for target in self._under_way.values()}
         for site in waiting:
             addresses = found[site.name]
             if isinstance(addresses, str):
-                desk.book.unreachable(site, addresses)
+                state.decisions.add_unreachable(site, addresses)
                 continue
             target = Target.of(site.name, *_same_address(site, addresses))
-            if (place := self._place(target.address)) not in busy:
-                self._delegate(connection, desk, site, target, now_s)
+            if (place := self._unit_at(target.address)) not in busy:
+                self._delegate(connection, state, site, target, now_s)
                 if site.name in self._under_way:
                     busy.add(place)
-        desk.talks.go_on(connection, now_s)
-        desk.book.write(connection, now_s)
+        state.dispatcher.advance(connection, now_s)
+        state.decisions.write(connection, now_s)
 
-    def _place(self, address: IPAddress) -> object:
+    def _unit_at(self, address: IPAddress) -> object:
         """Sites of one place are delegated one after the other: the first may decide for the rest."""
         subnet = known_subnet(self._tree, address)
         return address if subnet is None else subnet
 
     def _delegate(
-        self, connection: Connection, desk: LeaderState, site: SiteRow, target: Target, now_s: float
+        self, connection: Connection, state: LeaderState, site: SiteRow, target: Target, now_s: float
     ) -> None:
         self._under_way[site.name] = target
 
-        def ended(connection: Connection, decision: Decision) -> None:
+        def on_finished(connection: Connection, decision: Decision) -> None:
             self._under_way.pop(site.name, None)
-            self._decided(desk, site, target, decision)
+            self._on_decided(state, site, target, decision)
 
-        desk.talks.begin(connection, desk.strategy.delegate(target, now_s), ended)
+        state.dispatcher.submit(connection, state.strategy.delegate(target, now_s), on_finished)
 
-    def _decided(self, desk: LeaderState, site: SiteRow, target: Target, decision: Decision) -> None:
+    def _on_decided(self, state: LeaderState, site: SiteRow, target: Target, decision: Decision) -> None:
         crawler = decision.crawler or decision.waits_for
         if crawler is None:
             is_final = decision.why is Why.UNREACHABLE
-            (desk.book.unreachable if is_final else desk.book.still_waits)(site, IN_WORDS[decision.why])
+            (state.decisions.add_unreachable if is_final else state.decisions.add_waiting)(
+                site, IN_WORDS[decision.why]
+            )
             return
         if decision.why not in (Why.ALREADY_DELEGATED, Why.OWNER_ASLEEP):
             reasons = reasons_of(decision, self._settings.strategy, site.name)
-            ground = desk.strategy.ground_of(target)
-            desk.book.delegated((ground, target.address, *decision.subnets), reasons)
-        desk.book.located(site, target, crawler)
+            unit = state.strategy.ground_of(target)
+            state.decisions.add_delegations((unit, target.address, *decision.subnets), reasons)
+        state.decisions.add_assignment(site, target, crawler)
 
 
 def _same_address(site: SiteRow, addresses: tuple[IPAddress, ...]) -> tuple[IPAddress, ...]:

@@ -16,9 +16,9 @@ from ipmicra.coordinator.leader.decision_batch import DecisionBatch, target_of
 from ipmicra.coordinator.leader.probe_dispatcher import ProbeDispatcher
 from ipmicra.coordinator.store import delegations, orders, sites
 from ipmicra.coordinator.store.delegations import DecisionReasons
-from ipmicra.coordinator.store.liveness import present
+from ipmicra.coordinator.store.liveness import present_crawlers
 from ipmicra.coordinator.store.schema import site_table
-from ipmicra.coordinator.store.unit_codec import ground_text
+from ipmicra.coordinator.store.unit_codec import unit_text
 from ipmicra.delegation.churn import NewcomerOffer, offer_to_newcomer, reassign_from_leaver
 from ipmicra.delegation.crawlers import CrawlerProfile
 from ipmicra.delegation.delegations import DelegationUnit
@@ -28,37 +28,37 @@ from ipmicra.model.probes import CrawlerId, Target
 
 TARGETS_MAX = 5_000  # sites looked at for a newcomer
 
-OWN = DecisionReasons(why="own-subnet", words="its own host stands in it", strategy="")
+OWN_SUBNET = DecisionReasons(why="own-subnet", words="its own host stands in it", strategy="")
 INHERITED = DecisionReasons(
     why="inherited", words="the nearest that is remembered, after its crawler had gone", strategy=""
 )
-OFFERED = DecisionReasons(why="newcomer", words="a newcomer is nearer by its own probe", strategy="")
+NEWCOMER = DecisionReasons(why="newcomer", words="a newcomer is nearer by its own probe", strategy="")
 
 
 class Membership:
     """Keeps one strategy's crawlers as the rows of hosts say."""
 
-    def __init__(self, strategy: Strategy, book: DecisionBatch) -> None:
-        self._strategy, self._book = strategy, book
+    def __init__(self, strategy: Strategy, decisions: DecisionBatch) -> None:
+        self._strategy, self._decisions = strategy, decisions
 
-    def gather(self, connection: Connection, now_s: float) -> None:
+    def load(self, connection: Connection, now_s: float) -> None:
         """At the beginning of an office: who is there, and whose sites were left by somebody gone."""
-        for profile in present(connection, now_s).values():
+        for profile in present_crawlers(connection, now_s).values():
             self._strategy.crawler_joined(profile)
-        delegations.recall(connection, self._strategy)
+        delegations.load_delegations(connection, self._strategy)
         owners = connection.execute(select(site_table.c.crawler).distinct()).scalars()
         for owner in list(owners):
             if owner is not None and owner not in self._strategy.crawlers:
-                _gone(connection, owner, now_s)
+                _release_everything(connection, owner, now_s)
         for crawler in self._strategy.crawlers.all:
             self._give_own_subnet(connection, crawler, now_s)
 
-    def follow(self, connection: Connection, now_s: float) -> list[CrawlerId]:
+    def refresh(self, connection: Connection, now_s: float) -> list[CrawlerId]:
         """Tell the strategy what has changed. Returns the newcomers."""
-        here = present(connection, now_s)
+        here = present_crawlers(connection, now_s)
         known = set(self._strategy.crawlers.all)
         for crawler in sorted(known - here.keys()):
-            self._lose(connection, crawler, now_s)
+            self._remove(connection, crawler, now_s)
         newcomers = []
         for crawler, profile in here.items():
             if crawler not in known:
@@ -69,23 +69,23 @@ class Membership:
                 self._update(profile)
         return newcomers
 
-    def offer(
+    def probe_for_newcomer(
         self,
         connection: Connection,
         newcomer: CrawlerId,
-        talks: ProbeDispatcher,
+        dispatcher: ProbeDispatcher,
         probes_max: int,
         now_s: float,
     ) -> None:
         """Ask a newcomer about the subnets of others."""
 
-        def ended(connection: Connection, offered: NewcomerOffer) -> None:
-            grounds = [ground for ground, _, _ in offered.taken]
-            self._book.settle(connection, grounds, OFFERED, now_s)
+        def on_finished(connection: Connection, offered: NewcomerOffer) -> None:
+            units = [unit for unit, _, _ in offered.taken]
+            self._decisions.write_and_release(connection, units, NEWCOMER, now_s)
 
         targets = self._targets(connection)
-        talk = offer_to_newcomer(self._strategy, newcomer, targets, now_s, probes_max=probes_max)
-        talks.begin(connection, talk, ended)
+        task = offer_to_newcomer(self._strategy, newcomer, targets, now_s, probes_max=probes_max)
+        dispatcher.submit(connection, task, on_finished)
 
     def _targets(self, connection: Connection) -> dict[DelegationUnit, Target]:
         """For each ground that is somebody's, a site to probe it by."""
@@ -100,25 +100,25 @@ class Membership:
             changed = self._strategy.crawler_woke if profile.awake else self._strategy.crawler_slept
             changed(profile.id)
 
-    def _lose(self, connection: Connection, crawler: CrawlerId, now_s: float) -> None:
-        grounds = [inherited.ground for inherited in reassign_from_leaver(self._strategy, crawler)]
-        self._book.delegated(grounds, INHERITED)
-        _gone(connection, crawler, now_s)
+    def _remove(self, connection: Connection, crawler: CrawlerId, now_s: float) -> None:
+        units = [inherited.ground for inherited in reassign_from_leaver(self._strategy, crawler)]
+        self._decisions.add_delegations(units, INHERITED)
+        _release_everything(connection, crawler, now_s)
 
     def _give_own_subnet(self, connection: Connection, crawler: CrawlerId, now_s: float) -> None:
         """Some strategies give it by themselves; it is written down in any case."""
-        ground = self._own_ground(crawler)
-        if ground is None:
+        unit = self._own_unit(crawler)
+        if unit is None:
             return
-        owner = self._strategy.delegations.owner(ground)
-        text = ground_text(self._strategy.tree, ground)
-        if owner == crawler and text in delegations.delegated(connection, [text]):
+        owner = self._strategy.delegations.owner(unit)
+        text = unit_text(self._strategy.tree, unit)
+        if owner == crawler and text in delegations.delegation_rows(connection, [text]):
             return
-        if owner is None or owner == crawler or self._own_ground(owner) != ground:
-            self._strategy.give(ground, crawler)
-            self._book.settle(connection, [ground], OWN, now_s)
+        if owner is None or owner == crawler or self._own_unit(owner) != unit:
+            self._strategy.give(unit, crawler)
+            self._decisions.write_and_release(connection, [unit], OWN_SUBNET, now_s)
 
-    def _own_ground(self, crawler: CrawlerId) -> DelegationUnit | None:
+    def _own_unit(self, crawler: CrawlerId) -> DelegationUnit | None:
         address = self._strategy.crawlers.profile(crawler).address
         if address is None:
             return None
@@ -126,6 +126,6 @@ class Membership:
         return address if subnet is None else subnet
 
 
-def _gone(connection: Connection, crawler: str, now_s: float) -> None:
-    release.abandon(connection, crawler)
+def _release_everything(connection: Connection, crawler: str, now_s: float) -> None:
+    release.release_all(connection, crawler)
     orders.cancel_all(connection, crawler, now_s)

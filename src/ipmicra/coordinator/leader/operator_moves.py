@@ -24,37 +24,37 @@ MOVED = DecisionReasons(why="moved", words="the operator moved its crawler here"
 class OperatorMoves:
     """Carries the operator's wishes out, for one strategy."""
 
-    def __init__(self, strategy: Strategy, book: DecisionBatch) -> None:
-        self._strategy, self._book = strategy, book
+    def __init__(self, strategy: Strategy, decisions: DecisionBatch) -> None:
+        self._strategy, self._decisions = strategy, decisions
 
-    def carry_on(self, connection: Connection, now_s: float) -> None:
+    def advance(self, connection: Connection, now_s: float) -> None:
         """One look at everybody who moves or has moved."""
         for move in moves.all_moves(connection).values():
             if CrawlerId(move.target) in self._strategy.crawlers:
                 self._hand_over(connection, move, now_s)
             elif move.moved_s is None:
-                moves.end(connection, move.crawler)
+                moves.end_move(connection, move.crawler)
                 why = f"{move.target} is gone; it keeps what it still has"
-                events.note(connection, "move-ended", move.crawler, why, now_s)
+                events.record(connection, "move-ended", move.crawler, why, now_s)
 
     def _hand_over(self, connection: Connection, move: OperatorMove, now_s: float) -> None:
-        grounds = self._grounds(connection, move)
-        if grounds:
-            for ground in grounds:
-                self._strategy.give(ground, CrawlerId(move.target))
-            self._book.settle(connection, grounds, MOVED, now_s)
-            release.locate_again(connection, move.crawler)
-        held = moves.still_held(connection, move.crawler)
+        units = self._units(connection, move)
+        if units:
+            for unit in units:
+                self._strategy.give(unit, CrawlerId(move.target))
+            self._decisions.write_and_release(connection, units, MOVED, now_s)
+            release.reopen_located(connection, move.crawler)
+        held = moves.remaining_sites(connection, move.crawler)
         stray = [row for row in held if row.state is SiteStatus.DELEGATED]
         release.begin_release(connection, stray, now_s)
         if not held and move.moved_s is None:
-            moves.moved(connection, move.crawler, now_s)
-            events.note(connection, "crawler-moved", move.crawler, f"to {move.target}", now_s)
+            moves.mark_moved(connection, move.crawler, now_s)
+            events.record(connection, "crawler-moved", move.crawler, f"to {move.target}", now_s)
 
-    def _grounds(self, connection: Connection, move: OperatorMove) -> list[DelegationUnit]:
+    def _units(self, connection: Connection, move: OperatorMove) -> list[DelegationUnit]:
         """What the strategy says is the mover's, and where its sites lie."""
-        held = [row for row in moves.still_held(connection, move.crawler) if row.address]
+        held = [row for row in moves.remaining_sites(connection, move.crawler) if row.address]
         known = self._strategy.delegations.held_by(CrawlerId(move.crawler))
         lying = (self._strategy.ground_of(target_of(row)) for row in held)
         owner = self._strategy.delegations.owner
-        return [ground for ground in dict.fromkeys((*known, *lying)) if owner(ground) != move.target]
+        return [unit for unit in dict.fromkeys((*known, *lying)) if owner(unit) != move.target]

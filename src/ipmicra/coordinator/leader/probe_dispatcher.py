@@ -33,7 +33,7 @@ _SILENCES = {silence.value: silence for silence in NoAnswer}
 ProbeTask = Generator[Probe, ProbeAnswer, Any]
 
 
-class FinishedProbeTask(Protocol):
+class OnFinished(Protocol):
     """What to do with what a conversation returned."""
 
     def __call__(self, connection: Connection, result: Any, /) -> None: ...
@@ -43,21 +43,21 @@ class FinishedProbeTask(Protocol):
 class PendingProbeTask:
     """One generator and where it stands."""
 
-    talk: ProbeTask
-    ended: FinishedProbeTask
-    wants: Probe | None = None
+    task: ProbeTask
+    on_finished: OnFinished
+    probe: Probe | None = None
     order: int | None = None
-    asked_s: float = 0.0
+    sent_s: float = 0.0
 
 
 class ProbeDispatcher:
     """All conversations under way."""
 
     def __init__(
-        self, crawlers: Callable[[], Crawlers], caps: ProbeRateLimit, patience_s: float
+        self, crawlers: Callable[[], Crawlers], rate_limit: ProbeRateLimit, patience_s: float
     ) -> None:
         self._crawlers = crawlers
-        self._caps = caps
+        self._rate_limit = rate_limit
         self._patience_s = patience_s
         self._open: dict[PendingProbeTask, None] = {}
         self.probes = 0  # sent out so far
@@ -65,21 +65,21 @@ class ProbeDispatcher:
     def __len__(self) -> int:
         return len(self._open)
 
-    def begin(self, connection: Connection, talk: ProbeTask, ended: FinishedProbeTask) -> None:
-        conversation = PendingProbeTask(talk, ended)
-        self._open[conversation] = None
-        self._step(connection, conversation, None)
+    def submit(self, connection: Connection, task: ProbeTask, on_finished: OnFinished) -> None:
+        pending = PendingProbeTask(task, on_finished)
+        self._open[pending] = None
+        self._step(connection, pending, None)
 
-    def go_on(self, connection: Connection, now_s: float) -> None:
+    def advance(self, connection: Connection, now_s: float) -> None:
         """Read answers, give up what took too long, send out what is wanted."""
         self._read_answers(connection, now_s)
-        self._answer_at_once(connection, now_s)
-        self._send_out(connection, now_s)
+        self._fail_unsendable(connection, now_s)
+        self._send_probes(connection, now_s)
 
-    def abandon(self) -> None:
+    def cancel_all(self) -> None:
         """The office is lost: whoever has it now begins anew."""
-        for conversation in self._open:
-            conversation.talk.close()
+        for pending in self._open:
+            pending.task.close()
         self._open.clear()
 
     # --- answers ------------------------------------------------------------
@@ -91,65 +91,65 @@ class ProbeDispatcher:
             order_table.c.number.in_(numbers), order_table.c.done_s.is_not(None)
         )
         done = {row.number: row.outcome for row in connection.execute(query)} if numbers else {}
-        for conversation, number in asked:
+        for pending, number in asked:
             if number in done:
-                self._step(connection, conversation, _answer(conversation.wants, done[number]))
-            elif now_s - conversation.asked_s > self._patience_s:
+                self._step(connection, pending, _answer(pending.probe, done[number]))
+            elif now_s - pending.sent_s > self._patience_s:
                 orders.cancel(connection, number, now_s)
-                self._step(connection, conversation, PROBE_NOT_SENT)
+                self._step(connection, pending, PROBE_NOT_SENT)
 
-    def _answer_at_once(self, connection: Connection, now_s: float) -> None:
+    def _fail_unsendable(self, connection: Connection, now_s: float) -> None:
         """What cannot be asked is answered so, until everybody waits for something that can."""
         waiting = [c for c in self._open if c.order is None]
         while waiting:
-            refused = [c for c in waiting if c.wants is not None and not self._may_ask(c.wants, now_s)]
-            for conversation in refused:
-                self._step(connection, conversation, PROBE_NOT_SENT)
+            refused = [c for c in waiting if c.probe is not None and not self._may_send(c.probe, now_s)]
+            for pending in refused:
+                self._step(connection, pending, PROBE_NOT_SENT)
             waiting = [c for c in refused if c in self._open]
 
-    def _may_ask(self, probe: Probe, now_s: float) -> bool:
+    def _may_send(self, probe: Probe, now_s: float) -> bool:
         is_awake = self._crawlers().is_awake(probe.crawler)
-        return is_awake and not self._caps.spares(probe.target.address, now_s)
+        return is_awake and not self._rate_limit.is_exhausted(probe.target.address, now_s)
 
     def _step(
-        self, connection: Connection, conversation: PendingProbeTask, answer: ProbeAnswer | None
+        self, connection: Connection, pending: PendingProbeTask, answer: ProbeAnswer | None
     ) -> None:
-        conversation.order = None
+        pending.order = None
         try:
-            talk = conversation.talk
-            conversation.wants = next(talk) if answer is None else talk.send(answer)
+            task = pending.task
+            pending.probe = next(task) if answer is None else task.send(answer)
         except StopIteration as end:
-            del self._open[conversation]
-            conversation.ended(connection, end.value)
+            del self._open[pending]
+            pending.on_finished(connection, end.value)
 
     # --- questions ----------------------------------------------------------
 
-    def _send_out(self, connection: Connection, now_s: float) -> None:
+    def _send_probes(self, connection: Connection, now_s: float) -> None:
         by_host: dict[CrawlerId, list[PendingProbeTask]] = {}
-        for conversation in self._open:
-            probe = conversation.wants
-            if conversation.order is not None or probe is None:
+        for pending in self._open:
+            probe = pending.probe
+            if pending.order is not None or probe is None:
                 continue
-            if self._caps.spares(probe.target.address, now_s):
+            if self._rate_limit.is_exhausted(probe.target.address, now_s):
                 continue  # its hour ended while it waited; it is answered on the next round
-            if not self._caps.has_room(now_s):
+            if not self._rate_limit.has_capacity(now_s):
                 break
-            self._caps.note(probe.target.address, now_s)
-            by_host.setdefault(probe.crawler, []).append(conversation)
+            self._rate_limit.record(probe.target.address, now_s)
+            by_host.setdefault(probe.crawler, []).append(pending)
         for host, wanting in by_host.items():
             for at in range(0, len(wanting), TARGETS_PER_ORDER_MAX):
-                self._order(connection, host, wanting[at : at + TARGETS_PER_ORDER_MAX], now_s)
+                self._send_order(connection, host, wanting[at : at + TARGETS_PER_ORDER_MAX], now_s)
 
-    def _order(
+    def _send_order(
         self, connection: Connection, host: CrawlerId, wanting: list[PendingProbeTask], now_s: float
     ) -> None:
-        probes = [c.wants for c in wanting if c.wants is not None]
+        probes = [c.probe for c in wanting if c.probe is not None]
         targets = tuple(dict.fromkeys(_target(probe) for probe in probes))
         self.probes += len(targets)
         key = f"{targets[0].address} {now_s} {self.probes}"
         number = orders.give(connection, host, ProbeTargets(targets=targets), key, now_s)
-        for conversation in wanting:
-            conversation.order, conversation.asked_s = number, now_s
+        for pending in wanting:
+            pending.order, pending.sent_s = number, now_s
 
 
 def host_target(crawler: CrawlerId, address: IPAddress) -> Target:
@@ -172,11 +172,11 @@ def _answer(probe: Probe | None, outcome: bytes | None) -> ProbeAnswer:
     wanted = (probe.target.site, str(probe.target.address))
     for result in done.probes:
         if (result.site, result.address) == wanted:
-            return _as_answer(result)
+            return _to_answer(result)
     return PROBE_NOT_SENT
 
 
-def _as_answer(result: ProbeResult) -> ProbeAnswer:
+def _to_answer(result: ProbeResult) -> ProbeAnswer:
     """A silence in other words than ours is the host's reason not to ask at all."""
     if result.round_trip_ms is not None:
         return ProbeAnswer(result.round_trip_ms)

@@ -18,7 +18,7 @@ from ipmicra.coordinator.leader.decision_batch import DecisionBatch
 from ipmicra.coordinator.leader.probe_dispatcher import ProbeDispatcher, ProbeTask
 from ipmicra.coordinator.settings import CoordinatorSettings
 from ipmicra.coordinator.store.delegations import DecisionReasons, reasons_of
-from ipmicra.coordinator.store.unit_codec import ground_from, ground_text
+from ipmicra.coordinator.store.unit_codec import unit_from_text, unit_text
 from ipmicra.delegation.balancing.passes import passes_of
 from ipmicra.delegation.balancing.policies import POLICIES, Policy
 from ipmicra.delegation.balancing.snapshot import CompletedMove, UnitLoad, balanced
@@ -36,32 +36,34 @@ from ipmicra.errors import OperatorFault
 from ipmicra.model.probes import CrawlerId, Measurement, Source, Target
 
 DAY_S = 86_400.0
-KEPT_MAX = 20_000  # grounds whose loads and histories outlive the leader; some 2 MB
+UNITS_SAVED_MAX = 20_000  # grounds whose loads and histories outlive the leader; some 2 MB
 
 
 class RecheckRequest(NamedTuple):
     """A second look that is wanted."""
 
-    ground: DelegationUnit
+    unit: DelegationUnit
     target: Target
     time_ms: float
 
 
-class DayLoads(msgspec.Struct, frozen=True):
+class DayLoads(msgspec.Struct, frozen=True, rename={"units": "grounds"}):
     """Bytes of a day (UTC) by ground, each with a site and an address of it."""
 
     day: int = -1
-    grounds: list[tuple[str, float, str, str]] = []
+    units: list[tuple[str, float, str, str]] = []
 
 
 class Recalibrator:
     """Judges the crawlers' reports for one strategy."""
 
-    def __init__(self, strategy: Strategy, book: DecisionBatch, settings: CoordinatorSettings) -> None:
+    def __init__(
+        self, strategy: Strategy, decisions: DecisionBatch, settings: CoordinatorSettings
+    ) -> None:
         if settings.balancing not in POLICIES:
             known = ", ".join(POLICIES)
             raise OperatorFault(f"coordinator.balancing = {settings.balancing!r}: there are {known}")
-        self._strategy, self._book = strategy, book
+        self._strategy, self._decisions = strategy, decisions
         self._settings = settings
         self._calibration = Calibration(
             CalibrationSettings(
@@ -70,9 +72,9 @@ class Recalibrator:
                 rest_s=settings.calibration_rest_seconds,
             )
         )
-        self._looking: set[DelegationUnit] = set()
+        self._rechecking: set[DelegationUnit] = set()
         self._day = -1
-        self._weighed: dict[DelegationUnit, UnitLoad] = {}
+        self._loads: dict[DelegationUnit, UnitLoad] = {}
         self._balanced_s: float | None = None
         self._passes: list[Policy] = []  # of balancing that are still to come
 
@@ -80,87 +82,87 @@ class Recalibrator:
 
     def loads(self) -> DayLoads:
         """The heaviest grounds of the running day."""
-        heaviest = sorted(self._weighed.items(), key=lambda item: -item[1].bytes_a_day)[:KEPT_MAX]
+        heaviest = sorted(self._loads.items(), key=lambda item: -item[1].bytes_a_day)[:UNITS_SAVED_MAX]
         return DayLoads(
             day=self._day,
-            grounds=[
+            units=[
                 (
-                    ground_text(self._strategy.tree, ground),
+                    unit_text(self._strategy.tree, unit),
                     w.bytes_a_day,
                     w.target.site,
                     str(w.target.address),
                 )
-                for ground, w in heaviest
+                for unit, w in heaviest
             ],
         )
 
     def histories(self) -> list[tuple[str, FetchTimeHistory]]:
         """What is normal for the grounds that were heard of last."""
-        latest = list(self._calibration.histories().items())[-KEPT_MAX:]
-        return [(ground_text(self._strategy.tree, ground), history) for ground, history in latest]
+        latest = list(self._calibration.histories().items())[-UNITS_SAVED_MAX:]
+        return [(unit_text(self._strategy.tree, unit), history) for unit, history in latest]
 
-    def recall(self, loads: DayLoads, histories: Sequence[tuple[str, FetchTimeHistory]]) -> None:
+    def restore(self, loads: DayLoads, histories: Sequence[tuple[str, FetchTimeHistory]]) -> None:
         """What another leader knew; loads of another day count for nothing."""
         tree = self._strategy.tree
         for text, history in histories:
-            ground = ground_from(tree, text)
-            if ground is not None and history.crawler in self._strategy.crawlers:
-                self._calibration.recall(ground, history)
+            unit = unit_from_text(tree, text)
+            if unit is not None and history.crawler in self._strategy.crawlers:
+                self._calibration.recall(unit, history)
         self._day = loads.day
-        for text, bytes_a_day, site, address in loads.grounds:
-            if (ground := ground_from(tree, text)) is not None:
+        for text, bytes_a_day, site, address in loads.units:
+            if (unit := unit_from_text(tree, text)) is not None:
                 target = Target.of(site, ipaddress.ip_address(address))
-                self._weighed[ground] = UnitLoad(bytes_a_day, target)
-        self._tell_loads()
+                self._loads[unit] = UnitLoad(bytes_a_day, target)
+        self._update_loads()
 
     # --- reports --------------------------------------------------------------
 
-    def hear(self, heard: PassiveRoundTrip, now_s: float) -> RecheckRequest | None:
+    def observe(self, observation: PassiveRoundTrip, now_s: float) -> RecheckRequest | None:
         """Learn from one report; a look where it asks for one.
 
         A report without a round trip says nothing of distance: it adds to the load only.
         """
-        strategy, crawler, seen = self._strategy, CrawlerId(heard.crawler), heard.passive
+        strategy, crawler, seen = self._strategy, CrawlerId(observation.crawler), observation.passive
         address = _address(seen.address)
         if address is None or crawler not in strategy.crawlers:
             return None
         time_ms = seen.round_trip_ms
         if time_ms is not None:
-            strategy.learn(Measurement(crawler, address, time_ms, heard.at_s, Source.PASSIVE))
+            strategy.learn(Measurement(crawler, address, time_ms, observation.at_s, Source.PASSIVE))
         target = Target.of(seen.site, address)
         if strategy.delegated(target) != crawler:
             return None
-        ground = strategy.ground_of(target)
-        self._weigh(ground, target, seen.body_bytes, now_s)
+        unit = strategy.ground_of(target)
+        self._add_load(unit, target, seen.body_bytes, now_s)
         if time_ms is None:
             return None
-        verdict = self._calibration.observe(ground, crawler, time_ms, now_s)
-        wanted = verdict is CalibrationVerdict.LOOK_AGAIN and ground not in self._looking
-        return RecheckRequest(ground, target, time_ms) if wanted else None
+        verdict = self._calibration.observe(unit, crawler, time_ms, now_s)
+        wanted = verdict is CalibrationVerdict.LOOK_AGAIN and unit not in self._rechecking
+        return RecheckRequest(unit, target, time_ms) if wanted else None
 
-    def look(
-        self, connection: Connection, look: RecheckRequest, talks: ProbeDispatcher, now_s: float
+    def recheck(
+        self, connection: Connection, request: RecheckRequest, dispatcher: ProbeDispatcher, now_s: float
     ) -> None:
         """Begin a second look; what it moves is moved when it ends."""
-        self._looking.add(look.ground)
+        self._rechecking.add(request.unit)
 
-        def ended(connection: Connection, result: Recalibration | None) -> None:
-            self._looking.discard(look.ground)
+        def on_finished(connection: Connection, result: Recalibration | None) -> None:
+            self._rechecking.discard(request.unit)
             if result is not None and result.moved:
-                reasons = reasons_of(result.decision, self._settings.strategy, look.target.site)
-                grounds = [look.ground, *result.decision.subnets]
-                self._book.settle(connection, grounds, reasons, now_s)
+                reasons = reasons_of(result.decision, self._settings.strategy, request.target.site)
+                units = [request.unit, *result.decision.subnets]
+                self._decisions.write_and_release(connection, units, reasons, now_s)
 
-        talk = look_again(self._strategy, self._calibration, look.target, look.time_ms, now_s)
-        talks.begin(connection, talk, ended)
+        task = look_again(self._strategy, self._calibration, request.target, request.time_ms, now_s)
+        dispatcher.submit(connection, task, on_finished)
 
-    def balance(self, connection: Connection, talks: ProbeDispatcher, now_s: float) -> None:
+    def balance(self, connection: Connection, dispatcher: ProbeDispatcher, now_s: float) -> None:
         """Relieve crawlers over their daily capacity, now and then, in as many passes as it takes."""
         due = self._balanced_s is None or now_s - self._balanced_s >= self._settings.balancing_seconds
         if not due:
             return
         self._balanced_s = now_s
-        self._tell_loads()
+        self._update_loads()
         fullness = self._strategy.crawlers.fullness
         overfull = any(fullness(crawler) > 1 for crawler in self._strategy.crawlers.all)
         if not self._passes and overfull:
@@ -168,29 +170,31 @@ class Recalibrator:
         if not self._passes:
             return
 
-        def ended(connection: Connection, moved: tuple[CompletedMove, ...]) -> None:
+        def on_finished(connection: Connection, moved: tuple[CompletedMove, ...]) -> None:
             reasons = DecisionReasons(
                 why="relieved",
                 words="its crawler was over its daily capacity",
                 strategy=self._settings.balancing,
             )
-            self._book.settle(connection, [move.ground for move in moved], reasons, now_s)
+            self._decisions.write_and_release(
+                connection, [move.ground for move in moved], reasons, now_s
+            )
 
-        talk: ProbeTask = balanced(self._strategy, dict(self._weighed), self._passes.pop(0), now_s)
-        talks.begin(connection, talk, ended)
+        task: ProbeTask = balanced(self._strategy, dict(self._loads), self._passes.pop(0), now_s)
+        dispatcher.submit(connection, task, on_finished)
 
-    def _weigh(self, ground: DelegationUnit, target: Target, body_bytes: int, now_s: float) -> None:
+    def _add_load(self, unit: DelegationUnit, target: Target, body_bytes: int, now_s: float) -> None:
         """Bytes of the running day (UTC) by ground."""
         if (day := int(now_s // DAY_S)) != self._day:
-            self._day, self._weighed = day, {}
-        before = self._weighed.get(ground)
-        self._weighed[ground] = UnitLoad((before.bytes_a_day if before else 0.0) + body_bytes, target)
+            self._day, self._loads = day, {}
+        before = self._loads.get(unit)
+        self._loads[unit] = UnitLoad((before.bytes_a_day if before else 0.0) + body_bytes, target)
 
-    def _tell_loads(self) -> None:
+    def _update_loads(self) -> None:
         """What each crawler carries, for the strategy's choices among equals."""
         carried: dict[CrawlerId, float] = {}
-        for ground, weighed in self._weighed.items():
-            if (owner := self._strategy.delegations.owner(ground)) is not None:
+        for unit, weighed in self._loads.items():
+            if (owner := self._strategy.delegations.owner(unit)) is not None:
                 carried[owner] = carried.get(owner, 0.0) + weighed.bytes_a_day
         for crawler in self._strategy.crawlers.all:
             self._strategy.crawler_loaded(crawler, carried.get(crawler, 0.0))

@@ -28,25 +28,25 @@ class SiteResolver:
         self._guard = AddressGuard(settings.open_ranges, settings.closed_ranges, settings.open_ports)
         self._names: DnsCache | None = None
 
-    def look_up(self, sites: Iterable[str]) -> dict[str, ResolveResult]:
-        return self._runner.run(self._all(list(sites)))
+    def resolve(self, sites: Iterable[str]) -> dict[str, ResolveResult]:
+        return self._runner.run(self._resolve_all(list(sites)))
 
     def close(self) -> None:
         if self._names is not None:
             self._runner.run(self._names.close())
         self._runner.close()
 
-    async def _all(self, sites: list[str]) -> dict[str, ResolveResult]:
+    async def _resolve_all(self, sites: list[str]) -> dict[str, ResolveResult]:
         if self._names is None:
             self._names = DnsCache(DnsResolver(self._settings.dns_servers), self._settings.dns_cache)
-        found = await asyncio.gather(*(self._one(Site(site), self._names) for site in sites))
+        found = await asyncio.gather(*(self._resolve_one(Site(site), self._names) for site in sites))
         return dict(zip(sites, found, strict=True))
 
-    async def _one(self, site: Site, names: DnsCache) -> ResolveResult:
+    async def _resolve_one(self, site: Site, resolver: DnsCache) -> ResolveResult:
         if (refusal := self._guard.port_refusal(port_of(site))) is not None:
             return refusal
         try:
-            place = await names.place(name_of(site))
+            place = await resolver.place(name_of(site))
         except DnsFailure as failure:
             return str(failure)
         refusals = {address: self._guard.refusal(address) for address in place.addresses}

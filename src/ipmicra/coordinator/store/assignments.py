@@ -16,25 +16,29 @@ from ipmicra.coordinator.store.schema import grant_table, host_table, package_ta
 from ipmicra.coordinator.store.upserts import insert_new
 
 
-def note(connection: Connection, given: Sequence[tuple[str, str]], now_s: float) -> None:
+def record_assignments(
+    connection: Connection, assigned: Sequence[tuple[str, str]], now_s: float
+) -> None:
     """Sites and the crawlers that they were given to, under the leases that run now."""
-    names = list(dict.fromkeys(crawler for _, crawler in given))
+    names = list(dict.fromkeys(crawler for _, crawler in assigned))
     query = select(host_table.c.name, host_table.c.epoch).where(host_table.c.name.in_(names))
     leases = {row.name: row.epoch for row in connection.execute(query)} if names else {}
     rows = [
         {"crawler": crawler, "lease_epoch": leases[crawler], "site": site, "granted_s": now_s}
-        for site, crawler in given
+        for site, crawler in assigned
         if crawler in leases
     ]
     for batch in in_batches(rows):
         insert_new(connection, grant_table, batch)
 
 
-def foreign(connection: Connection, crawler: str, lease_epoch: int, sites: Iterable[str]) -> set[str]:
+def unassigned_sites(
+    connection: Connection, crawler: str, lease_epoch: int, sites: Iterable[str]
+) -> set[str]:
     """Those of the sites that the crawler was never given under that lease."""
-    asked = sorted(set(sites))
+    wanted = sorted(set(sites))
     known: set[str] = set()
-    for batch in in_batches(asked):
+    for batch in in_batches(wanted):
         known.update(
             connection.execute(
                 select(grant_table.c.site).where(
@@ -44,10 +48,10 @@ def foreign(connection: Connection, crawler: str, lease_epoch: int, sites: Itera
                 )
             ).scalars()
         )
-    return set(asked) - known
+    return set(wanted) - known
 
 
-def forget_ended(connection: Connection, crawler: str) -> None:
+def delete_ended(connection: Connection, crawler: str) -> None:
     """The crawler's lease has ended: what no package can need any more is forgotten."""
     current = select(host_table.c.epoch).where(host_table.c.name == crawler).scalar_subquery()
     waits = exists().where(

@@ -18,7 +18,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from ipmicra.coordinator.store.migrations import bring_up
+from ipmicra.coordinator.store.migrations import migrate
 from ipmicra.coordinator.store.schema import SCHEMA_VERSION, metadata, schema_version_table
 from ipmicra.errors import HostFault, OperatorFault
 
@@ -43,7 +43,7 @@ class Database:
         if not create and self._is_missing_file():
             raise NoCoordinator(self.address)
         try:
-            self._bring_up_to_date(create)
+            self._migrate(create)
         except DatabaseError as error:
             self.engine.dispose()
             raise HostFault(f"opening the database {self.address}: {_advice(error)}") from error
@@ -88,29 +88,29 @@ class Database:
     def is_begun(self) -> bool:
         """Whether there is a coordinator in it."""
         with self.begin() as connection:
-            return self._version_found(connection) is not None
+            return self._stored_version(connection) is not None
 
     def close(self) -> None:
         self.engine.dispose()
 
-    def _bring_up_to_date(self, create: bool) -> None:
+    def _migrate(self, create: bool) -> None:
         with self.begin() as connection:
-            found = self._version_found(connection)
-            if found is None and not create:
+            version = self._stored_version(connection)
+            if version is None and not create:
                 raise NoCoordinator(self.address)
-            if found is not None and found > SCHEMA_VERSION:
+            if version is not None and version > SCHEMA_VERSION:
                 raise OperatorFault(
-                    f"the database {self.address} has schema {found}, made by a newer ipmicra; "
+                    f"the database {self.address} has schema {version}, made by a newer ipmicra; "
                     f"this one knows up to {SCHEMA_VERSION}: run the newer program"
                 )
             metadata.create_all(connection)
-            if found is None:
+            if version is None:
                 connection.execute(schema_version_table.insert().values(version=SCHEMA_VERSION))
-            elif found < SCHEMA_VERSION:
-                bring_up(connection, found)
+            elif version < SCHEMA_VERSION:
+                migrate(connection, version)
                 connection.execute(schema_version_table.update().values(version=SCHEMA_VERSION))
 
-    def _version_found(self, connection: Connection) -> int | None:
+    def _stored_version(self, connection: Connection) -> int | None:
         if self.is_postgresql:  # replicas that start together create the schema one after the other
             connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7311)")
         if not inspect(connection).has_table(schema_version_table.name):

@@ -11,9 +11,10 @@ from collections.abc import Mapping
 import msgspec
 from sqlalchemy import Connection, delete, select
 
+from ipmicra.coordinator.store import blobs
 from ipmicra.coordinator.store.batches import in_batches
-from ipmicra.coordinator.store.schema import delegation_table, memory_table
-from ipmicra.coordinator.store.unit_codec import ground_from, ground_text
+from ipmicra.coordinator.store.schema import delegation_table
+from ipmicra.coordinator.store.unit_codec import unit_from_text, unit_text
 from ipmicra.coordinator.store.upserts import put
 from ipmicra.delegation.decision import IN_WORDS, Decision, Why
 from ipmicra.delegation.delegations import DelegationUnit
@@ -52,76 +53,64 @@ def reasons_of(decision: Decision, strategy: str, site: str) -> DecisionReasons:
 class DelegationRow(msgspec.Struct, frozen=True, kw_only=True):
     """One row of what is delegated."""
 
-    ground: str
+    unit: str
     crawler: str
     decided_s: float
     reasons: DecisionReasons
 
 
-def keep(
+def write_delegations(
     connection: Connection,
     strategy: Strategy,
-    decided: Mapping[DelegationUnit, DecisionReasons],
+    reasons_by_unit: Mapping[DelegationUnit, DecisionReasons],
     now_s: float,
 ) -> None:
     """Write down whose the grounds are now; nobody's has no row."""
-    rows, nobodys = {}, []
-    for ground, reasons in decided.items():
-        text, owner = ground_text(strategy.tree, ground), strategy.delegations.owner(ground)
+    rows, unowned = {}, []
+    for unit, reasons in reasons_by_unit.items():
+        text, owner = unit_text(strategy.tree, unit), strategy.delegations.owner(unit)
         if owner is None:
-            nobodys.append(text)
+            unowned.append(text)
         else:
             body = msgspec.msgpack.encode(reasons)
             rows[text] = {"ground": text, "crawler": owner, "decided_s": now_s, "decision": body}
-    for batch in in_batches(nobodys):
+    for batch in in_batches(unowned):
         connection.execute(delete(delegation_table).where(delegation_table.c.ground.in_(batch)))
     put(connection, delegation_table, *rows.values())
 
 
-def recall(connection: Connection, strategy: Strategy) -> None:
+def load_delegations(connection: Connection, strategy: Strategy) -> None:
     """Tell a new strategy what the rows know, of crawlers that are present."""
     for row in connection.execute(select(delegation_table).order_by(delegation_table.c.decided_s)):
-        ground = ground_from(strategy.tree, row.ground)
-        if ground is None or row.crawler not in strategy.crawlers:
+        unit = unit_from_text(strategy.tree, row.ground)
+        if unit is None or row.crawler not in strategy.crawlers:
             connection.execute(delete(delegation_table).where(delegation_table.c.ground == row.ground))
         else:
-            strategy.give(ground, CrawlerId(row.crawler))
-            _recall_anycast(strategy, ground, row.decision)
+            strategy.give(unit, CrawlerId(row.crawler))
+            _load_anycast(strategy, unit, row.decision)
     strategy.measurements.remember(
-        record for record in remembered(connection) if record.crawler in strategy.crawlers
+        record for record in saved_round_trips(connection) if record.crawler in strategy.crawlers
     )
 
 
-def _recall_anycast(strategy: Strategy, ground: DelegationUnit, decision: bytes) -> None:
+def _load_anycast(strategy: Strategy, unit: DelegationUnit, decision: bytes) -> None:
     is_anycast = msgspec.msgpack.decode(decision, type=DecisionReasons).why == Why.ANYCAST
     if is_anycast and isinstance(strategy, LearningStrategy):
-        strategy.recall_anycast(ground)
+        strategy.recall_anycast(unit)
 
 
-def save(connection: Connection, name: str, body: bytes, now_s: float) -> None:
-    """Keep bytes under a name for whoever leads next."""
-    put(connection, memory_table, {"name": name, "saved_s": now_s, "body": body})
-
-
-def saved(connection: Connection, name: str) -> bytes | None:
-    """What was last kept under the name."""
-    query = select(memory_table.c.body).where(memory_table.c.name == name)
-    body: bytes | None = connection.execute(query).scalar()
-    return body
-
-
-def remembered(connection: Connection) -> list[RoundTripRecord]:
+def saved_round_trips(connection: Connection) -> list[RoundTripRecord]:
     """The round trips that were saved last."""
-    body = saved(connection, MEASUREMENTS)
+    body = blobs.read(connection, MEASUREMENTS)
     return [] if body is None else list(Measurements.from_bytes(body).records())
 
 
-def delegated(connection: Connection, grounds: list[str]) -> dict[str, DelegationRow]:
+def delegation_rows(connection: Connection, units: list[str]) -> dict[str, DelegationRow]:
     """The rows of these grounds."""
-    rows = connection.execute(select(delegation_table).where(delegation_table.c.ground.in_(grounds)))
+    rows = connection.execute(select(delegation_table).where(delegation_table.c.ground.in_(units)))
     return {
         row.ground: DelegationRow(
-            ground=row.ground,
+            unit=row.ground,
             crawler=row.crawler,
             decided_s=row.decided_s,
             reasons=msgspec.msgpack.decode(row.decision, type=DecisionReasons),

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, delete, select
 
 from ipmicra.coordinator.store.schema import event_table
 
-KEPT = 10_000
+EVENTS_MAX = 10_000
 
 
 class EventRow(NamedTuple):
@@ -18,12 +18,12 @@ class EventRow(NamedTuple):
     detail: str
 
 
-def note(connection: Connection, kind: str, subject: str, detail: str, now_s: float) -> None:
+def record(connection: Connection, kind: str, subject: str, detail: str, now_s: float) -> None:
     row = {"at_s": now_s, "kind": kind, "subject": subject, "detail": detail}
     number = connection.execute(
         event_table.insert().values(row).returning(event_table.c.number)
     ).scalar_one()
-    connection.execute(delete(event_table).where(event_table.c.number <= number - KEPT))
+    connection.execute(delete(event_table).where(event_table.c.number <= number - EVENTS_MAX))
 
 
 def latest(connection: Connection, most: int) -> list[EventRow]:

@@ -59,7 +59,7 @@ class FailedVisits(msgspec.Struct, frozen=True, kw_only=True):
     examples: list[FailedVisit]
 
 
-class _Counted(msgspec.Struct):
+class _FailureCount(msgspec.Struct):
     kind: str
     site: str
     url: str
@@ -68,66 +68,66 @@ class _Counted(msgspec.Struct):
     count: int = 0
 
 
-def count(connection: Connection, package: Package, now_s: float) -> None:
+def count_failures(connection: Connection, package: Package, now_s: float) -> None:
     """Add what a package tells. The caller sees to it that a package is counted once."""
     day, crawler = int(now_s) // DAY_S, package.header.crawler
     connection.execute(delete(failure_table).where(failure_table.c.day <= day - DAYS))
-    found = _counted(package, now_s)
-    if not found:
+    counts = _failures_in(package, now_s)
+    if not counts:
         return
     known = connection.execute(
         select(failure_table.c.kind, failure_table.c.site).where(
             failure_table.c.day == day, failure_table.c.crawler == crawler, failure_table.c.site != ""
         )
     )
-    _add(connection, day, crawler, _bounded(found, {(kind, site) for kind, site in known}))
+    _add(connection, day, crawler, _bounded(counts, {(kind, site) for kind, site in known}))
 
 
-def forget(connection: Connection, crawler: str) -> None:
+def delete_failures(connection: Connection, crawler: str) -> None:
     """Nothing that the crawler told is counted any more."""
     connection.execute(delete(failure_table).where(failure_table.c.crawler == crawler))
 
 
-def _counted(package: Package, now_s: float) -> list[_Counted]:
+def _failures_in(package: Package, now_s: float) -> list[_FailureCount]:
     """By kind and site, with the latest; the crawler's clock is believed as far as it is possible."""
     normaliser = Normaliser()
-    sums: dict[tuple[str, str], _Counted] = {}
+    sums: dict[tuple[str, str], _FailureCount] = {}
     for record in package.records:
         if isinstance(record, VisitFailed):
             site = site_about(record, normaliser)
-            one = _Counted(
+            one = _FailureCount(
                 kind=str(kind_of(record.kind)),
                 site=site if len(site) <= SITE_CHARACTERS_MAX else "",
-                url=_kept(record.url, URL_CHARACTERS_MAX),
-                detail=_kept(record.detail, DETAIL_CHARACTERS_MAX),
+                url=_bounded_text(record.url, URL_CHARACTERS_MAX),
+                detail=_bounded_text(record.detail, DETAIL_CHARACTERS_MAX),
                 at_s=min(max(record.fetched_at_ms / 1000, now_s - DAYS * DAY_S), now_s),
             )
-            _join(sums, one, 1)
+            _merge(sums, one, 1)
     return list(sums.values())
 
 
-def _bounded(found: Iterable[_Counted], known: set[tuple[str, str]]) -> list[_Counted]:
+def _bounded(counts: Iterable[_FailureCount], known: set[tuple[str, str]]) -> list[_FailureCount]:
     """What is too many for the day, counted without its site."""
-    sums: dict[tuple[str, str], _Counted] = {}
-    for one in found:
+    sums: dict[tuple[str, str], _FailureCount] = {}
+    for one in counts:
         key = (one.kind, one.site)
         if one.site and key not in known:
             if len(known) < SITES_A_DAY_MAX:
                 known.add(key)
             else:
                 one.site = ""
-        _join(sums, one, one.count)
+        _merge(sums, one, one.count)
     return [sums[key] for key in sorted(sums)]  # in one order, so that two workers wait for each other
 
 
-def _join(sums: dict[tuple[str, str], _Counted], one: _Counted, times: int) -> None:
+def _merge(sums: dict[tuple[str, str], _FailureCount], one: _FailureCount, times: int) -> None:
     before = sums.get((one.kind, one.site))
     latest = one if before is None or before.at_s <= one.at_s else before
     latest.count = times + (0 if before is None else before.count)
     sums[one.kind, one.site] = latest
 
 
-def _add(connection: Connection, day: int, crawler: str, counted: Sequence[_Counted]) -> None:
+def _add(connection: Connection, day: int, crawler: str, counted: Sequence[_FailureCount]) -> None:
     insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
     for batch in in_batches(counted):
         values = [{"day": day, "crawler": crawler, **msgspec.structs.asdict(one)} for one in batch]
@@ -140,7 +140,7 @@ def _add(connection: Connection, day: int, crawler: str, counted: Sequence[_Coun
         connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=changed))
 
 
-def _kept(text: str, most: int) -> str:
+def _bounded_text(text: str, most: int) -> str:
     """Without the one character that PostgreSQL does not keep."""
     return text.replace("\0", "")[:most]
 
@@ -152,14 +152,15 @@ def failures(connection: Connection, now_s: float) -> list[FailedVisits]:
     query = select(
         failure_table.c.kind, func.sum(failure_table.c.count), sites, func.max(failure_table.c.at_s)
     )
-    found = connection.execute(query.where(lately).group_by(failure_table.c.kind)).all()
-    told = [
-        _told(row, _examples(connection, lately & (failure_table.c.kind == row.kind))) for row in found
+    counts = connection.execute(query.where(lately).group_by(failure_table.c.kind)).all()
+    summaries = [
+        _summary(row, _examples(connection, lately & (failure_table.c.kind == row.kind)))
+        for row in counts
     ]
-    return sorted(told, key=lambda one: (-one.count, one.kind))
+    return sorted(summaries, key=lambda one: (-one.count, one.kind))
 
 
-def _told(row: Row[str, int, int, float], examples: list[FailedVisit]) -> FailedVisits:
+def _summary(row: Row[str, int, int, float], examples: list[FailedVisit]) -> FailedVisits:
     word, count, sites, latest_s = row
     kind = kind_of(word)  # a coordinator of another version may have counted it
     family = family_of(kind)

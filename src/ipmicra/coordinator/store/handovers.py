@@ -17,7 +17,7 @@ from ipmicra.coordinator.store.schema import handover_table
 from ipmicra.coordinator.store.upserts import put
 
 
-def leave(
+def save_state(
     database: Database,
     store: PackageStore,
     owner: str,
@@ -40,7 +40,7 @@ def leave(
         )
 
 
-def fetch(database: Database, store: PackageStore, owner: str, site: str) -> bytes | None:
+def fetch_state(database: Database, store: PackageStore, owner: str, site: str) -> bytes | None:
     """The state that waits for the site's new owner; None where there is none (any more)."""
     with database.begin() as connection:
         row = sites.site_named(connection, site)
@@ -53,7 +53,7 @@ def fetch(database: Database, store: PackageStore, owner: str, site: str) -> byt
     return store.fetch(found.digest) if found is not None and found.epoch < row.epoch else None
 
 
-def taken(connection: Connection, site: str, epoch: int) -> str | None:
+def on_state_taken(connection: Connection, site: str, epoch: int) -> str | None:
     """The owner of that epoch has taken the state. Returns the digest of what can be discarded."""
     digest: str | None = connection.execute(
         delete(handover_table)

@@ -110,7 +110,7 @@ def enrol(connection: Connection, token: str, public_key: bytes, address: str, n
     return name
 
 
-def admit(
+def authenticate(
     connection: Connection, claim: RequestSignature, method: str, path: str, body: bytes, now_s: float
 ) -> Host:
     """Check a signed request and use up its sequence number. Raises `Refused`."""
@@ -125,12 +125,12 @@ def admit(
         raise HostRefused("signature", "the signature does not fit the request")
     if abs(claim.time_ms - now_s * 1000) > CLOCK_SKEW_MS_MAX:
         raise HostRefused("clock", "the request's time is too far from the coordinator's")
-    _use_up(connection, claim)
+    _use_sequence(connection, claim)
     connection.execute(update(host_table).where(host_table.c.name == claim.host).values(heard_s=now_s))
     return _host(row)
 
 
-def _use_up(connection: Connection, claim: RequestSignature) -> None:
+def _use_sequence(connection: Connection, claim: RequestSignature) -> None:
     if claim.channel not in CHANNELS:
         raise HostRefused("channel", f"there is no channel {claim.channel!r}")
     first = {"host": claim.host, "channel": claim.channel, "last_sequence": claim.sequence}
@@ -149,7 +149,7 @@ def _use_up(connection: Connection, claim: RequestSignature) -> None:
         raise HostRefused("sequence", "a request with this or a later sequence number was taken before")
 
 
-def seen_at(connection: Connection, name: str, address: str) -> None:
+def set_address(connection: Connection, name: str, address: str) -> None:
     """Where the host calls from now: many are given another address every day."""
     changed = (host_table.c.name == name, host_table.c.address != address)
     connection.execute(update(host_table).where(*changed).values(address=address))
@@ -204,7 +204,7 @@ def _is_leased() -> ColumnElement[bool]:
     return and_(host_table.c.state == HostState.ENROLLED, host_table.c.lease_until_s.is_not(None))
 
 
-def end(connection: Connection, name: str, state: HostState) -> None:
+def end_host(connection: Connection, name: str, state: HostState) -> None:
     """Revoke a host, or note that it has left. Its next request is refused."""
     changed = connection.execute(
         update(host_table)
@@ -215,7 +215,7 @@ def end(connection: Connection, name: str, state: HostState) -> None:
         raise OperatorFault(f"there is no host {name!r}")
 
 
-def keep_report(connection: Connection, name: str, report: dict[str, object]) -> None:
+def save_report(connection: Connection, name: str, report: dict[str, object]) -> None:
     connection.execute(
         update(host_table)
         .where(host_table.c.name == name)

@@ -34,36 +34,39 @@ def acquire_or_renew(
     first = {"office": name, "holder": holder, "epoch": 1, "until_s": until_s}
     if insert_new(connection, leader_table, [first]):
         return LeaderLease(name, holder, 1, until_s)
-    kept = connection.execute(
+    renewed_epoch = connection.execute(
         update(leader_table)
-        .where(leader_table.c.office == name, leader_table.c.holder == holder, ~_is_over(now_s, lease_s))
+        .where(
+            leader_table.c.office == name, leader_table.c.holder == holder, ~_has_ended(now_s, lease_s)
+        )
         .values(until_s=until_s)
         .returning(leader_table.c.epoch)
     ).scalar()
-    if kept is not None:
-        return LeaderLease(name, holder, kept, until_s)
-    taken = connection.execute(
+    if renewed_epoch is not None:
+        return LeaderLease(name, holder, renewed_epoch, until_s)
+    new_epoch = connection.execute(
         update(leader_table)
         .where(
-            leader_table.c.office == name, or_(_is_over(now_s, lease_s), leader_table.c.holder == holder)
+            leader_table.c.office == name,
+            or_(_has_ended(now_s, lease_s), leader_table.c.holder == holder),
         )
         .values(holder=holder, epoch=leader_table.c.epoch + 1, until_s=until_s)
         .returning(leader_table.c.epoch)
     ).scalar()
-    return None if taken is None else LeaderLease(name, holder, taken, until_s)
+    return None if new_epoch is None else LeaderLease(name, holder, new_epoch, until_s)
 
 
-def _is_over(now_s: float, lease_s: float) -> ColumnElement[bool]:
+def _has_ended(now_s: float, lease_s: float) -> ColumnElement[bool]:
     """Run out, or so far ahead that a wrong clock must have written it."""
     return or_(
         leader_table.c.until_s <= now_s, leader_table.c.until_s > now_s + AHEAD_LEASES_MAX * lease_s
     )
 
 
-def resign(connection: Connection, office: LeaderLease) -> None:
+def resign(connection: Connection, lease: LeaderLease) -> None:
     """Give the office up at once, so that the next need not wait for the lease to end."""
     connection.execute(
         update(leader_table)
-        .where(leader_table.c.office == office.name, leader_table.c.epoch == office.epoch)
+        .where(leader_table.c.office == lease.name, leader_table.c.epoch == lease.epoch)
         .values(until_s=0.0)
     )

@@ -31,10 +31,10 @@ class HostReportView(msgspec.Struct, frozen=True, kw_only=True):
     position: tuple[float, float] | None = None
 
 
-def present(connection: Connection, now_s: float) -> dict[CrawlerId, CrawlerProfile]:
+def present_crawlers(connection: Connection, now_s: float) -> dict[CrawlerId, CrawlerProfile]:
     """Everybody whose lease runs, by name."""
-    found = (host for host in all_hosts(connection) if is_present(host, now_s))
-    profiles = {CrawlerId(host.name): profile_of(host, now_s) for host in found}
+    hosts = (host for host in all_hosts(connection) if is_present(host, now_s))
+    profiles = {CrawlerId(host.name): profile_of(host, now_s) for host in hosts}
     for mover in moves.all_moves(connection).keys() & profiles.keys():
         name = CrawlerId(mover)
         profiles[name] = msgspec.structs.replace(profiles[name], awake=False)
@@ -47,13 +47,13 @@ def is_present(host: Host, now_s: float) -> bool:
 
 
 def profile_of(host: Host, now_s: float) -> CrawlerProfile:
-    said = parse_report(host)
+    report = parse_report(host)
     return CrawlerProfile(
         id=CrawlerId(host.name),
         address=_address(host.address),
-        capacity_bytes_a_day=said.capacity_bytes_a_day or math.inf,
-        awake=is_awake(said, now_s),
-        position=None if said.position is None else GeoPosition(*said.position),
+        capacity_bytes_a_day=report.capacity_bytes_a_day or math.inf,
+        awake=is_awake(report, now_s),
+        position=None if report.position is None else GeoPosition(*report.position),
     )
 
 
@@ -64,9 +64,9 @@ def parse_report(host: Host) -> HostReportView:
         return HostReportView()
 
 
-def is_awake(said: HostReportView, now_s: float) -> bool:
-    in_hours = said.awake_until_ms is None or now_s * 1000 < said.awake_until_ms
-    return said.awake and in_hours
+def is_awake(report: HostReportView, now_s: float) -> bool:
+    in_hours = report.awake_until_ms is None or now_s * 1000 < report.awake_until_ms
+    return report.awake and in_hours
 
 
 def _address(text: str) -> IPAddress | None:

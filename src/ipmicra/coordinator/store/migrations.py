@@ -12,14 +12,14 @@ from sqlalchemy import Connection, func, insert, select
 from ipmicra.coordinator.store.schema import grant_table, host_table, site_table
 
 
-def bring_up(connection: Connection, found: int) -> None:
+def migrate(connection: Connection, from_version: int) -> None:
     """Take every step after the version that was found."""
     for version, step in sorted(_STEPS.items()):
-        if version > found:
+        if version > from_version:
             step(connection)
 
 
-def _grant_what_is_owned(connection: Connection) -> None:
+def _record_current_owners(connection: Connection) -> None:
     """Before version 3 nobody wrote down who was given what: who has a site was given it."""
     owned = (
         select(
@@ -35,4 +35,4 @@ def _grant_what_is_owned(connection: Connection) -> None:
     connection.execute(insert(grant_table).from_select(columns, owned))
 
 
-_STEPS: dict[int, Callable[[Connection], None]] = {3: _grant_what_is_owned}
+_STEPS: dict[int, Callable[[Connection], None]] = {3: _record_current_owners}

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, delete, select, update
 
 from ipmicra.coordinator.store.schema import move_table, site_table
-from ipmicra.coordinator.store.sites import OWN_GROUND, SiteRow, SiteStatus, site_row
+from ipmicra.coordinator.store.sites import OWN_UNIT, SiteRow, SiteStatus, site_row
 from ipmicra.coordinator.store.upserts import put
 
 
@@ -22,18 +22,18 @@ class OperatorMove(NamedTuple):
     moved_s: float | None  # when it had let go of its last site
 
 
-def want(connection: Connection, crawler: str, target: str, now_s: float) -> None:
+def request_move(connection: Connection, crawler: str, target: str, now_s: float) -> None:
     """The crawler is to move; an earlier wish is forgotten."""
     row = {"crawler": crawler, "target": target, "wanted_s": now_s, "moved_s": None}
     put(connection, move_table, row)
 
 
-def end(connection: Connection, crawler: str) -> bool:
+def end_move(connection: Connection, crawler: str) -> bool:
     """Its host may be given sites again. False where it did not move."""
     return bool(connection.execute(delete(move_table).where(move_table.c.crawler == crawler)).rowcount)
 
 
-def moved(connection: Connection, crawler: str, now_s: float) -> None:
+def mark_moved(connection: Connection, crawler: str, now_s: float) -> None:
     connection.execute(update(move_table).where(move_table.c.crawler == crawler).values(moved_s=now_s))
 
 
@@ -45,13 +45,13 @@ def all_moves(connection: Connection) -> dict[str, OperatorMove]:
     }
 
 
-def still_held(connection: Connection, crawler: str) -> list[SiteRow]:
+def remaining_sites(connection: Connection, crawler: str) -> list[SiteRow]:
     """What is still to go: everything but the sites that its host's owner asked for."""
     rows = connection.execute(
         select(site_table)
         .where(
             site_table.c.crawler == crawler,
-            site_table.c.ground != OWN_GROUND,
+            site_table.c.ground != OWN_UNIT,
             site_table.c.state.in_((SiteStatus.DELEGATED, SiteStatus.RELEASING)),
         )
         .order_by(site_table.c.name)

@@ -50,21 +50,21 @@ def give(connection: Connection, host: str, body: OrderBody, key: str, now_s: fl
         "body": msgspec.msgpack.encode(body),
         "given_s": now_s,
     }
-    if kind not in understood(connection, host):
-        row |= {"done_s": now_s, "outcome": msgspec.msgpack.encode(_not_sent(kind))}
+    if kind not in supported_kinds(connection, host):
+        row |= {"done_s": now_s, "outcome": msgspec.msgpack.encode(_unsupported_outcome(kind))}
     return int(
         connection.execute(order_table.insert().values(row).returning(order_table.c.number)).scalar_one()
     )
 
 
-def understood(connection: Connection, host: str) -> frozenset[str]:
+def supported_kinds(connection: Connection, host: str) -> frozenset[str]:
     """The kinds of order that the host stated in its last report; those of protocol 1 where none."""
     known = hosts.host_named(connection, host)
     stated = None if known is None else known.report.get("order_kinds")
     return frozenset(map(str, stated)) if isinstance(stated, list) and stated else FIRST_ORDER_KINDS
 
 
-def _not_sent(kind: str) -> OrderDone:
+def _unsupported_outcome(kind: str) -> OrderDone:
     return UnknownOrder(0, kind, "it is not among the kinds that it stated, and was not sent").refusal()
 
 
@@ -76,14 +76,14 @@ def open_orders(connection: Connection, host: str, now_s: float) -> list[Order]:
         .order_by(order_table.c.fetched_s.is_not(None), order_table.c.number)
         .limit(ORDERS_AT_ONCE)
     ).all()
-    found = [Order(number=number, body=_body_decoder.decode(body)) for number, body in sorted(rows)]
-    fresh = [order.number for order in found]
+    open_ones = [Order(number=number, body=_body_decoder.decode(body)) for number, body in sorted(rows)]
+    fresh = [order.number for order in open_ones]
     connection.execute(
         update(order_table)
         .where(order_table.c.number.in_(fresh), order_table.c.fetched_s.is_(None))
         .values(fetched_s=now_s)
     )
-    return found
+    return open_ones
 
 
 def is_open(connection: Connection, host: str, kind: str, key: str) -> bool:
@@ -93,13 +93,13 @@ def is_open(connection: Connection, host: str, kind: str, key: str) -> bool:
     return connection.execute(query).first() is not None
 
 
-def has_news(connection: Connection, host: str) -> bool:
+def has_unfetched(connection: Connection, host: str) -> bool:
     """Whether there is an order that the host has not fetched: its long poll is answered at once."""
     query = select(order_table.c.number).where(order_table.c.host == host, *_UNFETCHED).limit(1)
     return connection.execute(query).first() is not None
 
 
-def hosts_with_news(connection: Connection) -> set[str]:
+def hosts_with_unfetched(connection: Connection) -> set[str]:
     """All hosts that have news."""
     query = select(order_table.c.host).where(*_UNFETCHED).distinct()
     return set(connection.execute(query).scalars())

@@ -29,7 +29,7 @@ class PackageStore(Protocol):
     def discard(self, digest: str) -> None: ...
 
 
-def whole(digest: str, data: bytes, where: str) -> bytes:
+def verified(digest: str, data: bytes, where: str) -> bytes:
     """The bytes, if they are the ones that were kept."""
     if digest_of(data) != digest:
         raise PackageLost(f"the package {digest[:12]} is damaged in {where}: restore it from a copy")
@@ -62,7 +62,7 @@ class FilePackageStore:
             raise PackageLost(f"the package {digest[:12]} is missing from {self._folder}") from error
         except OSError as error:
             raise HostFault(f"fetching the package {digest[:12]} in {self._folder}: {error}") from error
-        return whole(digest, data, str(self._folder))
+        return verified(digest, data, str(self._folder))
 
     def discard(self, digest: str) -> None:
         self._path(digest).unlink(missing_ok=True)

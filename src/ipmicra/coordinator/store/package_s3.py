@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from ipmicra.coordinator.store.package_files import PackageLost, whole
+from ipmicra.coordinator.store.package_files import PackageLost, verified
 from ipmicra.errors import HostFault, OperatorFault
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class S3PackageStore:
                 raise PackageLost(
                     f"the package {digest[:12]} is missing from {self._address}"
                 ) from error
-        return whole(digest, data, self._address)
+        return verified(digest, data, self._address)
 
     def discard(self, digest: str) -> None:
         import obstore

@@ -58,7 +58,7 @@ def receive(database: Database, store: PackageStore, arrival: PackageArrival, no
     if digest_of(arrival.data) != arrival.digest:
         raise HostRefused("digest", "the bytes do not have the digest that they were announced with")
     with database.begin() as connection:
-        if _kept_before(connection, arrival):
+        if _is_known(connection, arrival):
             return False
         _check_epoch(connection, arrival)
     store.keep(arrival.digest, arrival.data)
@@ -75,11 +75,11 @@ def receive(database: Database, store: PackageStore, arrival: PackageArrival, no
         }
         if insert_new(connection, package_table, [row]):
             return True
-        _kept_before(connection, arrival)
+        _is_known(connection, arrival)
         return False
 
 
-def _kept_before(connection: Connection, arrival: PackageArrival) -> bool:
+def _is_known(connection: Connection, arrival: PackageArrival) -> bool:
     known = connection.execute(
         select(package_table.c.digest).where(
             package_table.c.crawler == arrival.crawler, package_table.c.sequence == arrival.sequence
@@ -147,20 +147,22 @@ def _is_free(now_s: float) -> ColumnElement[bool]:
     return or_(until_s.is_(None), until_s <= now_s, until_s > now_s + CLAIM_SECONDS_MAX)
 
 
-def integrated(connection: Connection, done: ClaimedPackage, now_s: float, reason: str = "") -> bool:
+def mark_integrated(
+    connection: Connection, done: ClaimedPackage, now_s: float, reason: str = ""
+) -> bool:
     """Note a package as integrated, in the transaction that has written its links. True the first time.
 
     `reason` says why some of its records were left out.
     """
-    return _ended(connection, done, PackageState.INTEGRATED, reason, now_s)
+    return _close(connection, done, PackageState.INTEGRATED, reason, now_s)
 
 
-def refused(connection: Connection, done: ClaimedPackage, reason: str, now_s: float) -> bool:
+def mark_refused(connection: Connection, done: ClaimedPackage, reason: str, now_s: float) -> bool:
     """Keep a package aside that cannot be integrated."""
-    return _ended(connection, done, PackageState.REFUSED, reason, now_s)
+    return _close(connection, done, PackageState.REFUSED, reason, now_s)
 
 
-def _ended(
+def _close(
     connection: Connection, done: ClaimedPackage, state: PackageState, reason: str, now_s: float
 ) -> bool:
     changed = connection.execute(

@@ -26,7 +26,7 @@ from ipmicra.coordinator.store.upserts import insert_new
 from ipmicra.model.urls import Url, site_of
 
 SITE_CHARACTERS_MAX = 300
-OWN_GROUND = "own"  # of a site that its host's owner asked for: it moves with no subnet
+OWN_UNIT = "own"  # of a site that its host's owner asked for: it moves with no subnet
 URL_CHARACTERS_MAX = 2_000  # a PostgreSQL index entry has to hold it
 
 
@@ -42,7 +42,7 @@ class SiteStatus(StrEnum):
 class SiteRow(NamedTuple):
     name: str
     address: str
-    ground: str
+    unit: str
     crawler: str | None
     epoch: int
     found_s: float
@@ -56,9 +56,9 @@ class SiteRow(NamedTuple):
 
 def add_links(connection: Connection, urls: Iterable[Url], now_s: float) -> int:
     """Keep links; their sites wait for a crawler where they have none. Returns how many were new."""
-    kept = {url: site_of(url) for url in urls if len(url) <= URL_CHARACTERS_MAX}
-    kept = {url: site for url, site in kept.items() if len(site) <= SITE_CHARACTERS_MAX}
-    names = list(dict.fromkeys(kept.values()))
+    sites_by_url = {url: site_of(url) for url in urls if len(url) <= URL_CHARACTERS_MAX}
+    sites_by_url = {url: site for url, site in sites_by_url.items() if len(site) <= SITE_CHARACTERS_MAX}
+    names = list(dict.fromkeys(sites_by_url.values()))
     for batch in in_batches(names):
         _add_sites(connection, batch, SiteStatus.WAITING, now_s)
         connection.execute(
@@ -69,7 +69,7 @@ def add_links(connection: Connection, urls: Iterable[Url], now_s: float) -> int:
             )
             .values(state=SiteStatus.WAITING)
         )
-    rows = [{"url": url, "site": site, "found_s": now_s} for url, site in kept.items()]
+    rows = [{"url": url, "site": site, "found_s": now_s} for url, site in sites_by_url.items()]
     return sum(insert_new(connection, link_table, batch) for batch in in_batches(rows))
 
 
@@ -103,17 +103,17 @@ def pending_assignment(connection: Connection, now_s: float, retry_s: float, mos
     return [site_row(row) for row in rows.mappings()]
 
 
-def unreachable(connection: Connection, which: Sequence[tuple[SiteRow, str]], now_s: float) -> None:
+def mark_unreachable(connection: Connection, which: Sequence[tuple[SiteRow, str]], now_s: float) -> None:
     """Nobody could reach these sites, and why."""
-    _note_each(connection, which, state=SiteStatus.UNREACHABLE, delegated_s=now_s)
+    _update_each(connection, which, state=SiteStatus.UNREACHABLE, delegated_s=now_s)
 
 
 def set_notes(connection: Connection, which: Sequence[tuple[SiteRow, str]]) -> None:
     """Say of sites why they are still waiting."""
-    _note_each(connection, which)
+    _update_each(connection, which)
 
 
-def _note_each(
+def _update_each(
     connection: Connection, which: Sequence[tuple[SiteRow, str]], **values: str | float
 ) -> None:
     if which:
@@ -135,10 +135,10 @@ def site_named(connection: Connection, name: str) -> SiteRow | None:
     return None if row is None else site_row(row)
 
 
-def delegated_sites(connection: Connection, grounds: Iterable[str]) -> list[SiteRow]:
+def delegated_sites(connection: Connection, units: Iterable[str]) -> list[SiteRow]:
     """The sites that are somebody's on these grounds."""
     found_rows: list[SiteRow] = []
-    for batch in in_batches(list(grounds)):
+    for batch in in_batches(list(units)):
         which = (site_table.c.ground.in_(batch), site_table.c.state == SiteStatus.DELEGATED)
         found_rows += map(site_row, connection.execute(select(site_table).where(*which)).mappings())
     return found_rows

@@ -39,7 +39,7 @@ def add(connection: Connection, crawler: str, seen: Iterable[Passive]) -> None:
     sums: dict[str, dict[str, object]] = {}
     for passive in seen:
         if len(passive.site) <= SITE_CHARACTERS_MAX:
-            _add(sums.setdefault(passive.site, _nothing(passive.site, crawler)), passive)
+            _add(sums.setdefault(passive.site, _empty_row(passive.site, crawler)), passive)
     if not sums:
         return
     insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
@@ -52,7 +52,7 @@ def add(connection: Connection, crawler: str, seen: Iterable[Passive]) -> None:
     connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=grown))
 
 
-def _nothing(site: str, crawler: str) -> dict[str, object]:
+def _empty_row(site: str, crawler: str) -> dict[str, object]:
     return {"site": site, "crawler": crawler, "fetches": 0, "body_bytes": 0, "byte_ms": 0.0}
 
 
@@ -78,7 +78,7 @@ def total(connection: Connection) -> TrafficTotal:
     return TrafficTotal(int(row[0]), int(row[1]))
 
 
-def carried(connection: Connection) -> list[SiteTraffic]:
+def site_traffic(connection: Connection) -> list[SiteTraffic]:
     """By site and crawler."""
     columns = (
         traffic_table.c.site,

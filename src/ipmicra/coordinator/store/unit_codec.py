@@ -11,11 +11,11 @@ from ipmicra.hierarchy import Subnet
 from ipmicra.model.probes import Site
 
 
-def ground_text(tree: SubnetLookup, ground: DelegationUnit) -> str:
-    return str(tree.range_of(ground)) if is_subnet(ground) else str(ground)
+def unit_text(tree: SubnetLookup, unit: DelegationUnit) -> str:
+    return str(tree.range_of(unit)) if is_subnet(unit) else str(unit)
 
 
-def ground_from(tree: SubnetLookup, text: str) -> DelegationUnit | None:
+def unit_from_text(tree: SubnetLookup, text: str) -> DelegationUnit | None:
     """The ground that a text means in this tree; None where the tree has no such subnet (any more)."""
     try:
         return ipaddress.ip_address(text)

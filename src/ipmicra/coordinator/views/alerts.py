@@ -25,8 +25,8 @@ EXAMPLES_MAX = 5
 KINDS_MAX = 20  # of one family
 DAY_S = 86_400.0
 STUCK_SECONDS = 600.0
-ORDERS_LOOKED_AT = 2_000
-SITES_LOOKED_AT = 20_000
+ORDERS_EXAMINED = 2_000
+SITES_EXAMINED = 20_000
 
 
 class Alert(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,11 +47,11 @@ class AlertList(msgspec.Struct, frozen=True, kw_only=True):
     failures: list[FailedVisits]
 
 
-def errors_of(connection: Connection, now_s: float) -> AlertList:
-    return AlertList(troubles=troubles(connection, now_s), failures=failures(connection, now_s))
+def alert_list(connection: Connection, now_s: float) -> AlertList:
+    return AlertList(troubles=alerts(connection, now_s), failures=failures(connection, now_s))
 
 
-def troubles(connection: Connection, now_s: float) -> list[Alert]:
+def alerts(connection: Connection, now_s: float) -> list[Alert]:
     """Everything that goes wrong, the most frequent first."""
     families: tuple[Callable[[Connection, float], Iterator[Alert]], ...] = (
         _unwell_index,
@@ -59,13 +59,13 @@ def troubles(connection: Connection, now_s: float) -> list[Alert]:
         _waiting_sites,
         _silent_hosts,
         _lost_leases,
-        _cut_lines,
+        _suspected_partitions,
         _refused_packages,
         _stuck_packages,
         _orders_not_done,
     )
-    found = [trouble for family in families for trouble in family(connection, now_s)]
-    return sorted(found, key=lambda trouble: (-trouble.count, trouble.kind, trouble.what))
+    alert_rows = [alert for family in families for alert in family(connection, now_s)]
+    return sorted(alert_rows, key=lambda alert: (-alert.count, alert.kind, alert.what))
 
 
 def _unwell_index(connection: Connection, _: float) -> Iterator[Alert]:
@@ -85,7 +85,7 @@ def _unreachable_sites(connection: Connection, _: float) -> Iterator[Alert]:
     """By the reason that was noted, whatever the site's name in it."""
     rows = site_table.c
     query = select(rows.name, rows.note).where(rows.state == SiteStatus.UNREACHABLE)
-    latest = connection.execute(query.order_by(rows.delegated_s.desc()).limit(SITES_LOOKED_AT))
+    latest = connection.execute(query.order_by(rows.delegated_s.desc()).limit(SITES_EXAMINED))
     by_reason: dict[str, list[str]] = {}
     for name, note in latest:
         by_reason.setdefault(_without_name(note, name), []).append(name)
@@ -154,7 +154,7 @@ def _lost_leases(connection: Connection, now_s: float) -> Iterator[Alert]:
         )
 
 
-def _cut_lines(connection: Connection, now_s: float) -> Iterator[Alert]:
+def _suspected_partitions(connection: Connection, now_s: float) -> Iterator[Alert]:
     rows = event_table.c
     count = _count(connection, event_table, (rows.kind == "line-cut") & (rows.at_s > now_s - DAY_S))
     if count:
@@ -205,32 +205,32 @@ def _orders_not_done(connection: Connection, now_s: float) -> Iterator[Alert]:
     query = select(rows.host, rows.kind, rows.outcome).where(
         rows.done_s > now_s - DAY_S, rows.outcome.is_not(None)
     )
-    said: dict[tuple[str, str], list[str]] = {}
+    details: dict[tuple[str, str], list[str]] = {}
     unknown: dict[str, list[str]] = {}
-    for row in connection.execute(query.order_by(rows.number.desc()).limit(ORDERS_LOOKED_AT)):
+    for row in connection.execute(query.order_by(rows.number.desc()).limit(ORDERS_EXAMINED)):
         done = msgspec.msgpack.decode(row.outcome, type=OrderDone)
         if done.unknown_kind:
             unknown.setdefault(row.kind, []).append(row.host)
         elif not done.done:
-            said.setdefault((row.kind, done.detail), []).append(row.host)
-    for kind, who in list(unknown.items())[:KINDS_MAX]:
+            details.setdefault((row.kind, done.detail), []).append(row.host)
+    for kind, host_names in list(unknown.items())[:KINDS_MAX]:
         yield Alert(
             kind="order-unknown",
             whose="a host's",
             what=f"{kind}: the host's version does not know this kind of order",
             advice="Have its owner install the coordinator's version. Its other orders are done.",
-            count=len(who),
-            examples=sorted(set(who))[:EXAMPLES_MAX],
+            count=len(host_names),
+            examples=sorted(set(host_names))[:EXAMPLES_MAX],
         )
-    for (kind, detail), who in list(said.items())[:KINDS_MAX]:
+    for (kind, detail), host_names in list(details.items())[:KINDS_MAX]:
         yield Alert(
             kind="order-not-done",
             whose="a host's",
             what=f"{kind}: {detail or 'no reason given'}",
             advice="The host's own rules always win: outside of its hours or limits it does nothing, and "
             "others are asked.",
-            count=len(who),
-            examples=sorted(set(who))[:EXAMPLES_MAX],
+            count=len(host_names),
+            examples=sorted(set(host_names))[:EXAMPLES_MAX],
         )
 
 

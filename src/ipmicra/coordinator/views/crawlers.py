@@ -13,10 +13,10 @@ from ipmicra.coordinator.admin.crawler_states import (
     CrawlerState,
     CrawlerStateInputs,
     OperatorCommand,
+    allowed_commands,
     state_of,
-    wishes_in,
 )
-from ipmicra.coordinator.bundles.rollout_orders import said_of_code
+from ipmicra.coordinator.bundles.rollout_orders import code_report_of
 from ipmicra.coordinator.store import hosts, moves, sites
 from ipmicra.coordinator.store.hosts import Host
 from ipmicra.coordinator.store.liveness import is_awake, is_present, parse_report
@@ -27,7 +27,7 @@ from ipmicra.errors import OperatorFault
 from ipmicra.protocol.host_messages import Pause, Resume, Retire, Upgrade, kind_of
 
 
-class CrawlerStatus(msgspec.Struct, frozen=True, kw_only=True):
+class CrawlerStatus(msgspec.Struct, frozen=True, kw_only=True, rename={"commands": "wishes"}):
     """One crawler. Its host bears the same name."""
 
     name: str
@@ -39,11 +39,11 @@ class CrawlerStatus(msgspec.Struct, frozen=True, kw_only=True):
     takes_code: bool
     sites: int
     moves_to: str
-    wishes: tuple[OperatorCommand, ...]  # what the operator may want of it now
+    commands: tuple[OperatorCommand, ...]  # what the operator may want of it now
     report: dict[str, object]
 
 
-class _Told(msgspec.Struct, frozen=True):
+class _OpenCommands(msgspec.Struct, frozen=True):
     """Names of hosts by what they were told."""
 
     retiring: set[str]
@@ -53,21 +53,24 @@ class _Told(msgspec.Struct, frozen=True):
 
 def crawlers(connection: Connection, now_s: float, name: str | None = None) -> list[CrawlerStatus]:
     """Everybody who ever was, or one, by name."""
-    told, moving = _told(connection), moves.all_moves(connection)
+    commands, moving = _open_commands(connection), moves.all_moves(connection)
     counts = sites.counts_by_crawler(connection)
     since = {(row.crawler, row.state): row.since_s for row in connection.execute(select(life_table))}
-    found = [host for host in hosts.all_hosts(connection) if name in (None, host.name)]
-    return [_standing(host, _state(host, told, moving, now_s), counts, since, moving) for host in found]
+    hosts_wanted = [host for host in hosts.all_hosts(connection) if name in (None, host.name)]
+    return [
+        _status(host, _state(host, commands, moving, now_s), counts, since, moving)
+        for host in hosts_wanted
+    ]
 
 
-def _standing(
+def _status(
     host: Host,
     state: CrawlerState,
     counts: dict[str, int],
     since: dict[tuple[str, str], float],
     moving: dict[str, OperatorMove],
 ) -> CrawlerStatus:
-    code = said_of_code(host)
+    code = code_report_of(host)
     return CrawlerStatus(
         name=host.name,
         state=state,
@@ -78,23 +81,23 @@ def _standing(
         takes_code=code.takes_bundles,
         sites=counts.get(host.name, 0),
         moves_to=moving[host.name].target if host.name in moving else "",
-        wishes=wishes_in(state),
+        commands=allowed_commands(state),
         report=host.report,
     )
 
 
 def crawler_named(connection: Connection, name: str, now_s: float) -> CrawlerStatus:
-    found = crawlers(connection, now_s, name)
-    if not found:
+    hosts_wanted = crawlers(connection, now_s, name)
+    if not hosts_wanted:
         raise OperatorFault(f"there is no host {name!r}; see them with: ipmicra coordinator hosts")
-    return found[0]
+    return hosts_wanted[0]
 
 
-def follow(connection: Connection, now_s: float) -> None:
+def record_states(connection: Connection, now_s: float) -> None:
     """Note who is in another state than before."""
-    told, moving = _told(connection), moves.all_moves(connection)
+    commands, moving = _open_commands(connection), moves.all_moves(connection)
     noted = {row.crawler: row.state for row in connection.execute(select(life_table))}
-    states = {host.name: _state(host, told, moving, now_s) for host in hosts.all_hosts(connection)}
+    states = {host.name: _state(host, commands, moving, now_s) for host in hosts.all_hosts(connection)}
     changed = [
         {"crawler": name, "state": state, "since_s": now_s}
         for name, state in states.items()
@@ -103,31 +106,33 @@ def follow(connection: Connection, now_s: float) -> None:
     put(connection, life_table, *changed)
 
 
-def _state(host: Host, told: _Told, moving: dict[str, OperatorMove], now_s: float) -> CrawlerState:
-    present, move, code = is_present(host, now_s), moving.get(host.name), said_of_code(host)
+def _state(
+    host: Host, commands: _OpenCommands, moving: dict[str, OperatorMove], now_s: float
+) -> CrawlerState:
+    present, move, code = is_present(host, now_s), moving.get(host.name), code_report_of(host)
     return state_of(
         CrawlerStateInputs(
             host=host.state,
             present=present,
             has_reported=bool(host.report),
             awake=present and is_awake(parse_report(host), now_s),
-            told_to_retire=host.name in told.retiring,
+            is_retiring=host.name in commands.retiring,
             moves=move is not None and move.moved_s is None,
             has_moved=move is not None and move.moved_s is not None,
-            paused=host.name in told.paused,
-            changes_code=host.name in told.upgrading or bool(code.trial),
+            paused=host.name in commands.paused,
+            changes_code=host.name in commands.upgrading or bool(code.trial),
         )
     )
 
 
-def _told(connection: Connection) -> _Told:
-    def told(kind: str) -> set[str]:
+def _open_commands(connection: Connection) -> _OpenCommands:
+    def commands(kind: str) -> set[str]:
         query = select(order_table.c.host).where(
             order_table.c.kind == kind, order_table.c.done_s.is_(None)
         )
         return set(connection.execute(query).scalars())
 
-    return _Told(told(kind_of(Retire)), told(kind_of(Upgrade)), _paused(connection))
+    return _OpenCommands(commands(kind_of(Retire)), commands(kind_of(Upgrade)), _paused(connection))
 
 
 def _paused(connection: Connection) -> set[str]:

@@ -111,7 +111,7 @@ def explain(connection: Connection, tree: SubnetLookup, site: str, now_s: float)
     address = ipaddress.ip_address(row.address)
     path, note = _path(tree, address)
     delegated = _decision(connection, row)
-    records = [r for r in delegations.remembered(connection) if _is_of(r, address)]
+    records = [r for r in delegations.saved_round_trips(connection) if _is_of(r, address)]
     reasons = None if delegated is None else delegated.reasons
     return Explanation(
         nearest=_nearest(row, delegated),
@@ -123,7 +123,7 @@ def explain(connection: Connection, tree: SubnetLookup, site: str, now_s: float)
         steps=[] if reasons is None else list(reasons.steps),
         remembered=[_remembered(record, now_s) for record in records],
         candidates=_candidates(connection, now_s),
-        others=_other_opinions(
+        others=_other_choices(
             connection, tree, Target.of(site, address), _known_ms(records, delegated), now_s
         ),
     )
@@ -136,7 +136,7 @@ def _nearest(row: SiteRow, delegated: DelegationRow | None) -> Nearest:
         state=row.state,
         crawler=row.crawler,
         address=row.address,
-        subnet=row.ground,
+        subnet=row.unit,
         round_trip_ms=None if reasons is None else reasons.round_trip_ms,
         why="" if reasons is None else reasons.words,
         decided_s=None if delegated is None else delegated.decided_s,
@@ -145,8 +145,8 @@ def _nearest(row: SiteRow, delegated: DelegationRow | None) -> Nearest:
 
 
 def _decision(connection: Connection, row: SiteRow) -> DelegationRow | None:
-    found = delegations.delegated(connection, [row.ground, row.address])
-    return found.get(row.ground) or found.get(row.address)
+    found = delegations.delegation_rows(connection, [row.unit, row.address])
+    return found.get(row.unit) or found.get(row.address)
 
 
 def _path(tree: SubnetLookup, address: IPAddress) -> tuple[list[SubnetSeen], str]:
@@ -209,30 +209,30 @@ def _known_ms(records: list[RoundTripRecord], delegated: DelegationRow | None) -
     return known | {r.crawler: r.smoothed_ms for r in records if r.smoothed_ms is not None}
 
 
-def _other_opinions(
+def _other_choices(
     connection: Connection, tree: SubnetLookup, target: Target, known_ms: dict[str, float], now_s: float
 ) -> dict[str, str]:
-    crowd = [profile_of(h, now_s) for h in hosts.all_hosts(connection) if is_present(h, now_s)]
-    return {name: _opinion(name, tree, target, crowd, known_ms, now_s) for name in STRATEGIES}
+    profiles = [profile_of(h, now_s) for h in hosts.all_hosts(connection) if is_present(h, now_s)]
+    return {name: _choice(name, tree, target, profiles, known_ms, now_s) for name in STRATEGIES}
 
 
-def _opinion(
+def _choice(
     name: str,
     tree: SubnetLookup,
     target: Target,
-    crowd: list[CrawlerProfile],
+    profiles: list[CrawlerProfile],
     known_ms: dict[str, float],
     now_s: float,
 ) -> str:
     strategy = strategy_named(name, tree, random.Random(SEED))  # noqa: S311 - fair, not secret
-    for profile in crowd:
+    for profile in profiles:
         strategy.crawler_joined(profile)
     answers = {crawler: ProbeAnswer(round_trip_ms) for crawler, round_trip_ms in known_ms.items()}
-    talk = strategy.delegate(target, now_s)
+    task = strategy.delegate(target, now_s)
     try:
-        probe = next(talk)
+        probe = next(task)
         while True:
-            probe = talk.send(answers.get(probe.crawler, PROBE_NOT_SENT))
+            probe = task.send(answers.get(probe.crawler, PROBE_NOT_SENT))
     except StopIteration as end:
         decision: Decision = end.value
     return decision.crawler or f"nobody: {IN_WORDS[decision.why]}"

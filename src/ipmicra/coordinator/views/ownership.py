@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ipmicra.coordinator.store.delegations import DelegationRow
-from ipmicra.coordinator.store.unit_codec import ground_from
+from ipmicra.coordinator.store.unit_codec import unit_from_text
 from ipmicra.delegation.delegations import is_subnet
 from ipmicra.hierarchy import Subnet, SubnetTree
 
@@ -24,7 +24,7 @@ class Ownership:
 
     def __init__(self, tree: SubnetTree, decisions: Mapping[str, DelegationRow]) -> None:
         self._tree = tree
-        pairs = sorted(_placed(tree, decisions))
+        pairs = sorted(_owned_subnets(tree, decisions))
         self._subnets: NDArray[np.int64] = np.array([place for place, _ in pairs], dtype=np.int64)
         self._owners = [owner for _, owner in pairs]
 
@@ -40,14 +40,14 @@ class Ownership:
         return counts
 
 
-def _placed(tree: SubnetTree, decisions: Mapping[str, DelegationRow]) -> list[tuple[int, str]]:
+def _owned_subnets(tree: SubnetTree, decisions: Mapping[str, DelegationRow]) -> list[tuple[int, str]]:
     """Lone addresses count where they lie, unless the subnet that holds them is the same crawler's."""
     owners: dict[Subnet, str] = {}
     alone: list[tuple[Subnet, str]] = []
     for text, made in decisions.items():
-        ground = ground_from(tree, text)
-        if ground is not None and is_subnet(ground):
-            owners[ground] = made.crawler
-        elif isinstance(ground, ipaddress.IPv4Address | ipaddress.IPv6Address):
-            alone.append((tree.smallest(ground), made.crawler))
+        unit = unit_from_text(tree, text)
+        if unit is not None and is_subnet(unit):
+            owners[unit] = made.crawler
+        elif isinstance(unit, ipaddress.IPv4Address | ipaddress.IPv6Address):
+            alone.append((tree.smallest(unit), made.crawler))
     return [*owners.items(), *((s, owner) for s, owner in alone if owners.get(s) != owner)]

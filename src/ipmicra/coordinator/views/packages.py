@@ -91,5 +91,5 @@ def _sender(name: str, sums: dict[str, tuple[int, int]], spooled: int) -> Sender
 
 
 def _spooled(report: dict[str, object]) -> int:
-    told = report.get("spooled_packages")
-    return told if isinstance(told, int) else 0
+    spooled = report.get("spooled_packages")
+    return spooled if isinstance(spooled, int) else 0

@@ -33,40 +33,40 @@ class Savings(NamedTuple):
 
 
 def savings(
-    carried: Iterable[SiteTraffic], decision_of: Mapping[str, DelegationRow], crawlers: Collection[str]
+    traffic: Iterable[SiteTraffic], decision_of: Mapping[str, DelegationRow], crawlers: Collection[str]
 ) -> Savings:
     """`decision_of` is by site. A site whose round trips nobody knows is left out on both sides."""
-    stranger_ms = _stranger_ms(decision_of.values())
+    unmeasured_ms = _unmeasured_ms(decision_of.values())
     spent = hashed = 0.0
-    for row in carried:
-        if not row.body_bytes or (made := decision_of.get(row.site)) is None:
+    for row in traffic:
+        if not row.body_bytes or (delegation := decision_of.get(row.site)) is None:
             continue
-        own_ms = _own_ms(row, made)
+        own_ms = _own_ms(row, delegation)
         others = [name for name in crawlers if name != row.crawler]
-        known = _known_ms(made)
-        away_ms = [known.get(name, stranger_ms) for name in others]
-        told = [value for value in away_ms if value is not None]
+        known = _known_ms(delegation)
+        away_ms = [known.get(name, unmeasured_ms) for name in others]
+        known_values = [value for value in away_ms if value is not None]
         spent += row.body_bytes * own_ms
-        hashed += row.body_bytes * (own_ms + sum(told)) / (1 + len(told))
+        hashed += row.body_bytes * (own_ms + sum(known_values)) / (1 + len(known_values))
     return Savings(spent, hashed)
 
 
-def _own_ms(row: SiteTraffic, made: DelegationRow) -> float:
+def _own_ms(row: SiteTraffic, delegation: DelegationRow) -> float:
     """As probed, like the others' round trips; else as met by the fetches."""
-    probed = _known_ms(made).get(row.crawler)
+    probed = _known_ms(delegation).get(row.crawler)
     return row.byte_ms / row.body_bytes if probed is None else probed
 
 
-def _known_ms(made: DelegationRow) -> dict[str, float]:
-    return {crawler: ms for crawler, ms, _ in made.reasons.probes if ms is not None}
+def _known_ms(delegation: DelegationRow) -> dict[str, float]:
+    return {crawler: ms for crawler, ms, _ in delegation.reasons.probes if ms is not None}
 
 
-def _stranger_ms(decisions: Iterable[DelegationRow]) -> float | None:
-    seen = {(made.reasons.site, made.decided_s): made for made in decisions}
+def _unmeasured_ms(decisions: Iterable[DelegationRow]) -> float | None:
+    seen = {(delegation.reasons.site, delegation.decided_s): delegation for delegation in decisions}
     away = [
         ms
-        for made in seen.values()
-        for crawler, ms in _known_ms(made).items()
-        if crawler != made.crawler
+        for delegation in seen.values()
+        for crawler, ms in _known_ms(delegation).items()
+        if crawler != delegation.crawler
     ]
     return sum(away) / len(away) if away else None

@@ -54,15 +54,15 @@ class CrawlStatistics(msgspec.Struct, frozen=True, kw_only=True):
     packages_waiting: int = 0
 
 
-def figures(connection: Connection, now_s: float) -> CrawlStatistics:
-    everybody = hosts.all_hosts(connection)
-    present = [host for host in everybody if is_present(host, now_s)]
+def crawl_statistics(connection: Connection, now_s: float) -> CrawlStatistics:
+    all_hosts = hosts.all_hosts(connection)
+    present = [host for host in all_hosts if is_present(host, now_s)]
     by_state = sites.counts(connection)
     fetched = traffic.total(connection)
     packages, waiting, home_bytes = _packages(connection)
     return CrawlStatistics(
         at_s=now_s,
-        hosts=len(everybody),
+        hosts=len(all_hosts),
         present=len(present),
         awake=sum(is_awake(parse_report(host), now_s) for host in present),
         sites=sum(by_state.values()),
@@ -75,20 +75,22 @@ def figures(connection: Connection, now_s: float) -> CrawlStatistics:
     )
 
 
-def nearness(connection: Connection, decisions: DelegationCache, now_s: float) -> DelegationStatistics:
+def delegation_statistics(
+    connection: Connection, decisions: DelegationCache, now_s: float
+) -> DelegationStatistics:
     """`decisions` is brought up to date on the way."""
     decisions.read(connection)
-    ground_of = dict(_owned_sites(connection))
-    probes = {site: n for site, n in decisions.probes_by_site().items() if site in ground_of}
-    known = decisions.by_ground
-    decided = {site: known[ground] for site, ground in ground_of.items() if ground in known}
+    unit_of = dict(_owned_sites(connection))
+    probes = {site: n for site, n in decisions.probes_by_site().items() if site in unit_of}
+    known = decisions.by_unit
+    decided = {site: known[unit] for site, unit in unit_of.items() if unit in known}
     present = [host.name for host in hosts.all_hosts(connection) if is_present(host, now_s)]
     return DelegationStatistics(
-        sites=len(ground_of),
-        subnets=len(set(ground_of.values())),
+        sites=len(unit_of),
+        subnets=len(set(unit_of.values())),
         probes=sum(probes.values()),
         probed_sites=sum(count > 0 for count in probes.values()),
-        savings=savings(traffic.carried(connection), decided, present),
+        savings=savings(traffic.site_traffic(connection), decided, present),
     )
 
 

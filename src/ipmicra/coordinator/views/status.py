@@ -40,28 +40,28 @@ class CoordinatorStatus(msgspec.Struct, frozen=True, kw_only=True):
     events: list[EventView]
 
 
-def hosts_standing(connection: Connection, now_s: float) -> list[HostStatus]:
+def host_statuses(connection: Connection, now_s: float) -> list[HostStatus]:
     counts = sites.counts_by_crawler(connection)
     return [_host(host, counts, now_s) for host in hosts.all_hosts(connection)]
 
 
-def standing(connection: Connection, now_s: float) -> CoordinatorStatus:
+def coordinator_status(connection: Connection, now_s: float) -> CoordinatorStatus:
     return CoordinatorStatus(
-        hosts=hosts_standing(connection, now_s),
+        hosts=host_statuses(connection, now_s),
         sites=sites.counts(connection),
         open_orders=orders.counts(connection),
         packages=packages.counts(connection),
-        events=happened(connection),
+        events=latest_events(connection),
     )
 
 
-def without_addresses(now: CoordinatorStatus) -> CoordinatorStatus:
+def without_addresses(status: CoordinatorStatus) -> CoordinatorStatus:
     """For strangers: where a volunteer's machine stands on the network is the operator's to know."""
     replace = msgspec.structs.replace
     return replace(
-        now,
-        hosts=[replace(host, address="") for host in now.hosts],
-        events=[replace(one, detail=public_detail(one)) for one in now.events],
+        status,
+        hosts=[replace(host, address="") for host in status.hosts],
+        events=[replace(one, detail=public_detail(one)) for one in status.events],
     )
 
 
@@ -70,7 +70,7 @@ def public_detail(event: EventView) -> str:
     return "" if event.kind == "host-enrolled" else event.detail
 
 
-def happened(connection: Connection) -> list[EventView]:
+def latest_events(connection: Connection) -> list[EventView]:
     """What happened last, the latest first."""
     return [EventView(**event._asdict()) for event in events.latest(connection, EVENTS_SHOWN)]
 

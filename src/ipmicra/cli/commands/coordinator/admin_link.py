@@ -33,6 +33,6 @@ def command(context: click.Context, address: str, database: str | None, as_json:
       ipmicra coordinator admin-link --address https://crawl.example.org
     """
     with open_database(context, database) as rows, rows.database.begin() as connection:
-        token = sessions.new_link(connection, time.time())
+        token = sessions.create_link(connection, time.time())
     link = link_to(address, token)
     terminal.show({"link": link}, as_json, lambda: Text(link))

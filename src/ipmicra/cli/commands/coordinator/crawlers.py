@@ -60,6 +60,6 @@ def _table(found: list[CrawlerStatus], now_s: float) -> Table:
             crawler.address,
             str(crawler.sites),
             *(str(crawler.report.get(key, 0)) for key in ("pages", "bytes_today")),
-            ", ".join(crawler.wishes),
+            ", ".join(crawler.commands),
         )
     return table

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from ipmicra.cli import terminal
 from ipmicra.cli.coordinator_database import database_option, open_database
-from ipmicra.coordinator.views.status import HostStatus, hosts_standing
+from ipmicra.coordinator.views.status import HostStatus, host_statuses
 
 
 @click.command()
@@ -26,7 +26,7 @@ def command(context: click.Context, database: str | None, as_json: bool) -> None
     """
     now_s = time.time()
     with open_database(context, database) as rows, rows.database.read() as connection:
-        found = hosts_standing(connection, now_s)
+        found = host_statuses(connection, now_s)
     terminal.show(found, as_json, lambda: _table(found, now_s))
 
 

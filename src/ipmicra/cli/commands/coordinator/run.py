@@ -46,15 +46,15 @@ def command(context: click.Context, listen: str, database: str | None) -> None:
         settings.service,
         address,
         port,
-        lambda rooms: _announce(f"http://{listen}", rooms),
-        lambda rooms: Pages(rooms, settings.data_folder / INDEX_FOLDER),
+        lambda context: _announce(f"http://{listen}", context),
+        lambda context: Pages(context, settings.data_folder / INDEX_FOLDER),
     )
 
 
-def _announce(address: str, rooms: CoordinatorContext) -> None:
+def _announce(address: str, context: CoordinatorContext) -> None:
     """On the very first start, the way in: to people on stdout, not into the log."""
-    with rooms.database.begin() as connection:
-        token = sessions.first_link(connection, rooms.clock())
+    with context.database.begin() as connection:
+        token = sessions.create_first_link(connection, context.clock())
     if token is not None:
         terminal.output().print(
             Text(f"Administer at {link_to(address, token)} (works once, for an hour)")

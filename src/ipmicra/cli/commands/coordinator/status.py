@@ -11,7 +11,7 @@ from rich.table import Table
 
 from ipmicra.cli import terminal
 from ipmicra.cli.coordinator_database import database_option, open_database
-from ipmicra.coordinator.views.status import CoordinatorStatus, standing
+from ipmicra.coordinator.views.status import CoordinatorStatus, coordinator_status
 
 
 @click.command()
@@ -27,7 +27,7 @@ def command(context: click.Context, database: str | None, as_json: bool) -> None
       ipmicra coordinator status --json
     """
     with open_database(context, database) as rows, rows.database.read() as connection:
-        found = standing(connection, time.time())
+        found = coordinator_status(connection, time.time())
     terminal.show(found, as_json, lambda: _shown(found))
 
 
