@@ -138,12 +138,12 @@ _VICTIM = """
 import sys
 from pathlib import Path
 from ipmicra.model.records import PageGone
-from ipmicra.carrier.spool import Position, SealRules, Spool
+from ipmicra.carrier.spool import SealRules, Spool, SpoolPosition
 
 folder, truth = Path(sys.argv[1]), Path(sys.argv[2])
 lines = truth.read_text().splitlines() if truth.exists() else []
 done, sequence, size = (int(word) for word in lines[-1].split()) if lines else (0, 1, 0)
-spool = Spool(folder, "crawler-1", Position(sequence, size), SealRules(records_max=7))
+spool = Spool(folder, "crawler-1", SpoolPosition(sequence, size), SealRules(records_max=7))
 with truth.open("a") as log:
     while True:
         done += 1

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import subprocess
 import sys
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from ipmicra.host.sandbox.code import Code, own_code
 from tests.crawler.local_site import LocalSite, html
@@ -52,7 +54,9 @@ def test_deaf_code_stops_within_five_seconds_of_the_hours_end(tmp_path: Path) ->
             await join(home, tmp_path)
             rules = {"hours": "08:00-18:00", "own_sites": [site.address]}
             settings = host_settings(tmp_path, **rules)
-            async with living(tmp_path, settings, clock, code=Code(CODE, "deaf")):
+            code = shutil.copytree(CODE, tmp_path / "code")
+            (code / "target-port").write_text(str(urlsplit(site.address).port))
+            async with living(tmp_path, settings, clock, code=Code(code, "deaf")):
                 await home.until(lambda: len(site.asked) > 20)
                 moved = timedelta(hours=8)
                 ended = time.monotonic()

@@ -137,9 +137,9 @@ def test_a_router_that_is_stopped_is_late_and_the_measurement_fails(box_allowed:
 
 KILLED = """
 import sys, time
-from ipmicra.lab.box.box import Box
+from ipmicra.lab.box.box import NetworkBox
 from tests.lab.box.echo_server import world_of
-with Box(world_of([10.0, 20.0])) as box:
+with NetworkBox(world_of([10.0, 20.0])) as box:
     inner = box.crawler("crawler-0").start(["sleep", "60"])
     print(box.router_pid, inner.pid, flush=True)
     time.sleep(60)

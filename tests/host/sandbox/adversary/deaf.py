@@ -1,13 +1,14 @@
-"""Dispatched code that does not listen: asks a site again and again, whatever the dock says."""
+"""Dispatched code that does not listen: requests a page again and again, whatever the host says.
+
+The port of the site stands in the file `target-port` beside this one.
+"""
 
 from __future__ import annotations
 
 import argparse
-import json
 import socket
 import time
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -15,10 +16,8 @@ import msgspec
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--broker", type=int, required=True)
-    parser.add_argument("--settings", type=Path, required=True)
     given, _ = parser.parse_known_args()
-    (site,) = json.loads(given.settings.read_bytes())["settings"]["host"]["own_sites"]
-    port = urlsplit(site).port
+    port = int(Path(__file__).with_name("target-port").read_text())
     broker = socket.socket(fileno=given.broker)
     ask = {"type": "connect", "number": 1, "name": "127.0.0.1", "address": "127.0.0.1", "port": port}
     while True:
@@ -28,12 +27,12 @@ def main() -> None:
             keep_asking(socket.socket(fileno=fds[0]))
 
 
-def keep_asking(plug: socket.socket) -> None:
-    plug.setblocking(True)
+def keep_asking(sock: socket.socket) -> None:
+    sock.setblocking(True)
     try:
         while True:
-            plug.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-            if not plug.recv(65_536):
+            sock.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            if not sock.recv(65_536):
                 return
             time.sleep(0.01)
     except OSError:
