@@ -22,6 +22,7 @@ from rich.table import Table
 
 from benchmarks.tree import generated, real_tree
 from ipmicra.delegation.crawlers import CrawlerProfile
+from ipmicra.delegation.driver import drive
 from ipmicra.delegation.registry import STRATEGIES, strategy_named
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.hierarchy import SubnetTree, build_tree
@@ -53,13 +54,7 @@ def ready(spec: str, tree: SubnetTree) -> Strategy:
 
 
 def delegate(strategy: Strategy, answer: ProbeAnswer, target: Target) -> None:
-    talk = strategy.delegate(target, 0.0)
-    try:
-        next(talk)
-        while True:
-            talk.send(answer)
-    except StopIteration:
-        return
+    drive(strategy.delegate(target, 0.0), lambda _: answer)
 
 
 def a_second(work: Callable[[Target], object], sites: list[Target], rounds: int = ROUNDS) -> float:

@@ -12,6 +12,7 @@ from ipaddress import IPv4Address
 
 from ipmicra.delegation.crawlers import CrawlerProfile, GeoPosition
 from ipmicra.delegation.decision import Decision
+from ipmicra.delegation.driver import drive
 from ipmicra.delegation.registry import strategy_named
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.hierarchy import SubnetTree
@@ -110,16 +111,15 @@ class Referee:
         talk = self.strategy.delegate(target, self.now_s, afresh=afresh)
         asked: list[tuple[CrawlerId, ProbeAnswer]] = []
         crawlers_ever = set(self.places)
-        answer: ProbeAnswer | None = None
-        try:
-            while True:
-                probe = next(talk) if answer is None else talk.send(answer)
-                self._check_probe(probe, target, [name for name, _ in asked])
-                answer = self._answer(probe, unrest)
-                crawlers_ever |= set(self.places)
-                asked.append((probe.crawler, answer))
-        except StopIteration as end:
-            decision: Decision = end.value
+
+        def tell(probe: Probe) -> ProbeAnswer:
+            self._check_probe(probe, target, [name for name, _ in asked])
+            answer = self._answer(probe, unrest)
+            crawlers_ever.update(self.places)
+            asked.append((probe.crawler, answer))
+            return answer
+
+        decision = drive(talk, tell)
         assert len(asked) <= len(crawlers_ever), "more probes than crawlers"
         self._check_decision(decision, target, [name for name, _ in asked])
         self.now_s += 1.0

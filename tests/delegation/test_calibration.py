@@ -8,11 +8,11 @@ from ipmicra.delegation.calibration import (
     Calibration,
     CalibrationSettings,
     CalibrationVerdict,
-    Recalibration,
     look_again,
 )
+from ipmicra.delegation.driver import drive
 from ipmicra.model.probes import ProbeAnswer
-from tests.delegation.worlds import crawler, driven, strategy_with, target, told
+from tests.delegation.worlds import crawler, driven, never_asked, strategy_with, target, told
 
 A = crawler("a")
 SITE = target("192.0.2.1")
@@ -68,13 +68,7 @@ class Play:
 
     def look(self, world: dict[str, float], time_ms: float) -> None:
         talk = look_again(self.strategy, self.calibration, SITE, time_ms, self.now_s)
-        answer: ProbeAnswer | None = None
-        try:
-            while True:
-                probe = next(talk) if answer is None else talk.send(answer)
-                answer = ProbeAnswer(world[probe.crawler])
-        except StopIteration as end:
-            found: Recalibration | None = end.value
+        found = drive(talk, lambda probe: ProbeAnswer(world[probe.crawler]))
         assert found is not None
         self.looks += 1
         self.moves += found.moved
@@ -122,9 +116,7 @@ def test_a_strategy_that_has_nothing_to_move_is_left_in_peace() -> None:
     play = Play()
     play.strategy.crawler_slept(A)
     talk = look_again(play.strategy, play.calibration, SITE, 300.0, 0.0)
-    with pytest.raises(StopIteration) as end:
-        next(talk)
-    assert end.value.value is None
+    assert drive(talk, never_asked) is None
 
 
 def test_histories_are_bounded() -> None:

@@ -9,8 +9,8 @@ from ipmicra.delegation.churn import (
     reassign_from_leaver,
 )
 from ipmicra.delegation.crawlers import CrawlerProfile
+from ipmicra.delegation.driver import drive
 from ipmicra.delegation.strategy import Strategy
-from ipmicra.model.probes import ProbeAnswer
 from tests.delegation.worlds import crawler, driven, strategy_with, target, told
 
 NEAR_A, NEAR_B, AWAY = target("192.0.2.1"), target("192.0.2.2"), target("192.0.2.3")
@@ -51,15 +51,7 @@ def test_what_nobody_remembers_waits_for_its_next_site() -> None:
 def offered(strategy: Strategy, world: dict[str, float], probes_max: int = 9) -> NewcomerOffer:
     targets = {strategy.ground_of(site): site for site in (NEAR_A, NEAR_B, AWAY)}
     talk = offer_to_newcomer(strategy, crawler("new"), targets, 1.0, probes_max=probes_max)
-    tell = told(world)
-    answer: ProbeAnswer | None = None
-    try:
-        while True:
-            probe = next(talk) if answer is None else talk.send(answer)
-            answer = tell(probe)
-    except StopIteration as end:
-        done: NewcomerOffer = end.value
-        return done
+    return drive(talk, told(world))
 
 
 def joined() -> Strategy:

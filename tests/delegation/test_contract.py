@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ipmicra.delegation.decision import Why
+from ipmicra.delegation.driver import drive
 from ipmicra.delegation.registry import STRATEGIES
 from ipmicra.delegation.strategy import Delegating
 from ipmicra.model.probes import CrawlerId, NoAnswer, Probe, ProbeAnswer
@@ -143,10 +144,8 @@ def test_two_delegations_under_way_at_once_keep_to_the_laws(name: str) -> None:
 
 def driven_from(talk: Delegating, answer: ProbeAnswer, referee: Referee) -> str | None:
     """Carry on with a conversation that has begun."""
-    try:
-        while True:
-            probe = talk.send(answer)
-            answer = ProbeAnswer(referee.round_trip_ms(probe.crawler, probe.target.address))
-    except StopIteration as end:
-        crawler: str | None = end.value.crawler
-        return crawler
+
+    def tell(probe: Probe) -> ProbeAnswer:
+        return ProbeAnswer(referee.round_trip_ms(probe.crawler, probe.target.address))
+
+    return drive(talk, tell, reply=answer).crawler

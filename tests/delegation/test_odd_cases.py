@@ -7,10 +7,11 @@ import pytest
 from ipmicra.delegation.calibration import Calibration, CalibrationSettings, look_again
 from ipmicra.delegation.crawlers import CrawlerProfile, GeoPosition
 from ipmicra.delegation.decision import Why
+from ipmicra.delegation.driver import drive
 from ipmicra.delegation.strategies.learning_strategy import LearningStrategy
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.delegation.trust import CONTRADICTIONS_MIN
-from tests.delegation.worlds import crawler, driven, strategy_with, target, told
+from tests.delegation.worlds import crawler, driven, never_asked, strategy_with, target, told
 
 ATHENS, TOKYO, LIMA = GeoPosition(38.0, 23.7), GeoPosition(35.7, 139.7), GeoPosition(-12.0, -77.0)
 SPECS = ["first-fit@1/order=joined", "ipmicra@1"]
@@ -43,9 +44,7 @@ def test_anycast_is_never_moved_for_latency(spec: str) -> None:
     strategy = around_the_world(spec)
     driven(strategy.delegate(target("192.0.2.1"), 0.0), told({"athens": 3, "tokyo": 4, "lima": 3}))
     talk = look_again(strategy, Calibration(CalibrationSettings()), target("192.0.2.1"), 900.0, 1.0)
-    with pytest.raises(StopIteration) as end:
-        next(talk)
-    assert end.value.value is None
+    assert drive(talk, never_asked) is None
 
 
 @every_spec

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from ipmicra.addresses import AddressRange, IPAddress
 from ipmicra.delegation.crawlers import CrawlerProfile
 from ipmicra.delegation.decision import Decision
+from ipmicra.delegation.driver import drive
 from ipmicra.delegation.registry import strategy_named
 from ipmicra.delegation.strategy import Delegating, Strategy
 from ipmicra.delegation.subnets import NoSubnets, SubnetLookup
@@ -43,16 +44,15 @@ def told(round_trips_ms: Mapping[str, float]) -> Teller:
     return tell
 
 
+def never_asked(probe: Probe) -> ProbeAnswer:
+    raise AssertionError(f"nothing should be asked: {probe}")
+
+
 def driven(delegating: Delegating, tell: Teller) -> Decision:
     """Run a delegation to its end."""
-    try:
-        probe = next(delegating)
-        while True:
-            probe = delegating.send(tell(probe))
-    except StopIteration as end:
-        decision = end.value
-        assert isinstance(decision, Decision)
-        return decision
+    decision = drive(delegating, tell)
+    assert isinstance(decision, Decision)
+    return decision
 
 
 def strategy_with(spec: str, crawlers: str, tree: SubnetLookup | None = None, seed: int = 1) -> Strategy:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ipmicra.delegation.crawlers import CrawlerProfile, GeoPosition
 from ipmicra.delegation.decision import Decision
+from ipmicra.delegation.driver import drive
 from ipmicra.delegation.registry import strategy_named
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.delegation.subnets import SubnetLookup
@@ -26,7 +27,7 @@ from ipmicra.errors import OurFault
 from ipmicra.lab.noise import Jitter
 from ipmicra.lab.sampling import Draw
 from ipmicra.lab.world import LatencyNode, Milliseconds
-from ipmicra.model.probes import CrawlerId, Measurement, ProbeAnswer, Source, Target
+from ipmicra.model.probes import CrawlerId, Measurement, Probe, ProbeAnswer, Source, Target
 
 # Between two sites becoming known; only ages of measurements hang on it.
 BETWEEN_SITES_S = 1.0
@@ -110,19 +111,15 @@ class _Driver:
         self._now_s += BETWEEN_SITES_S
 
     def _converse(self, number: int) -> Decision:
-        talk = self._strategy.delegate(self._targets[number], self._now_s)
-        try:
-            probe = next(talk)
-            while True:
-                crawler = self._numbers[probe.crawler]
-                answer_ms = self._answers[crawler][number]
-                self.probed_ms[crawler, number] = answer_ms
-                self.probes[number] += 1
-                self._now_s += answer_ms / 1000.0
-                probe = talk.send(ProbeAnswer(answer_ms))
-        except StopIteration as end:
-            decision: Decision = end.value
-            return decision
+        def answer(probe: Probe) -> ProbeAnswer:
+            crawler = self._numbers[probe.crawler]
+            answer_ms = self._answers[crawler][number]
+            self.probed_ms[crawler, number] = answer_ms
+            self.probes[number] += 1
+            self._now_s += answer_ms / 1000.0
+            return ProbeAnswer(answer_ms)
+
+        return drive(self._strategy.delegate(self._targets[number], self._now_s), answer)
 
     def _fetch_once(self, number: int, crawler: CrawlerId) -> None:
         """The first fetch measures the round trip whether anybody asked or not."""

@@ -21,6 +21,7 @@ from ipmicra.delegation.balancing.loads import RoundTripQuery
 from ipmicra.delegation.balancing.moves import best_move, least_variance_move, next_best_move
 from ipmicra.delegation.balancing.passes import ASKING_PASSES, passes_of
 from ipmicra.delegation.balancing.policies import Policy
+from ipmicra.delegation.driver import drive
 
 every_policy = pytest.mark.parametrize("name", POLICIES)
 
@@ -64,18 +65,16 @@ def driven(
     asked: dict[RoundTripQuery, float | None] | None = None,
 ) -> UnitAssignment:
     """`asked` takes down the questions and their answers."""
-    talk = policy(loads)
-    asked = {} if asked is None else asked
-    try:
-        question = next(talk)
-        while True:
-            assert question not in asked, "asked twice"
-            assert np.isnan(loads.known_ms[question]), "asked though it was known"
-            asked[question] = float(truth[question])
-            question = talk.send(asked[question])
-    except StopIteration as end:
-        done: UnitAssignment = end.value
-    assert done.probes == len(asked)
+    taken_down = {} if asked is None else asked
+
+    def answer(question: RoundTripQuery) -> float | None:
+        assert question not in taken_down, "asked twice"
+        assert np.isnan(loads.known_ms[question]), "asked though it was known"
+        taken_down[question] = float(truth[question])
+        return taken_down[question]
+
+    done = drive(policy(loads), answer)
+    assert done.probes == len(taken_down)
     return done
 
 

@@ -6,8 +6,8 @@ from ipmicra.delegation.balancing import POLICIES
 from ipmicra.delegation.balancing.snapshot import CompletedMove, UnitLoad, balanced
 from ipmicra.delegation.crawlers import CrawlerProfile
 from ipmicra.delegation.delegations import DelegationUnit
+from ipmicra.delegation.driver import drive
 from ipmicra.delegation.strategy import Strategy
-from ipmicra.model.probes import ProbeAnswer
 from tests.delegation.worlds import Teller, crawler, driven, strategy_with, target, told
 
 SITES = [target(f"192.0.2.{number}") for number in range(4)]
@@ -29,14 +29,7 @@ def weighed(strategy: Strategy) -> dict[DelegationUnit, UnitLoad]:
 
 def moves(strategy: Strategy, policy: str, tell: Teller) -> tuple[CompletedMove, ...]:
     talk = balanced(strategy, weighed(strategy), POLICIES[policy], 1.0)
-    answer: ProbeAnswer | None = None
-    try:
-        while True:
-            probe = next(talk) if answer is None else talk.send(answer)
-            answer = tell(probe)
-    except StopIteration as end:
-        done: tuple[CompletedMove, ...] = end.value
-        return done
+    return drive(talk, tell)
 
 
 def test_what_costs_least_to_move_is_moved_and_delegated() -> None:

@@ -19,7 +19,8 @@ from ipmicra.coordinator.store.delegations import DelegationRow
 from ipmicra.coordinator.store.liveness import is_present, parse_report, profile_of
 from ipmicra.coordinator.store.sites import SiteRow
 from ipmicra.delegation.crawlers import CrawlerProfile
-from ipmicra.delegation.decision import IN_WORDS, Decision
+from ipmicra.delegation.decision import IN_WORDS
+from ipmicra.delegation.driver import drive
 from ipmicra.delegation.measurements import RoundTripRecord
 from ipmicra.delegation.registry import STRATEGIES, strategy_named
 from ipmicra.delegation.subnets import UNKNOWN_ORGANISATION, SubnetLookup
@@ -228,11 +229,7 @@ def _choice(
     for profile in profiles:
         strategy.crawler_joined(profile)
     answers = {crawler: ProbeAnswer(round_trip_ms) for crawler, round_trip_ms in known_ms.items()}
-    task = strategy.delegate(target, now_s)
-    try:
-        probe = next(task)
-        while True:
-            probe = task.send(answers.get(probe.crawler, PROBE_NOT_SENT))
-    except StopIteration as end:
-        decision: Decision = end.value
+    decision = drive(
+        strategy.delegate(target, now_s), lambda probe: answers.get(probe.crawler, PROBE_NOT_SENT)
+    )
     return decision.crawler or f"nobody: {IN_WORDS[decision.why]}"

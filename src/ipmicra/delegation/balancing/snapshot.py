@@ -12,10 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ipmicra.delegation.balancing.estimates import FloatArray, RoundTripEstimator
-from ipmicra.delegation.balancing.loads import Loads
+from ipmicra.delegation.balancing.loads import Loads, RoundTripQuery
 from ipmicra.delegation.balancing.policies import Policy
 from ipmicra.delegation.balancing.regions import RegionalEstimator
 from ipmicra.delegation.delegations import DelegationUnit
+from ipmicra.delegation.driver import drive_by_asking
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.model.probes import CrawlerId, Measurement, Probe, ProbeAnswer, Target
 
@@ -44,15 +45,13 @@ def balanced(
     grounds = [ground for ground in weighed if strategy.delegations.owner(ground) is not None]
     crawlers = strategy.crawlers.all
     loads = loads_of(strategy, grounds, weighed, belief)
-    talk = policy(loads)
-    try:
-        question = next(talk)
-        while True:
-            crawler, target = crawlers[question.crawler], weighed[grounds[question.ground]].target
-            answer = yield from _asked(strategy, crawler, target, now_s)
-            question = talk.send(answer)
-    except StopIteration as end:
-        moves = end.value.moves(loads)
+
+    def answer(question: RoundTripQuery) -> Generator[Probe, ProbeAnswer, float | None]:
+        crawler, target = crawlers[question.crawler], weighed[grounds[question.ground]].target
+        return _asked(strategy, crawler, target, now_s)
+
+    assignment = yield from drive_by_asking(policy(loads), answer)
+    moves = assignment.moves(loads)
     moved = tuple(
         CompletedMove(grounds[ground], crawlers[was], crawlers[now]) for ground, was, now in moves
     )

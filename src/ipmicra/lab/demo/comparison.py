@@ -23,6 +23,7 @@ import msgspec
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.crawler.fetching.web_fetcher import WebFetcher
 from ipmicra.delegation.crawlers import CrawlerProfile, GeoPosition
+from ipmicra.delegation.driver import drive_async
 from ipmicra.delegation.registry import strategy_named
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.delegation.subnets import SubnetLookup
@@ -31,7 +32,7 @@ from ipmicra.lab.demo.config import HOST_CITIES, DemoConfig
 from ipmicra.lab.loopback.layout import COUNTRIES, POSITIONS, crawler_address, round_trip_ms
 from ipmicra.lab.loopback.pages import MadeSite
 from ipmicra.model.fetches import Fetched, FetchRequest
-from ipmicra.model.probes import CrawlerId, Measurement, ProbeAnswer, Source, Target
+from ipmicra.model.probes import CrawlerId, Measurement, Probe, ProbeAnswer, Source, Target
 from ipmicra.net.address_guard import AddressGuard
 from ipmicra.probing.prober import Prober
 from ipmicra.probing.settings import ProbingSettings
@@ -172,18 +173,17 @@ class Comparison:
 async def _converse(
     strategy: Strategy, target: Target, port: int, probers: dict[str, Prober]
 ) -> tuple[str, int]:
-    talk = strategy.delegate(target, time.monotonic())
-    asked = 0
-    try:
-        probe = next(talk)
-        while True:
-            asked += 1
-            sounding = await probers[probe.crawler].probe(target.address, port, target.site)
-            probe = talk.send(ProbeAnswer(sounding.round_trip_ms, sounding.silence))
-    except StopIteration as end:
-        if end.value.crawler is None:
-            raise OurFault(f"{target.site} went to nobody: {end.value}") from None
-        return end.value.crawler, asked
+    asked: list[Probe] = []
+
+    async def answer(probe: Probe) -> ProbeAnswer:
+        asked.append(probe)
+        found = await probers[probe.crawler].probe(target.address, port, target.site)
+        return ProbeAnswer(found.round_trip_ms, found.silence)
+
+    decision = await drive_async(strategy.delegate(target, time.monotonic()), answer)
+    if decision.crawler is None:
+        raise OurFault(f"{target.site} went to nobody: {decision}")
+    return decision.crawler, len(asked)
 
 
 def _first_fetch(crawler: str, site: MadeSite, address: IPv4Address) -> Measurement:

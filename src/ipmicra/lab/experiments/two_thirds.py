@@ -25,6 +25,7 @@ from ipmicra.delegation.balancing.moves import (
 )
 from ipmicra.delegation.balancing.passes import passes_of
 from ipmicra.delegation.balancing.policies import Policy
+from ipmicra.delegation.driver import drive
 from ipmicra.lab.findings import Cell, Findings, FindingsColumn, Plot, Series, Tabulated, prose
 from ipmicra.lab.harness import Kit
 from ipmicra.lab.sampling import Draw
@@ -176,15 +177,14 @@ def _balanced(policies: Sequence[Policy], loads: Loads, draw: Draw) -> Balanced:
 def _pass(
     policy: Policy, loads: Loads, truth_ms: Milliseconds
 ) -> tuple[dict[RoundTripQuery, float | None], UnitAssignment]:
-    talk, answers = policy(loads), dict[RoundTripQuery, float | None]()
-    try:
-        question = next(talk)
-        while True:
-            answers[question] = float(truth_ms[question.ground, question.crawler])
-            question = talk.send(answers[question])
-    except StopIteration as end:
-        done: UnitAssignment = end.value
-        return answers, done
+    answers = dict[RoundTripQuery, float | None]()
+
+    def answer(question: RoundTripQuery) -> float | None:
+        answers[question] = float(truth_ms[question.ground, question.crawler])
+        return answers[question]
+
+    done = drive(policy(loads), answer)
+    return answers, done
 
 
 def _move_row(name: str, base: str, draws: list[Draw], pictures: list[Loads]) -> dict[str, Cell]:

@@ -8,7 +8,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ipmicra.delegation.decision import Decision, Why
+from ipmicra.delegation.decision import Why
+from ipmicra.delegation.driver import drive
 from ipmicra.delegation.strategies.adaptive import Adaptive
 from ipmicra.model.probes import Measurement, NoAnswer, Probe, ProbeAnswer
 from tests.delegation.strategies.adaptive.made_worlds import MadeWorld, name_of
@@ -108,13 +109,12 @@ def test_crawlers_that_join_and_leave_meanwhile_do_not_confuse_it() -> None:
     leaver = next(name_of(number) for number in (0, 1, 3) if name_of(number) != probe.crawler)
     strategy.crawler_left(leaver)
     world.introduce(strategy, 2)
-    ended: Decision | None = None
-    while ended is None:
-        try:
-            probe = talk.send(ProbeAnswer(world.round_trip_ms(int(probe.crawler[1:]), probe.target)))
-            assert probe.crawler != leaver
-        except StopIteration as end:
-            ended = end.value
+
+    def answer(probe: Probe) -> ProbeAnswer:
+        assert probe.crawler != leaver
+        return ProbeAnswer(world.round_trip_ms(int(probe.crawler[1:]), probe.target))
+
+    ended = drive(talk, answer, reply=answer(probe))
     assert ended.crawler not in (None, leaver)
     assert strategy.experience.examples.crawlers == 7
     assert entries_are_finite(strategy)

@@ -18,6 +18,7 @@ from collections.abc import Collection, Generator, Sequence
 from typing import NamedTuple, TypeVar
 
 from ipmicra.delegation.crawlers import CrawlerProfile, GeoPosition
+from ipmicra.delegation.driver import drive_async
 from ipmicra.delegation.registry import strategy_named
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.delegation.subnets import SubnetLookup
@@ -107,14 +108,12 @@ class BoxDelegator:
     ) -> tuple[DelegationResult, list[str]]:
         """Answer all probes of a conversation: its result, and the crawlers that were asked."""
         asked: list[str] = []
-        try:
-            probe = next(talk)
-            while True:
-                asked.append(probe.crawler)
-                probe = talk.send(await self._answer(probe.crawler, probe.target))
-        except StopIteration as end:
-            result: DelegationResult = end.value
-            return result, asked
+
+        async def answer(probe: Probe) -> ProbeAnswer:
+            asked.append(probe.crawler)
+            return await self._answer(probe.crawler, probe.target)
+
+        return await drive_async(talk, answer), asked
 
     async def _answer(self, crawler: str, target: Target) -> ProbeAnswer:
         found = await self._agents.probe(crawler, str(target.address), f"http://{target.site}")
