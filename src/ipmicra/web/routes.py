@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from pathlib import Path
 
 from litestar import Response, Router, get
@@ -41,6 +42,7 @@ class Pages:
     def __init__(self, context: CoordinatorContext, index_folder: Path) -> None:
         self._context = context
         self._index = TantivyIndex(index_folder)
+        context.index_figures = lambda: (self._index.page_count(), _size_bytes(index_folder))
         self.sampler = Sampler(context, self._index.page_count)
         self.live = Live(self.sampler)
         self._gate = SessionGuard(context)
@@ -110,3 +112,12 @@ class Pages:
 def _happened(context: CoordinatorContext) -> list[EventView]:
     with context.database.read() as connection:
         return latest_events(connection)
+
+
+def _size_bytes(folder: Path) -> int:
+    """Files that a merge removes meanwhile count for nothing."""
+    size = 0
+    for path in folder.rglob("*"):
+        with suppress(OSError):
+            size += path.stat().st_size
+    return size

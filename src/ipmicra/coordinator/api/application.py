@@ -19,6 +19,7 @@ from ipmicra.coordinator.api.bundle_api import bundle_file
 from ipmicra.coordinator.api.context import CoordinatorContext
 from ipmicra.coordinator.api.host_api import host_router
 from ipmicra.coordinator.api.public_api import public_handlers
+from ipmicra.coordinator.api.request_metrics import measure_requests
 from ipmicra.coordinator.store.hosts import HostRefused
 from ipmicra.errors import Fault, OperatorFault
 
@@ -41,6 +42,7 @@ def application(context: CoordinatorContext, pages: Sequence[ControllerRouterHan
             version=__version__,
             render_plugins=[JsonRenderPlugin()],
         ),
+        middleware=[measure_requests],
         exception_handlers={
             HostRefused: on_refused,
             OperatorFault: _bad_request,

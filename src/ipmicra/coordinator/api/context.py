@@ -40,6 +40,7 @@ class CoordinatorContext:
         default_factory=threading.Event
     )  # something for the leader to read
     is_leader: Callable[[], bool] = lambda: False
+    index_figures: Callable[[], tuple[int, int] | None] = lambda: None  # pages, bytes
     _threads: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(THREADS, thread_name_prefix="rows")
     )

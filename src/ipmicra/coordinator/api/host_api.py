@@ -17,6 +17,7 @@ from ipmicra.coordinator.admin import join_quota
 from ipmicra.coordinator.api.authentication import HttpRequest, answer, authenticate, caller, read
 from ipmicra.coordinator.api.context import CoordinatorContext
 from ipmicra.coordinator.assignment import heartbeats
+from ipmicra.coordinator.metrics import PACKAGE_BYTES, PACKAGES_RECEIVED
 from ipmicra.coordinator.store import events, handovers, hosts, orders, packages
 from ipmicra.coordinator.store.hosts import HostRefused, HostState
 from ipmicra.coordinator.store.packages import PackageArrival
@@ -174,7 +175,9 @@ def _keep_package(
     with context.database.begin() as connection:
         host = authenticate(connection, request, "packages", body, now_s)
     arrival = PackageArrival(host.name, sequence, digest, epoch, body)
-    packages.receive(context.database, context.store, arrival, now_s)
+    if packages.receive(context.database, context.store, arrival, now_s):
+        PACKAGES_RECEIVED.inc()
+        PACKAGE_BYTES.inc(len(body))
     return _ack(context, host.epoch, now_s)
 
 

@@ -12,7 +12,7 @@ from litestar.params import QueryParameter
 
 from ipmicra.coordinator.admin import sessions
 from ipmicra.coordinator.api.context import CoordinatorContext
-from ipmicra.coordinator.api.metrics import MEDIA_TYPE, metrics_text
+from ipmicra.coordinator.api.metrics import MEDIA_TYPE, RowMetrics, metrics_text
 from ipmicra.coordinator.ingest.index_state import IndexState, index_state
 from ipmicra.coordinator.store import sites
 from ipmicra.coordinator.store.sites import SiteStatus
@@ -43,6 +43,8 @@ _Wait = Annotated[
 
 
 def public_handlers(context: CoordinatorContext) -> list[HTTPRouteHandler]:
+    row_metrics = RowMetrics(context.database)
+
     @get("/v1/nearest", tags=["nearest"], summary="Which crawler is nearest to a site")
     async def nearest(url: _PageUrl, wait: _Wait = 5.0) -> Nearest:
         site = explanation.site_in(url)
@@ -69,9 +71,8 @@ def public_handlers(context: CoordinatorContext) -> list[HTTPRouteHandler]:
         return await context.run_in_thread(_errors, context)
 
     @get("/metrics", tags=["operation"], media_type=MediaType.TEXT, summary="For Prometheus")
-    async def metrics() -> Response[str]:
-        status = await context.run_in_thread(_coordinator_status, context)
-        text = metrics_text(status, context.is_leader(), len(context.poll_notifier))
+    async def metrics() -> Response[bytes]:
+        text = await context.run_in_thread(_metrics, context, row_metrics)
         return Response(text, headers={"content-type": MEDIA_TYPE})
 
     @get("/health", tags=["operation"], media_type=MediaType.TEXT, sync_to_thread=False)
@@ -129,6 +130,11 @@ def _visible_status(context: CoordinatorContext, session: str) -> CoordinatorSta
             if sessions.touch_session(connection, session, context.clock()):
                 return status
     return without_addresses(status)
+
+
+def _metrics(context: CoordinatorContext, rows: RowMetrics) -> bytes:
+    polls, index = len(context.poll_notifier), context.index_figures()
+    return metrics_text(rows, context.clock(), context.is_leader(), polls, index)
 
 
 def _check_database(context: CoordinatorContext) -> IndexState:

@@ -37,6 +37,7 @@ from ipmicra.coordinator.ingest.reindex import note_damage, open_or_set_aside
 from ipmicra.coordinator.ingest.worker import IntegrationWorker
 from ipmicra.coordinator.leader.loop import LeaderLoop
 from ipmicra.coordinator.leader.site_resolver import SiteResolver
+from ipmicra.coordinator.metrics import LEADER_FAILURES, LEADER_ROUND, timed
 from ipmicra.coordinator.settings import ServiceSettings
 from ipmicra.coordinator.store import orders
 from ipmicra.coordinator.store.database import Database
@@ -175,9 +176,11 @@ def _lead(leader_loop: LeaderLoop, context: CoordinatorContext, stop: threading.
     while not stop.is_set():
         context.leader_wakeup.clear()
         try:
-            leader_loop.tick(context.clock())
+            with timed(LEADER_ROUND):
+                leader_loop.tick(context.clock())
             context.leader_wakeup.wait(ROUND_SECONDS)
         except Exception:
+            LEADER_FAILURES.inc()
             _log.exception("a round of the delegator failed; it begins anew")
             stop.wait(AFTER_FAILURE_SECONDS)
     with suppress(Exception):

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, delete, select
 
 from ipmicra.coordinator.assignment import assigner, release
 from ipmicra.coordinator.ingest import cross_check
+from ipmicra.coordinator.metrics import FETCHES, ORDERS_DONE, TEXT_BYTES, count_probe
 from ipmicra.coordinator.store import events, handovers, hosts, orders, traffic
 from ipmicra.coordinator.store.hosts import HostState
 from ipmicra.coordinator.store.schema import passive_table
@@ -49,6 +50,7 @@ def apply_heartbeat(connection: Connection, host: str, report: Heartbeat, now_s:
     for done in report.done:
         body = orders.close(connection, host, done, now_s)
         if body is not None:
+            _count(body, done)
             unneeded += _follow_up(connection, host, body, done, now_s)
     if report.passive:
         rows = [
@@ -57,6 +59,8 @@ def apply_heartbeat(connection: Connection, host: str, report: Heartbeat, now_s:
         ]
         connection.execute(passive_table.insert(), rows)
         traffic.add(connection, host, report.passive[:PASSIVES_AT_ONCE])
+        FETCHES.inc(sum(passive.fetches for passive in report.passive[:PASSIVES_AT_ONCE]))
+        TEXT_BYTES.inc(sum(passive.body_bytes for passive in report.passive[:PASSIVES_AT_ONCE]))
     for url in filter(None, map(_normaliser.url, report.own_sites[:OWN_SITES_MAX])):
         assigner.assign_own_site(connection, host, site_of(url), now_s)
     fields = msgspec.to_builtins(report)
@@ -64,6 +68,13 @@ def apply_heartbeat(connection: Connection, host: str, report: Heartbeat, now_s:
         del fields[left_out]
     hosts.save_report(connection, host, fields)
     return unneeded
+
+
+def _count(body: OrderBody, done: OrderDone) -> None:
+    kind = type(body).__struct_config__.tag
+    ORDERS_DONE.labels(str(kind), "done" if done.done else "refused").inc()
+    for result in done.probes:
+        count_probe(result, result.way)
 
 
 def _follow_up(

@@ -17,13 +17,14 @@ from ipmicra.carrier.package import Package, PackageRefused, unpack
 from ipmicra.coordinator.ingest import cross_check, purge, resend_orders
 from ipmicra.coordinator.ingest.authorisation import FilteredPackage, RecordFilter, within_our_time
 from ipmicra.coordinator.ingest.canaries import contradiction
+from ipmicra.coordinator.metrics import INTEGRATION_LAG, PACKAGES_ENDED, count_pages
 from ipmicra.coordinator.settings import KnownPage
 from ipmicra.coordinator.store import events, failures, packages, sites
 from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.package_files import PackageStore
 from ipmicra.coordinator.store.packages import ClaimedPackage
 from ipmicra.errors import HostFault
-from ipmicra.search.contract import SearchIndex
+from ipmicra.search.contract import IndexDamaged, SearchIndex
 
 AT_ONCE = 16  # packages between two commits of the index
 OUTSIDE_FAULTS = (OperationalError, InterfaceError, sqlite3.OperationalError, OSError, MemoryError)
@@ -73,9 +74,13 @@ class Integrator:
     def _is_taken_in(self, claim: ClaimedPackage, filtered: FilteredPackage, now_s: float) -> bool:
         try:
             self._index.integrate(filtered.package, claim.digest)
-        except OUTSIDE_FAULTS:
+        except (IndexDamaged, *OUTSIDE_FAULTS):
             raise
         except Exception as error:
+            if (
+                type(error) is sqlite3.DatabaseError
+            ):  # the catalogue is malformed: not the package's fault
+                raise
             self._put_aside(claim, "taking it into the index", error, now_s)
             return False
         return True
@@ -98,8 +103,12 @@ class Integrator:
     def _note_contents(self, claim: ClaimedPackage, filtered: FilteredPackage, now_s: float) -> None:
         with self._database.begin() as connection:
             sites.add_links(connection, self._record_filter.links_elsewhere(filtered.package), now_s)
+            received_s = packages.received_s(connection, claim)
             if not packages.mark_integrated(connection, claim, now_s, filtered.reason):
                 return
+            PACKAGES_ENDED.labels("integrated").inc()
+            INTEGRATION_LAG.observe(max(0.0, now_s - received_s))
+            count_pages(filtered.package)
             failures.count_failures(connection, filtered.package, now_s)
             cross_check.select_pages(connection, filtered.package, self._compared_share, now_s)
             if filtered.reason:
@@ -151,6 +160,7 @@ class Integrator:
         _log.warning("a package was refused", extra={"crawler": claim.crawler, "why": reason})
         with self._database.begin() as connection:
             if packages.mark_refused(connection, claim, reason, now_s):
+                PACKAGES_ENDED.labels("refused").inc()
                 events.record(connection, "package-refused", claim.crawler, reason, now_s)
 
 

@@ -28,6 +28,7 @@ from ipmicra.coordinator.leader.probe_dispatcher import ProbeDispatcher
 from ipmicra.coordinator.leader.probe_rate_limit import ProbeRateLimit
 from ipmicra.coordinator.leader.recalibration import Recalibrator
 from ipmicra.coordinator.leader.site_resolver import ResolveResult
+from ipmicra.coordinator.metrics import DECISION_PROBES, DECISIONS
 from ipmicra.coordinator.settings import CoordinatorSettings
 from ipmicra.coordinator.store import events, hosts, sites
 from ipmicra.coordinator.store.database import Database
@@ -262,6 +263,8 @@ class LeaderLoop:
         state.dispatcher.submit(connection, state.strategy.delegate(target, now_s), on_finished)
 
     def _on_decided(self, state: LeaderState, site: SiteRow, target: Target, decision: Decision) -> None:
+        DECISIONS.labels(decision.why.value).inc()
+        DECISION_PROBES.observe(len(decision.probes))
         crawler = decision.crawler or decision.waits_for
         if crawler is None:
             is_final = decision.why is Why.UNREACHABLE

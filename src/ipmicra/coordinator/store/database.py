@@ -18,12 +18,14 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from ipmicra.coordinator.metrics import DATABASE_TIME, timed
 from ipmicra.coordinator.store.migrations import migrate
 from ipmicra.coordinator.store.schema import SCHEMA_VERSION, metadata, schema_version_table
 from ipmicra.errors import HostFault, OperatorFault
 
 BUSY_SECONDS = 30
 _READING = "ipmicra_reading"
+_READS, _WRITES = DATABASE_TIME.labels("read"), DATABASE_TIME.labels("write")
 
 
 class Database:
@@ -62,13 +64,14 @@ class Database:
 
     @contextmanager
     def begin(self) -> Iterator[Connection]:
-        with self.engine.begin() as connection:
+        with timed(_WRITES), self.engine.begin() as connection:
             yield connection
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """One consistent look that waits for no writer."""
         with (
+            timed(_READS),
             self.engine.connect().execution_options(**{_READING: True}) as connection,
             connection.begin(),
         ):

@@ -147,6 +147,12 @@ def _is_free(now_s: float) -> ColumnElement[bool]:
     return or_(until_s.is_(None), until_s <= now_s, until_s > now_s + CLAIM_SECONDS_MAX)
 
 
+def received_s(connection: Connection, claim: ClaimedPackage) -> float:
+    """When the package was acknowledged."""
+    key = (package_table.c.crawler == claim.crawler, package_table.c.sequence == claim.sequence)
+    return float(connection.execute(select(package_table.c.received_s).where(*key)).scalar() or 0.0)
+
+
 def mark_integrated(
     connection: Connection, done: ClaimedPackage, now_s: float, reason: str = ""
 ) -> bool:
