@@ -1,6 +1,5 @@
-"""Hosts, crawlers and packages -> the service: state, orders, delegation, API.
+"""Requests of hosts and operators -> the coordinator: state, orders, delegation, API.
 
-Law: the SQL row is the truth. Whatever is acknowledged is committed; whatever is in memory can be made
-again from the rows. Everything that happens twice (a request, an order, a package) happens once in
-effect.
+Invariant: the SQL row is the truth. Everything that was acknowledged is committed, and everything in memory
+can be rebuilt from the rows. A request, an order or a package that arrives twice has an effect once.
 """

@@ -1,4 +1,4 @@
-"""The data folder -> where the coordinator keeps its files in it."""
+"""The data folder and the settings -> the coordinator's database address, package store and folders."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from ipmicra.errors import HostFault, OperatorFault
 
 
 def database_address(configured: str, data_folder: Path) -> str:
-    """The database that the settings mean, or SQLite in the data folder."""
+    """The configured database, or SQLite in the data folder."""
     return configured or f"sqlite:///{data_folder / 'coordinator.sqlite'}"
 
 
 def make_data_folder(data_folder: Path) -> None:
-    """For the commands that begin a coordinator."""
+    """Create the data folder, for the commands that start a new coordinator."""
     try:
         data_folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise HostFault(f"making the data folder {data_folder}: {error}") from error
+        raise HostFault(f"creating the data folder {data_folder}: {error}") from error
 
 
 def packages_folder(data_folder: Path) -> Path:
-    """Packages and hand-overs, by their digest, where they are files."""
+    """Packages and hand-over states, stored as files named by digest."""
     return data_folder / "packages"
 
 
 def package_store(configured: str, data_folder: Path) -> PackageStore:
-    """Where packages and hand-overs lie: in the S3 that the settings mean, or in the data folder."""
+    """The store of packages and hand-over states: the configured S3 bucket, or the data folder."""
     if not configured:
         return FilePackageStore(packages_folder(data_folder))
     if not configured.startswith(SCHEME):
         raise OperatorFault(
-            f"coordinator.packages = {configured!r} is no place for packages; write s3://BUCKET/PREFIX"
+            f"coordinator.packages = {configured!r} is not a package store; write s3://BUCKET/PREFIX"
         )
     return S3PackageStore(configured)
 
 
 def bundles_folder(data_folder: Path) -> Path:
-    """Signed bundles of code, as hosts fetch them."""
+    """Published bundles of code, signed, as hosts download them."""
     return data_folder / "bundles"

@@ -85,7 +85,7 @@ def test_an_s3_that_is_away_is_a_fault_of_where_we_run(
     for name, value in s3.items():
         monkeypatch.setenv(name, value)
     no_bucket = package_store("s3://no-such-bucket", tmp_path)
-    with pytest.raises(HostFault, match="keeping the package"):
+    with pytest.raises(HostFault, match="storing the package"):
         no_bucket.keep(digest_of(b"pages"), b"pages")
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
     away = package_store(f"s3://{BUCKET}", tmp_path)
@@ -134,7 +134,7 @@ def test_late_packages_of_a_host_that_lost_its_lease_are_refused(
     packages.receive(home, store, arrival(1, b"in time", epoch), NOW)
     with home.begin() as c:
         hosts.expire_leases(c, NOW + 61)
-    with pytest.raises(HostRefused, match="given to others"):
+    with pytest.raises(HostRefused, match="assigned to others"):
         packages.receive(home, store, arrival(2, b"late", epoch), NOW + 62)
     assert not packages.receive(home, store, arrival(1, b"in time", epoch), NOW + 62)
 

@@ -41,7 +41,7 @@ def test_a_newer_schema_is_refused_by_an_older_program(database_address: str) ->
     with database.begin() as connection:
         connection.execute(update(schema_version_table).values(version=SCHEMA_VERSION + 1))
     database.close()
-    with pytest.raises(OperatorFault, match="made by a newer ipmicra"):
+    with pytest.raises(OperatorFault, match="written by a newer ipmicra"):
         Database(database_address)
 
 
@@ -140,7 +140,7 @@ def admitted(
 
 def test_a_join_token_works_once(database: Database) -> None:
     enrolled(database)
-    with database.begin() as c, pytest.raises(HostRefused, match="used up"):
+    with database.begin() as c, pytest.raises(HostRefused, match="already used"):
         hosts.enrol(c, "token-of-lima", bytes(32), "192.0.2.2", NOW)
 
 

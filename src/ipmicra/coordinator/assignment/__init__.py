@@ -1,1 +1,1 @@
-"""Who owns a site: assigning, releasing, and what hosts report of it."""
+"""Decisions and reports -> site ownership: assignment, release, and the effects of heartbeats."""

@@ -1,7 +1,7 @@
-"""Decisions and new links -> sites that are somebody's for an epoch, and what their crawlers are told.
+"""Decisions and new links -> sites assigned to crawlers for an epoch, and the orders to these crawlers.
 
-Law: one owner per site. The epoch rises whenever a site gets an owner, and every grant is written down
-(`grants`). A link is marked as given in the transaction that gives the order.
+Invariant: one owner per site. The site epoch rises with every assignment, and every assignment is recorded in
+`store.assignments`. A link is marked as sent in the transaction that gives the order.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ipmicra.protocol.host_messages import AssignOwnSites, AssignSites, SiteGran
 
 
 class SiteAssignment(NamedTuple):
-    """A site as it was looked at, and the crawler that was found for it."""
+    """A site as it was when the decision began, and the crawler that was chosen for it."""
 
     site: SiteRow
     crawler: str
@@ -35,9 +35,9 @@ class SiteAssignment(NamedTuple):
 
 
 def assign(connection: Connection, decisions: Sequence[SiteAssignment], now_s: float) -> None:
-    """The sites' nearest crawlers are known; a site that has pages waiting is its crawler's from now on.
+    """Write the decisions; a site that has links is assigned to its crawler, any other becomes `located`.
 
-    A site that has changed hands since it was looked at stays as it is.
+    A site whose epoch has changed since the decision began stays as it is.
     """
     for batch in in_batches(decisions):
         _assign_batch(connection, batch, now_s)
@@ -65,7 +65,7 @@ def _assign_batch(connection: Connection, batch: Sequence[SiteAssignment], now_s
 
 
 def _unchanged(connection: Connection, batch: Sequence[SiteAssignment]) -> dict[str, str | None]:
-    """One link, or none, of each site whose epoch is still the one that it was looked at in."""
+    """One link, or None, for each site whose epoch has not changed since the decision began."""
     epochs = {one.site.name: one.site.epoch for one in batch}
     link = (
         select(link_table.c.url).where(link_table.c.site == site_table.c.name).limit(1).scalar_subquery()
@@ -97,7 +97,7 @@ def _order_with_state(
 
 
 def _sites_with_state(connection: Connection, names: Sequence[str]) -> set[str]:
-    """Which of the sites have a former crawler's state waiting."""
+    """Those of the sites for which a former owner's state is stored."""
     if not names:
         return set()
     query = select(handover_table.c.site).where(handover_table.c.site.in_(names))
@@ -105,7 +105,7 @@ def _sites_with_state(connection: Connection, names: Sequence[str]) -> set[str]:
 
 
 def assign_own_site(connection: Connection, host: str, site: Site, now_s: float) -> bool:
-    """A host's owner wants an own site crawled from there: granted unless another crawler has it."""
+    """Assign a site that the host's owner asked for, unless another crawler has it. True if assigned."""
     root = url_at(site, "/")
     add_links(connection, [root], now_s)
     epoch = connection.execute(
@@ -142,9 +142,9 @@ class _NewLink(NamedTuple):
 
 
 def send_links(connection: Connection, now_s: float, most: int, per_order: int) -> int:
-    """Order the crawlers of delegated sites to take the links that are new. Returns how many links.
+    """Send new links of delegated sites to their crawlers. Returns the number of links.
 
-    A site whose state is still to be fetched gets its links afterwards.
+    A site whose state its crawler has not fetched yet gets its links afterwards.
     """
     new_links = connection.execute(
         select(

@@ -1,7 +1,7 @@
-"""A host's report -> orders closed, sites let go, round trips for the leader to read.
+"""A host's heartbeat -> closed orders, released sites, passive round trips for the leader.
 
-Law: a report counts once in effect: an order is closed once, and what follows from it is in the same
-transaction. What the host says of itself is kept as its own words.
+Invariant: a heartbeat has an effect once: an order is closed once, with its consequences in the same
+transaction. The rest of the report is stored as the host sent it.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from ipmicra.protocol.host_messages import (
 )
 
 PASSIVES_AT_ONCE = 1_000
-OWN_SITES_MAX = 100  # that one host may ask for
+OWN_SITES_MAX = 100  # own sites that one host may ask for
 _normaliser = Normaliser()
 _decode_passive = msgspec.msgpack.Decoder(Passive).decode
 
 
 class PassiveRoundTrip(NamedTuple):
-    """What a crawler's ordinary fetches showed, and when the report came."""
+    """A passive measurement of a crawler, and the time of its report."""
 
     crawler: str
     at_s: float
@@ -45,7 +45,7 @@ class PassiveRoundTrip(NamedTuple):
 
 
 def apply_heartbeat(connection: Connection, host: str, report: Heartbeat, now_s: float) -> list[str]:
-    """Act on a report. Returns the digests of hand-overs that nobody needs any more."""
+    """Apply a heartbeat. Returns the digests of hand-over states that are no longer needed."""
     unneeded: list[str] = []
     for done in report.done:
         body = orders.close(connection, host, done, now_s)
@@ -83,7 +83,7 @@ def _follow_up(
     if done.unknown_kind:
         kind = done.unknown_kind
         events.record(connection, "order-refused", host, f"{kind}: {done.detail}", now_s)
-        if not isinstance(body, ObservePages):  # another host is asked to look in time
+        if not isinstance(body, ObservePages):  # the cross-check is repeated with another host
             return []
     if isinstance(body, ReleaseSites):
         for site, epoch in body.sites:
@@ -104,7 +104,7 @@ def _follow_up(
 
 
 def read_passives(connection: Connection) -> list[PassiveRoundTrip]:
-    """What has come in since the last reading, oldest first; read once."""
+    """Measurements since the last call, oldest first; they are deleted."""
     rows = connection.execute(
         select(passive_table).order_by(passive_table.c.number).limit(PASSIVES_AT_ONCE)
     ).all()

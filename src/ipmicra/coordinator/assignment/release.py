@@ -1,7 +1,7 @@
-"""Sites that change hands -> their owners told to let go; what is left behind waits for the next.
+"""Sites that change owner -> release orders to their crawlers, and sites that wait for a new one.
 
-Law: a site moves only after its crawler has let go of it, or the patience with that crawler has ended.
-Whatever was meant for an owner before ends with its epoch.
+Invariant: a site gets a new owner only after its crawler has released it, or after the time limit for the
+release. Orders and links for the former owner end with its site epoch.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from ipmicra.protocol.host_messages import ReleaseSites
 
 
 def begin_release(connection: Connection, moving: Sequence[SiteRow], now_s: float) -> None:
-    """Tell the owners to let go; their sites move when the state has come, or the patience has ended."""
+    """Order the owners to release the sites; a site waits for a new owner after its release or a time
+    limit.
+    """
     by_owner: dict[str, list[SiteRow]] = {}
     for site in moving:
         if site.state is SiteStatus.DELEGATED and site.crawler is not None:
@@ -36,16 +38,17 @@ def begin_release(connection: Connection, moving: Sequence[SiteRow], now_s: floa
 
 
 def on_site_released(connection: Connection, owner: str, name: str, epoch: int) -> None:
-    """The owner has let go: the site waits for its next crawler, its state with us."""
+    """The owner has released the site and its state is stored: the site waits for its next crawler."""
     _unassign(
         connection, site_table.c.name == name, site_table.c.crawler == owner, site_table.c.epoch == epoch
     )
 
 
 def expire_releases(connection: Connection, now_s: float, patience_s: float) -> list[str]:
-    """Sites whose owners have not let go in time. They begin again with the links that are known here.
+    """Take back sites that were not released in time; all their known links are sent again. Returns the
+    names.
 
-    What was begun far ahead of now was begun by a clock that was wrong, and is over too.
+    A release that began in the future was written by a wrong clock, and has ended too.
     """
     late = list(
         connection.execute(
@@ -65,7 +68,7 @@ def expire_releases(connection: Connection, now_s: float, patience_s: float) -> 
 
 
 def release_all(connection: Connection, crawler: str) -> int:
-    """A crawler is gone with all it knew: its sites wait, with every link to be given again."""
+    """Take back all sites of a crawler that is gone; links are sent again. Returns the number of sites."""
     names = list(
         connection.execute(select(site_table.c.name).where(site_table.c.crawler == crawler)).scalars()
     )
@@ -78,7 +81,7 @@ def release_all(connection: Connection, crawler: str) -> int:
 
 
 def reopen_located(connection: Connection, crawler: str) -> int:
-    """Sites that nobody crawls, and that the crawler was nearest to: another is. Returns how many."""
+    """Re-open located (not crawled) sites of this crawler for a new decision. Returns the number of sites."""
     reopened = connection.execute(
         update(site_table)
         .where(site_table.c.crawler == crawler, site_table.c.state == SiteStatus.LOCATED)

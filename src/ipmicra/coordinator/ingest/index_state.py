@@ -1,7 +1,7 @@
-"""How the search index is -> one row that pages, metrics and commands read.
+"""The condition of the search index -> one row that pages, metrics and commands read.
 
-Invariant: whoever owns the index writes the row: the process that integrates packages into it. No row means
-that nothing was ever wrong.
+Invariant: only the process that integrates packages into the index writes the row. No row means that
+nothing was ever wrong.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class IndexCondition(StrEnum):
 
 
 class IndexState(msgspec.Struct, frozen=True, kw_only=True):
-    """`done` of `total` packages are in the index that is being made."""
+    """During a rebuild, `done` of `total` packages are in the new index."""
 
     condition: IndexCondition = IndexCondition.WELL
     reason: str = ""
@@ -42,7 +42,7 @@ class IndexState(msgspec.Struct, frozen=True, kw_only=True):
                 return "the index is complete"
             case IndexCondition.REBUILDING:
                 progress = f"{self.done:,} of {self.total:,} packages"
-                return f"the index is being made anew, {progress}: {self.reason}"
+                return f"the index is being rebuilt, {progress}: {self.reason}"
             case IndexCondition.LOST | IndexCondition.DAMAGED:
                 return f"the index is {self.condition}: {self.reason}"
 

@@ -1,8 +1,8 @@
-"""Pages of which the index got a change but lacks the base -> orders to their owners to send them whole.
+"""Pages whose delta arrived but whose base the index lacks -> orders to their owners to send them whole.
 
-Invariant: a page is asked of the host that owns its site, at most once within `ASK_AGAIN_S`, and only of a
-host that understands the order; from any other it comes whole with one of its next visits. A page that has
-come whole is no longer wanted by the index, and is not asked for again.
+Invariant: a page is requested from the host that owns its site, at most once within `ASK_AGAIN_S`, and only
+if the host supports the order; other hosts send the page whole with one of its next visits. A page that has
+arrived whole is no longer wanted by the index, and is not requested again.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from ipmicra.protocol.host_messages import SendWhole, kind_of
 URLS_PER_ORDER_MAX = 200
 ASK_AGAIN_S = 3600.0
 _KIND = kind_of(SendWhole)
-_KEY = "wanted by the index"  # one open order a host
+_KEY = "wanted by the index"  # one open order per host
 
 
 def ask(connection: Connection, wanted: Iterable[str], now_s: float) -> int:
-    """Order what is wanted and has not been asked for lately. Returns of how many pages."""
+    """Order wanted pages that were not requested lately. Returns the number of pages."""
     owned: dict[str, list[str]] = {}
     owners: dict[str, str | None] = {}
     for url in wanted:
@@ -57,7 +57,7 @@ def _order(connection: Connection, host: str, urls: list[str], now_s: float) -> 
 
 
 def _asked(connection: Connection, host: str) -> dict[str, float]:
-    """When each page was last asked for."""
+    """The time of the last request, by page."""
     kept = blobs.read(connection, _name(host))
     return {} if kept is None else msgspec.json.decode(kept, type=dict[str, float])
 

@@ -1,5 +1,7 @@
-"""Sites that wait, hosts that answer -> which crawler takes which subnet: strategies driven live.
+"""Waiting sites and probe results -> which crawler gets which subnet: the leader runs the delegation
+strategy.
 
-Law: decisions are `ipmicra.delegation`'s. Here probes become orders, answers come from rows, and
-decisions become rows; one leader at a time does it, and writes only while it holds the office.
+Invariant: decisions are made in `ipmicra.delegation`. Here probes become orders, answers are read from
+rows, and decisions become rows. One leader at a time does this, and writes only while it holds the leader
+lease.
 """

@@ -1,14 +1,15 @@
-"""What a leader has learnt <-> bytes under names, so that the next leader begins where this one stopped.
+"""A leader's learned state <-> named blobs, so that the next leader continues where this one stopped.
 
 | name         | what                                                                   |
 |--------------|------------------------------------------------------------------------|
-| measurements | every crawler's round trips to places                                  |
-| strategy     | the examples and weights of a strategy that learns them                |
-| hosts        | the hosts' round trips to each other                                   |
-| loads        | the day's bytes by ground                                              |
-| histories    | what is normal for each ground, and when it was last looked at         |
+| measurements | every crawler's round trips, by unit                                   |
+| strategy     | the examples and weights of a learning strategy                        |
+| hosts        | round trips between hosts                                              |
+| loads        | bytes of the current day, by unit                                      |
+| histories    | normal fetch times of each unit, and the time of its last re-check     |
 
-Law: bounded, and never needed: what cannot be read is left out with a line in the log, and learnt anew.
+Invariant: bounded in size, and never required: a blob that cannot be read is skipped with a log line, and its
+content is learned again.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from ipmicra.delegation.strategies.adaptive.state import AdaptiveState
 from ipmicra.delegation.strategies.adaptive.strategy import Adaptive
 from ipmicra.delegation.strategy import Strategy
 
-SAVE_SECONDS = 60.0  # between two savings: what a leader that is killed has learnt for nothing
-HOSTS_SECONDS = 5.0  # the same for the hosts' round trips to each other, which are shown to people
+SAVE_SECONDS = 60.0  # between two checkpoints: a killed leader loses what it learned in this time
+HOSTS_SECONDS = 5.0  # the same for round trips between hosts, which the dashboard shows
 HOSTS = "hosts"
-EXAMPLE_FLOATS_MAX = 1_000_000  # of a strategy's examples, some 9 MB before they are compressed
-SUBNETS_MAX = 50_000  # whose agreement is kept, some 5 MB before they are compressed
+EXAMPLE_FLOATS_MAX = 1_000_000  # of a strategy's examples; about 9 MB before compression
+SUBNETS_MAX = 50_000  # whose agreement is saved; about 5 MB before compression
 INFLATED_BYTES_MAX = 256 << 20
 _LEVEL = 3
 
@@ -41,14 +42,14 @@ CheckpointParts = TypeVar("CheckpointParts")
 
 
 class LearnedState(msgspec.Struct, frozen=True):
-    """A strategy's state, and whose it is."""
+    """The state of a learning strategy, with the strategy's name."""
 
     strategy: str
     state: AdaptiveState
 
 
 class LeaderCheckpoint:
-    """Saves and recalls for one desk."""
+    """Saves and restores the learned state of one leader."""
 
     def __init__(
         self, name: str, strategy: Strategy, recalibrator: Recalibrator, mesh: HostMesh
@@ -86,7 +87,7 @@ class LeaderCheckpoint:
             blobs.save(connection, name, _compress(body), now_s)
 
     def restore(self, connection: Connection, now_s: float) -> None:
-        """Into a strategy that knows its crawlers, its delegations and its round trips."""
+        """Restore the state; the strategy must already have its crawlers, delegations and round trips."""
         self._mesh.restore(host_round_trips(connection))
         loads = _read(connection, "loads", DayLoads) or DayLoads()
         histories = _read(connection, "histories", list[tuple[str, FetchTimeHistory]]) or []
@@ -94,16 +95,16 @@ class LeaderCheckpoint:
         learnt = _read(connection, "strategy", LearnedState)
         if learnt is not None and learnt.strategy == self._name and isinstance(self._strategy, Adaptive):
             self._strategy.from_state(learnt.state)
-            _log.info("went on with what was learnt", extra={"examples": len(learnt.state.sites)})
+            _log.info("restored the learned state", extra={"examples": len(learnt.state.sites)})
 
 
 def host_round_trips(connection: Connection) -> list[HostRoundTrip]:
-    """How far hosts are from each other, as they last measured it."""
+    """Round trips between hosts, from the last checkpoint."""
     return _read(connection, HOSTS, list[HostRoundTrip]) or []
 
 
 def _bounded(state: AdaptiveState) -> AdaptiveState:
-    """The latest examples, as many as may be kept."""
+    """The state with the latest examples only, up to the limits."""
     most = EXAMPLE_FLOATS_MAX // max(1, 2 * len(state.crawlers))
     return msgspec.structs.replace(
         state, sites=state.sites[-most:], subnets=state.subnets[-SUBNETS_MAX:]
@@ -122,5 +123,5 @@ def _read(connection: Connection, name: str, kind: type[CheckpointParts]) -> Che
         plain = zstandard.ZstdDecompressor().decompress(body, max_output_size=INFLATED_BYTES_MAX)
         return msgspec.msgpack.decode(plain, type=kind)
     except (zstandard.ZstdError, msgspec.MsgspecError, ValueError) as error:
-        _log.warning("a memory cannot be read", extra={"memory": name, "why": str(error)})
+        _log.warning("a checkpoint cannot be read", extra={"memory": name, "why": str(error)})
         return None

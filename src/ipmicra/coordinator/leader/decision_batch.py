@@ -1,8 +1,7 @@
-"""What is decided in a round -> rows, in few statements; and what changes hands released by who had it.
+"""The decisions of a round -> rows, in few statements, and release orders for sites that change owner.
 
-Law: what was decided is written in the round's transaction, and before anything that is settled after it.
-A site moves only after its crawler has let go of it; what moves is what the strategy now says is somebody
-else's.
+Invariant: decisions are written in the round's transaction, before anything that depends on them. A site is
+released when the strategy assigns it to another crawler than its owner.
 """
 
 from __future__ import annotations
@@ -34,12 +33,12 @@ class DecisionBatch:
         self._waiting: list[tuple[SiteRow, str]] = []
 
     def add_assignment(self, site: SiteRow, target: Target, crawler: CrawlerId) -> None:
-        """The site's crawler is known."""
+        """The site is to be assigned to the crawler."""
         text = unit_text(self._strategy.tree, self._strategy.ground_of(target))
         self._assignments.append(SiteAssignment(site, crawler, str(target.address), text))
 
     def add_delegations(self, units: Iterable[DelegationUnit], reasons: DecisionReasons) -> None:
-        """The grounds are whose the strategy says, and why."""
+        """The strategy has delegated these units for these reasons."""
         self._reasons |= dict.fromkeys(units, reasons)
 
     def add_unreachable(self, site: SiteRow, note: str) -> None:
@@ -49,7 +48,7 @@ class DecisionBatch:
         self._waiting.append((site, note))
 
     def write(self, connection: Connection, now_s: float) -> None:
-        """All that was decided since it was last written."""
+        """Write all decisions since the last call."""
         delegations.write_delegations(connection, self._strategy, self._reasons, now_s)
         assigner.assign(connection, self._assignments, now_s)
         sites.mark_unreachable(connection, self._unreachable, now_s)
@@ -64,7 +63,7 @@ class DecisionBatch:
         reasons: DecisionReasons,
         now_s: float,
     ) -> int:
-        """Write the grounds down and release what moves. Returns how many sites move."""
+        """Write the owners of the units and release the sites that move. Returns the number of such sites."""
         changed = list(dict.fromkeys(units))
         self.add_delegations(changed, reasons)
         self.write(connection, now_s)
@@ -78,5 +77,5 @@ class DecisionBatch:
 
 
 def target_of(site: SiteRow) -> Target:
-    """A site that has been located, as a strategy knows it."""
+    """A site with a known address, as a strategy sees it."""
     return Target.of(site.name, ipaddress.ip_address(site.address))

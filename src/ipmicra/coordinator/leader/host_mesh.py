@@ -1,11 +1,11 @@
-"""Hosts that are there -> their round trips to each other, asked now and then: what strategies know for free.
+"""Present hosts -> round trips between hosts, measured at intervals; the strategies use them.
 
-No host accepts a connection, but most answer for their address all the same: with an echo, or by refusing.
-Where an address is silent, or a host sees no round trips but those of answers, the site that is nearest to
-the other host stands for it. What nobody answers is left to be estimated by where the hosts stand.
+Hosts accept no connections, but most addresses still answer a probe: with an echo, or by refusing. If an
+address does not answer, or the probing host can measure web servers only, the site nearest to the other
+host is probed in its place. Pairs without any answer are estimated from the hosts' coordinates.
 
-Law: such probes are probes: within hours and caps. A pair is asked once in a refresh, a host has so many
-partners and no more, the same ones whoever leads.
+Invariant: mesh probes obey working hours and rate limits. Each pair is measured once per refresh interval;
+each host has at most `mesh_partners_max` partners, chosen deterministically.
 """
 
 from __future__ import annotations
@@ -23,28 +23,32 @@ from ipmicra.coordinator.store import sites
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.model.probes import CrawlerId, Probe, ProbeAnswer, Target
 
-CHECK_SECONDS = 10.0  # between two looks whom to ask
-PROBERS_PER_CHECK = 10  # hosts that begin to ask at once: a thousand newcomers take their time
-RETRY_SHARE = 1 / 24  # of a refresh, after which silence is asked again: a site near by may have come
-SAME_ADDRESS_MS = 1.0  # between hosts that share an address
-NEAR_MS = 10.0  # a site this near to a host may stand for it
-SITES_EXAMINED = 200  # of one host, for the nearest
+CHECK_SECONDS = 10.0  # between two checks for due pairs
+PROBERS_PER_CHECK = (
+    10  # hosts that start probing per check: limits the load when many hosts join at once
+)
+RETRY_SHARE = (
+    1 / 24
+)  # of the refresh interval, after which a silent pair is probed again: a nearby site may exist by then
+SAME_ADDRESS_MS = 1.0  # assumed between hosts that share an address
+NEAR_MS = 10.0  # a site within this round trip of a host may be probed in its place
+SITES_EXAMINED = 200  # of one host, to find the nearest
 
 HostPair = tuple[CrawlerId, CrawlerId]  # in the order of their names
 
 
 class HostRoundTrip(msgspec.Struct, frozen=True):
-    """What was found between two hosts, and when; no round trip where nobody answered."""
+    """A measurement between two hosts; the round trip is None if there was no answer."""
 
     one: CrawlerId
     other: CrawlerId
     round_trip_ms: float | None
     at_s: float
-    both_asked: bool = False  # for silence: the other heard nothing either
+    both_asked: bool = False  # no answer in the other direction either
 
 
 class HostMesh:
-    """Who knows how far whom is."""
+    """The round trips between the hosts of one strategy."""
 
     def __init__(self, strategy: Strategy, settings: CoordinatorSettings) -> None:
         self._strategy, self._settings = strategy, settings
@@ -53,13 +57,13 @@ class HostMesh:
         self._checked_s: float | None = None
         self._ring: list[CrawlerId] = []
 
-    # --- memory ---------------------------------------------------------------
+    # --- checkpoint -----------------------------------------------------------
 
     def round_trips(self) -> list[HostRoundTrip]:
         return list(self._known.values())
 
     def restore(self, known: Sequence[HostRoundTrip]) -> None:
-        """What was found before, of hosts that are there."""
+        """Take over earlier measurements between present hosts."""
         for round_trip in known:
             self._record(round_trip)
 
@@ -72,16 +76,16 @@ class HostMesh:
                     round_trip.one, round_trip.other, round_trip.round_trip_ms
                 )
 
-    # --- asking ---------------------------------------------------------------
+    # --- probing --------------------------------------------------------------
 
     def probe_due_pairs(self, connection: Connection, dispatcher: ProbeDispatcher, now_s: float) -> None:
-        """Begin to ask what is due, one partner after the other for each host that is awake."""
+        """Start the due measurements; each awake host probes its partners one after the other."""
         if self._checked_s is not None and now_s - self._checked_s < CHECK_SECONDS:
             return
         self._checked_s = now_s
         crawlers = self._strategy.crawlers
         self._known = {pair: b for pair, b in self._known.items() if all(c in crawlers for c in pair)}
-        landmarks: dict[CrawlerId, list[Target]] = {}  # of this look
+        landmarks: dict[CrawlerId, list[Target]] = {}  # of this check
         started = 0
         for prober in crawlers.awake:
             if prober not in self._probing and (others := self._due(prober, now_s)):
@@ -128,7 +132,7 @@ class HostMesh:
     def _merged(
         self, prober: CrawlerId, other: CrawlerId, round_trip_ms: float | None, now_s: float
     ) -> HostRoundTrip:
-        """Silence takes nothing away from what was heard before."""
+        """A missing answer does not replace an earlier measurement."""
         before = self._known.get(_pair(prober, other))
         if round_trip_ms is None and before is not None and before.round_trip_ms is not None:
             return msgspec.structs.replace(before, at_s=now_s)
@@ -136,7 +140,7 @@ class HostMesh:
         return HostRoundTrip(prober, other, round_trip_ms, now_s, silent_before)
 
     def _landmarks(self, connection: Connection, other: CrawlerId) -> list[Target]:
-        """Where a host can be met: at its address, else at the site that is nearest to it."""
+        """Targets for measuring a host: its address, then the site that is nearest to it."""
         address = self._strategy.crawlers.profile(other).address
         own = [] if address is None else [host_target(other, address)]
         near = [
@@ -156,12 +160,13 @@ class HostMesh:
         profile = self._strategy.crawlers.profile
         return profile(one).address is not None and profile(one).address == profile(other).address
 
-    # --- who asks whom --------------------------------------------------------
+    # --- which host probes which ----------------------------------------------
 
     def _due(self, prober: CrawlerId, now_s: float) -> list[CrawlerId]:
-        """Partners that the asker is to ask now: of two, the one whose name comes first begins.
+        """Partners that the host is to probe now: of a pair, the host whose name comes first begins.
 
-        Where that one sleeps, or heard nothing, the other tries. Who was answered asks the next time.
+        If that host sleeps or got no answer, the other one tries. The host that got an answer probes next
+        time.
         """
         return [other for other in self._partners(prober) if self._is_due(prober, other, now_s)]
 
@@ -177,7 +182,9 @@ class HostMesh:
         return others_turn or now_s - known.at_s >= refresh_s * RETRY_SHARE
 
     def _partners(self, crawler: CrawlerId) -> list[CrawlerId]:
-        """All others; of too many, the neighbours on a ring of hashed names, whoever comes and goes."""
+        """All other hosts; if there are too many, the neighbours on a ring of hashed names, so that joins
+        and leaves change few partners.
+        """
         ring, most = self._hash_ring(), self._settings.acquaintances_max
         if len(ring) - 1 <= most:
             return [other for other in ring if other != crawler]

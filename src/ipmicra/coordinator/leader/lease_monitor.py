@@ -1,6 +1,8 @@
-"""Hosts' signs of life -> leases that end, and leases that do not because it is we who hear nobody.
+"""Heartbeats -> expired leases. While nearly all hosts are silent we assume that our own network is down, and
+expire none.
 
-Law: what is decided is decided in `ipmicra.delegation.partition`; here it is done to the rows, and said.
+Invariant: the decision is made in `ipmicra.delegation.partition`; this module applies it to rows and
+reports it.
 """
 
 from __future__ import annotations
@@ -16,14 +18,14 @@ _log = logging.getLogger(__name__)
 
 
 class LeaseMonitor:
-    """A leader's watch over the leases of its hosts."""
+    """Expires the leases of hosts, for one leader."""
 
     def __init__(self, lease_s: float) -> None:
         self._lease_s = lease_s
         self._partition = PartitionDetector()
 
     def check(self, connection: Connection, now_s: float) -> None:
-        """End the leases of the silent, or keep everybody's while perhaps we are deaf."""
+        """Expire leases of silent hosts, unless we may be partitioned from all of them."""
         before = self._partition
         self._partition = listened(before, now_s, hosts.leased_heard_s(connection), self._lease_s)
         if self._partition.hearing is Connectivity.WELL:
@@ -44,8 +46,8 @@ class LeaseMonitor:
         ):
             return
         detail = {
-            Connectivity.CUT_OFF: "nearly all hosts are silent: perhaps our own line is cut; no lease ends",
-            Connectivity.AGAIN: "hosts are heard again; every lease begins anew",
+            Connectivity.CUT_OFF: "nearly all hosts are silent: our network may be down; no lease expires",
+            Connectivity.AGAIN: "hosts are heard again; every lease starts again",
         }[connectivity]
         events.record(
             connection,

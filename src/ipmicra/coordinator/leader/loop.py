@@ -1,9 +1,9 @@
-"""The leader's round: hosts followed, reports read, sites delegated, what moves moved.
+"""The state of hosts, reports and sites -> one leader round: membership, measurements, delegations, releases.
 
-    while running: delegator.tick(now_s)
+    while running: leader_loop.tick(now_s)
 
-Law: everything that is written in a round is written in one transaction, in which the office is held. A
-round that fails forgets what it had in memory; the next one makes it again from the rows.
+Invariant: all writes of a round are in one transaction in which the leader lease is held. A round that fails
+drops the leader's memory; the next round rebuilds it from the rows.
 """
 
 from __future__ import annotations
@@ -44,8 +44,10 @@ from ipmicra.model.probes import Target
 
 LEASE_NAME = "delegation"
 LINKS_PER_ROUND = 5_000
-STATES_SECONDS = 1.0  # between two looks at what state every crawler is in
-FASTER_THAN_LIGHT = "its round trips and several other hosts' cannot all be true: light is not that fast"
+STATES_SECONDS = 1.0  # between two updates of the crawlers' recorded states
+FASTER_THAN_LIGHT = (
+    "its round trips contradict those of several other hosts: they would need signals faster than light"
+)
 
 _log = logging.getLogger(__name__)
 
@@ -54,7 +56,7 @@ ResolveSites = Callable[[Iterable[str]], dict[str, ResolveResult]]
 
 @dataclass
 class LeaderState:
-    """What a leader has in memory while it holds the office."""
+    """The leader's memory while it holds the lease."""
 
     lease: LeaderLease
     strategy: Strategy
@@ -70,7 +72,7 @@ class LeaderState:
 
 
 class LeaderLoop:
-    """Delegates while it is the leader, and waits while another replica is."""
+    """Delegates sites while this replica is the leader; otherwise waits for the lease."""
 
     def __init__(
         self,
@@ -92,14 +94,14 @@ class LeaderLoop:
         )
         self._under_way: dict[str, Target] = {}
         self.state: LeaderState | None = None
-        self._new_strategy()  # a wrong setting is noticed here, not in office
+        self._new_strategy()  # reports an invalid setting at start
 
     @property
     def is_leader(self) -> bool:
         return self.state is not None
 
     def tick(self, now_s: float) -> bool:
-        """One round. True where this replica is the leader."""
+        """Run one round. True if this replica is the leader."""
         try:
             with self._database.begin() as connection:
                 state = self._hold_lease(connection, now_s)
@@ -116,14 +118,14 @@ class LeaderLoop:
         return self.is_leader
 
     def resign(self, now_s: float) -> None:
-        """End the office in good order, so that the next need not wait."""
+        """Save a checkpoint and give up the lease, so that the next leader does not wait."""
         if (state := self.state) is not None:
             with self._database.begin() as connection:
                 state.checkpoint.save(connection, now_s)
                 resign(connection, state.lease)
             self._drop_state()
 
-    # --- the office -----------------------------------------------------------
+    # --- the leader lease -----------------------------------------------------
 
     def _hold_lease(self, connection: Connection, now_s: float) -> LeaderState | None:
         lease = acquire_or_renew(
@@ -184,7 +186,7 @@ class LeaderLoop:
     # --- a round --------------------------------------------------------------
 
     def _round(self, connection: Connection, state: LeaderState, now_s: float) -> list[SiteRow]:
-        """All that needs no name looked up. Returns the sites that do."""
+        """Everything that needs no DNS. Returns the sites whose names must be resolved."""
         state.lease_monitor.check(connection, now_s)
         for newcomer in state.membership.refresh(connection, now_s):
             events.record(connection, "crawler-joined", newcomer, "", now_s)
@@ -210,7 +212,7 @@ class LeaderLoop:
         return self._pending_sites(connection, state, now_s)
 
     def _revoke_liars(self, connection: Connection, state: LeaderState, now_s: float) -> None:
-        """Whose round trips cannot be true, against several others: light is not that fast."""
+        """Revoke crawlers whose round trips contradict several others (see `delegation.light_bounds`)."""
         for liar in state.strategy.trust.distrusted:
             cross_check.revoke(connection, liar, FASTER_THAN_LIGHT, now_s)
 
@@ -247,7 +249,7 @@ class LeaderLoop:
         state.decisions.write(connection, now_s)
 
     def _unit_at(self, address: IPAddress) -> object:
-        """Sites of one place are delegated one after the other: the first may decide for the rest."""
+        """Sites of one subnet or address are delegated one by one: the first may decide for the others."""
         subnet = known_subnet(self._tree, address)
         return address if subnet is None else subnet
 
@@ -280,6 +282,6 @@ class LeaderLoop:
 
 
 def _same_address(site: SiteRow, addresses: tuple[IPAddress, ...]) -> tuple[IPAddress, ...]:
-    """The address it was located by before, while the name still has it."""
+    """The site's earlier address, if its name still resolves to it."""
     before = tuple(address for address in addresses if str(address) == site.address)
     return before or addresses

@@ -1,9 +1,10 @@
-"""Hosts that come, sleep and go -> what the strategy is told, and what changes hands because of it.
+"""Hosts that join, sleep and leave -> updates of the strategy, and the units that change owner as a result.
 
-A newcomer has its own subnet from the start, and is asked about subnets of others that may be nearer to
-it. What one leaves behind goes to the nearest that is remembered, or waits for its next site.
+A new crawler owns its own subnet from the start, and probes units of others that may be nearer to it. The
+units of a crawler that leaves go to the nearest known crawler, or wait until one of their sites is
+delegated again.
 
-Law: nothing moves between two that stay.
+Invariant: a join or a leave moves nothing between two crawlers that stay.
 """
 
 from __future__ import annotations
@@ -26,23 +27,23 @@ from ipmicra.delegation.strategy import Strategy
 from ipmicra.delegation.subnets import known_subnet
 from ipmicra.model.probes import CrawlerId, Target
 
-TARGETS_MAX = 5_000  # sites looked at for a newcomer
+TARGETS_MAX = 5_000  # sites considered for a newcomer
 
-OWN_SUBNET = DecisionReasons(why="own-subnet", words="its own host stands in it", strategy="")
+OWN_SUBNET = DecisionReasons(why="own-subnet", words="the crawler's own host is in it", strategy="")
 INHERITED = DecisionReasons(
-    why="inherited", words="the nearest that is remembered, after its crawler had gone", strategy=""
+    why="inherited", words="the nearest by earlier measurements, after its crawler had left", strategy=""
 )
-NEWCOMER = DecisionReasons(why="newcomer", words="a newcomer is nearer by its own probe", strategy="")
+NEWCOMER = DecisionReasons(why="newcomer", words="a new crawler is nearer by its own probe", strategy="")
 
 
 class Membership:
-    """Keeps one strategy's crawlers as the rows of hosts say."""
+    """Keeps the crawlers of one strategy equal to the present hosts."""
 
     def __init__(self, strategy: Strategy, decisions: DecisionBatch) -> None:
         self._strategy, self._decisions = strategy, decisions
 
     def load(self, connection: Connection, now_s: float) -> None:
-        """At the beginning of an office: who is there, and whose sites were left by somebody gone."""
+        """At the start of a term: load present crawlers and delegations; release sites of absent crawlers."""
         for profile in present_crawlers(connection, now_s).values():
             self._strategy.crawler_joined(profile)
         delegations.load_delegations(connection, self._strategy)
@@ -54,7 +55,7 @@ class Membership:
             self._give_own_subnet(connection, crawler, now_s)
 
     def refresh(self, connection: Connection, now_s: float) -> list[CrawlerId]:
-        """Tell the strategy what has changed. Returns the newcomers."""
+        """Update the strategy with all changes. Returns the new crawlers."""
         here = present_crawlers(connection, now_s)
         known = set(self._strategy.crawlers.all)
         for crawler in sorted(known - here.keys()):
@@ -77,7 +78,7 @@ class Membership:
         probes_max: int,
         now_s: float,
     ) -> None:
-        """Ask a newcomer about the subnets of others."""
+        """Have a new crawler probe units of others, and give it those that it is nearest to."""
 
         def on_finished(connection: Connection, offered: NewcomerOffer) -> None:
             units = [unit for unit, _, _ in offered.taken]
@@ -88,7 +89,7 @@ class Membership:
         dispatcher.submit(connection, task, on_finished)
 
     def _targets(self, connection: Connection) -> dict[DelegationUnit, Target]:
-        """For each ground that is somebody's, a site to probe it by."""
+        """For each delegated unit, a site to probe."""
         targets = map(target_of, sites.delegated_anywhere(connection, TARGETS_MAX))
         return {self._strategy.ground_of(target): target for target in targets}
 
@@ -106,7 +107,7 @@ class Membership:
         _release_everything(connection, crawler, now_s)
 
     def _give_own_subnet(self, connection: Connection, crawler: CrawlerId, now_s: float) -> None:
-        """Some strategies give it by themselves; it is written down in any case."""
+        """Some strategies do this themselves; it is written in any case."""
         unit = self._own_unit(crawler)
         if unit is None:
             return

@@ -1,7 +1,7 @@
-"""Crawlers that are to move -> their grounds given to the host that was named, their sites released to it.
+"""Operator moves -> the mover's units delegated to the target host, and its sites released to it.
 
-Law: what moves goes through the same release and grant as everything that changes hands, so it arrives warm
-and is never two crawlers' at once. Everything is in the round's transaction: whoever leads next goes on.
+Invariant: a move uses the same release and assignment as every change of owner, so sites arrive with their
+state and never have two owners. All writes are in the round's transaction, so the next leader can continue.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ MOVED = DecisionReasons(why="moved", words="the operator moved its crawler here"
 
 
 class OperatorMoves:
-    """Carries the operator's wishes out, for one strategy."""
+    """Carries out operator moves for one strategy."""
 
     def __init__(self, strategy: Strategy, decisions: DecisionBatch) -> None:
         self._strategy, self._decisions = strategy, decisions
 
     def advance(self, connection: Connection, now_s: float) -> None:
-        """One look at everybody who moves or has moved."""
+        """Take the next step of every move."""
         for move in moves.all_moves(connection).values():
             if CrawlerId(move.target) in self._strategy.crawlers:
                 self._hand_over(connection, move, now_s)
             elif move.moved_s is None:
                 moves.end_move(connection, move.crawler)
-                why = f"{move.target} is gone; it keeps what it still has"
+                why = f"{move.target} is gone; the crawler keeps its remaining sites"
                 events.record(connection, "move-ended", move.crawler, why, now_s)
 
     def _hand_over(self, connection: Connection, move: OperatorMove, now_s: float) -> None:
@@ -52,7 +52,7 @@ class OperatorMoves:
             events.record(connection, "crawler-moved", move.crawler, f"to {move.target}", now_s)
 
     def _units(self, connection: Connection, move: OperatorMove) -> list[DelegationUnit]:
-        """What the strategy says is the mover's, and where its sites lie."""
+        """The mover's units by the strategy, and the units of its remaining sites."""
         held = [row for row in moves.remaining_sites(connection, move.crawler) if row.address]
         known = self._strategy.delegations.held_by(CrawlerId(move.crawler))
         lying = (self._strategy.ground_of(target_of(row)) for row in held)

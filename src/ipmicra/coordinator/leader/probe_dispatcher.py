@@ -1,10 +1,10 @@
-"""Generators that want probes -> orders to hosts, and the hosts' answers back to the generators.
+"""Probe tasks -> orders to hosts, and the hosts' answers back to the tasks.
 
-A conversation is anything that yields `Probe`s and is sent `Answer`s: a delegation, a second look, a
-balancing. Probes wanted in the same moment from the same host travel in one order.
+A probe task is a generator that yields `Probe`s and is sent `ProbeAnswer`s: a delegation, a re-check, a
+balancing pass. Probes that the same host is to send at the same time travel in one order.
 
-Law: no host is asked that sleeps, no address more often than its cap allows: whoever wants such a probe
-is told at once that nobody could be asked. An order that is not answered in time is taken back.
+Invariant: a sleeping host is never asked, and an address is not probed beyond its rate limit: a task that
+wants such a probe gets `PROBE_NOT_SENT` at once. An order that is not answered in time is cancelled.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from ipmicra.protocol.host_messages import OrderDone, ProbeResult, ProbeTarget, 
 
 TARGETS_PER_ORDER_MAX = 50
 PROBE_NOT_SENT = ProbeAnswer(None, NoAnswer.CRAWLER_GONE)
-_HOST = "host:"  # before the name of a host, where a site's would be
+_HOST = "host:"  # prefix of a host's name, in the field that otherwise holds a site
 _SILENCES = {silence.value: silence for silence in NoAnswer}
 
 ProbeTask = Generator[Probe, ProbeAnswer, Any]
 
 
 class OnFinished(Protocol):
-    """What to do with what a conversation returned."""
+    """Called with the result of a finished probe task."""
 
     def __call__(self, connection: Connection, result: Any, /) -> None: ...
 
 
 @dataclass(eq=False)
 class PendingProbeTask:
-    """One generator and where it stands."""
+    """A probe task, the probe it waits for, and the order that carries it."""
 
     task: ProbeTask
     on_finished: OnFinished
@@ -51,7 +51,7 @@ class PendingProbeTask:
 
 
 class ProbeDispatcher:
-    """All conversations under way."""
+    """Runs all probe tasks of one leader."""
 
     def __init__(
         self, crawlers: Callable[[], Crawlers], rate_limit: ProbeRateLimit, patience_s: float
@@ -71,13 +71,13 @@ class ProbeDispatcher:
         self._step(connection, pending, None)
 
     def advance(self, connection: Connection, now_s: float) -> None:
-        """Read answers, give up what took too long, send out what is wanted."""
+        """Read answers, cancel probes that took too long, and send new ones."""
         self._read_answers(connection, now_s)
         self._fail_unsendable(connection, now_s)
         self._send_probes(connection, now_s)
 
     def cancel_all(self) -> None:
-        """The office is lost: whoever has it now begins anew."""
+        """The lease is lost: the next leader starts its own tasks."""
         for pending in self._open:
             pending.task.close()
         self._open.clear()
@@ -99,7 +99,7 @@ class ProbeDispatcher:
                 self._step(connection, pending, PROBE_NOT_SENT)
 
     def _fail_unsendable(self, connection: Connection, now_s: float) -> None:
-        """What cannot be asked is answered so, until everybody waits for something that can."""
+        """Answer probes that may not be sent, until every task waits for one that may."""
         waiting = [c for c in self._open if c.order is None]
         while waiting:
             refused = [c for c in waiting if c.probe is not None and not self._may_send(c.probe, now_s)]
@@ -122,7 +122,7 @@ class ProbeDispatcher:
             del self._open[pending]
             pending.on_finished(connection, end.value)
 
-    # --- questions ----------------------------------------------------------
+    # --- probes -------------------------------------------------------------
 
     def _send_probes(self, connection: Connection, now_s: float) -> None:
         by_host: dict[CrawlerId, list[PendingProbeTask]] = {}
@@ -131,7 +131,7 @@ class ProbeDispatcher:
             if pending.order is not None or probe is None:
                 continue
             if self._rate_limit.is_exhausted(probe.target.address, now_s):
-                continue  # its hour ended while it waited; it is answered on the next round
+                continue  # its limit was reached while it waited; the next round answers it
             if not self._rate_limit.has_capacity(now_s):
                 break
             self._rate_limit.record(probe.target.address, now_s)
@@ -153,7 +153,7 @@ class ProbeDispatcher:
 
 
 def host_target(crawler: CrawlerId, address: IPAddress) -> Target:
-    """A fellow host, to be met at its address."""
+    """Another host as a probe target, at its address."""
     return Target.of(f"{_HOST}{crawler}", address)
 
 
@@ -165,7 +165,7 @@ def _target(probe: Probe) -> ProbeTarget:
 
 
 def _answer(probe: Probe | None, outcome: bytes | None) -> ProbeAnswer:
-    """What the host reported of this probe; an order that was taken back says nothing."""
+    """The host's result for this probe; `PROBE_NOT_SENT` if the order was cancelled."""
     if probe is None or outcome is None:
         return PROBE_NOT_SENT
     done = msgspec.msgpack.decode(outcome, type=OrderDone)
@@ -177,7 +177,7 @@ def _answer(probe: Probe | None, outcome: bytes | None) -> ProbeAnswer:
 
 
 def _to_answer(result: ProbeResult) -> ProbeAnswer:
-    """A silence in other words than ours is the host's reason not to ask at all."""
+    """A reason that is not a `NoAnswer` is the host's reason not to send the probe."""
     if result.round_trip_ms is not None:
         return ProbeAnswer(result.round_trip_ms)
     silence = result.silence or NoAnswer.TIMED_OUT.value

@@ -1,6 +1,6 @@
-"""Wishes to probe -> how many may go out now: so many a second in all, so many an hour to an address.
+"""Wanted probes -> whether one may be sent now: a limit per second for all, a limit per hour per address.
 
-Law: pure but for what it remembers; the moment comes in.
+Invariant: no I/O and no clock; the current time is a parameter.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections import deque
 from ipmicra.addresses import IPAddress
 
 HOUR_S = 3600.0
-TARGETS_MAX = 100_000  # addresses remembered; the longest unprobed is forgotten
+TARGETS_MAX = 100_000  # addresses remembered; the one probed longest ago is forgotten first
 
 
 class ProbeRateLimit:
-    """A bucket for all, and a window of an hour for each address."""
+    """A token bucket for all probes, and a sliding window of one hour per address."""
 
     def __init__(self, per_second_max: float, per_target_an_hour_max: int) -> None:
         self._per_second = per_second_max
@@ -24,14 +24,14 @@ class ProbeRateLimit:
         self._probed_s: dict[IPAddress, deque[float]] = {}
 
     def has_capacity(self, now_s: float) -> bool:
-        """Whether one more may go out in this moment."""
+        """Whether the limit of all probes allows one more now."""
         since_s = 0.0 if self._filled_s is None else max(0.0, now_s - self._filled_s)
         self._filled_s = now_s
         self._tokens = min(self._tokens_max, self._tokens + since_s * self._per_second)
         return self._tokens >= 1.0
 
     def is_exhausted(self, target: IPAddress, now_s: float) -> bool:
-        """Whether the address has had enough for this hour."""
+        """Whether the address has reached its limit for this hour."""
         times = self._probed_s.get(target)
         if times is None:
             return False
@@ -40,7 +40,7 @@ class ProbeRateLimit:
         return len(times) >= self._per_target
 
     def record(self, target: IPAddress, now_s: float) -> None:
-        """A probe goes out."""
+        """Count a probe that is sent."""
         self._tokens -= 1.0
         times = self._probed_s.pop(target, None) or deque()
         times.append(now_s)

@@ -1,7 +1,7 @@
-"""What ordinary fetches report -> round trips learnt, second looks, loads relieved.
+"""Passive measurements -> learned round trips, re-checks of units that became slow, and load balancing.
 
-Law: alarms come from the crawlers' own work, moves from probes: a subnet is delegated again only after
-its owner was slow several times in a row, or is over its daily capacity.
+Invariant: passive measurements trigger a re-check, but only probes move a unit: it is delegated again only
+after its owner was slow several times in a row, or is over its daily capacity.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from ipmicra.errors import OperatorFault
 from ipmicra.model.probes import CrawlerId, Measurement, Source, Target
 
 DAY_S = 86_400.0
-UNITS_SAVED_MAX = 20_000  # grounds whose loads and histories outlive the leader; some 2 MB
+UNITS_SAVED_MAX = 20_000  # units whose loads and histories are saved; about 2 MB
 
 
 class RecheckRequest(NamedTuple):
-    """A second look that is wanted."""
+    """A unit to be probed again, because a fetch of this target was slow."""
 
     unit: DelegationUnit
     target: Target
@@ -48,21 +48,23 @@ class RecheckRequest(NamedTuple):
 
 
 class DayLoads(msgspec.Struct, frozen=True, rename={"units": "grounds"}):
-    """Bytes of a day (UTC) by ground, each with a site and an address of it."""
+    """Bytes of a day (UTC) by unit, each with a site in it and the site's address."""
 
     day: int = -1
     units: list[tuple[str, float, str, str]] = []
 
 
 class Recalibrator:
-    """Judges the crawlers' reports for one strategy."""
+    """Evaluates the crawlers' passive measurements for one strategy."""
 
     def __init__(
         self, strategy: Strategy, decisions: DecisionBatch, settings: CoordinatorSettings
     ) -> None:
         if settings.balancing not in POLICIES:
             known = ", ".join(POLICIES)
-            raise OperatorFault(f"coordinator.balancing = {settings.balancing!r}: there are {known}")
+            raise OperatorFault(
+                f"coordinator.balancing = {settings.balancing!r}is not a policy; choose one of {known}"
+            )
         self._strategy, self._decisions = strategy, decisions
         self._settings = settings
         self._calibration = Calibration(
@@ -76,12 +78,12 @@ class Recalibrator:
         self._day = -1
         self._loads: dict[DelegationUnit, UnitLoad] = {}
         self._balanced_s: float | None = None
-        self._passes: list[Policy] = []  # of balancing that are still to come
+        self._passes: list[Policy] = []  # remaining passes of the current balancing
 
-    # --- memory ---------------------------------------------------------------
+    # --- checkpoint -----------------------------------------------------------
 
     def loads(self) -> DayLoads:
-        """The heaviest grounds of the running day."""
+        """The units with the most bytes of the current day."""
         heaviest = sorted(self._loads.items(), key=lambda item: -item[1].bytes_a_day)[:UNITS_SAVED_MAX]
         return DayLoads(
             day=self._day,
@@ -97,12 +99,12 @@ class Recalibrator:
         )
 
     def histories(self) -> list[tuple[str, FetchTimeHistory]]:
-        """What is normal for the grounds that were heard of last."""
+        """Fetch-time histories of the units that were reported last."""
         latest = list(self._calibration.histories().items())[-UNITS_SAVED_MAX:]
         return [(unit_text(self._strategy.tree, unit), history) for unit, history in latest]
 
     def restore(self, loads: DayLoads, histories: Sequence[tuple[str, FetchTimeHistory]]) -> None:
-        """What another leader knew; loads of another day count for nothing."""
+        """Take over an earlier leader's state; loads of another day are dropped with the first report."""
         tree = self._strategy.tree
         for text, history in histories:
             unit = unit_from_text(tree, text)
@@ -118,9 +120,9 @@ class Recalibrator:
     # --- reports --------------------------------------------------------------
 
     def observe(self, observation: PassiveRoundTrip, now_s: float) -> RecheckRequest | None:
-        """Learn from one report; a look where it asks for one.
+        """Learn from one measurement; returns a request if the unit must be re-checked.
 
-        A report without a round trip says nothing of distance: it adds to the load only.
+        A measurement without a round trip says nothing about distance: it only adds to the load.
         """
         strategy, crawler, seen = self._strategy, CrawlerId(observation.crawler), observation.passive
         address = _address(seen.address)
@@ -143,7 +145,7 @@ class Recalibrator:
     def recheck(
         self, connection: Connection, request: RecheckRequest, dispatcher: ProbeDispatcher, now_s: float
     ) -> None:
-        """Begin a second look; what it moves is moved when it ends."""
+        """Start a re-check; units that it moves are written when it ends."""
         self._rechecking.add(request.unit)
 
         def on_finished(connection: Connection, result: Recalibration | None) -> None:
@@ -157,7 +159,7 @@ class Recalibrator:
         dispatcher.submit(connection, task, on_finished)
 
     def balance(self, connection: Connection, dispatcher: ProbeDispatcher, now_s: float) -> None:
-        """Relieve crawlers over their daily capacity, now and then, in as many passes as it takes."""
+        """At intervals, relieve crawlers that are over their daily capacity, in as many passes as needed."""
         due = self._balanced_s is None or now_s - self._balanced_s >= self._settings.balancing_seconds
         if not due:
             return
@@ -184,14 +186,14 @@ class Recalibrator:
         dispatcher.submit(connection, task, on_finished)
 
     def _add_load(self, unit: DelegationUnit, target: Target, body_bytes: int, now_s: float) -> None:
-        """Bytes of the running day (UTC) by ground."""
+        """Add bytes to the unit's load of the current day (UTC)."""
         if (day := int(now_s // DAY_S)) != self._day:
             self._day, self._loads = day, {}
         before = self._loads.get(unit)
         self._loads[unit] = UnitLoad((before.bytes_a_day if before else 0.0) + body_bytes, target)
 
     def _update_loads(self) -> None:
-        """What each crawler carries, for the strategy's choices among equals."""
+        """Update the strategy with each crawler's load, for choices between equally near crawlers."""
         carried: dict[CrawlerId, float] = {}
         for unit, weighed in self._loads.items():
             if (owner := self._strategy.delegations.owner(unit)) is not None:

@@ -1,7 +1,8 @@
-"""Sites' names -> the addresses they may be probed and crawled at, or why they may not.
+"""Names of sites -> the addresses at which they may be probed and crawled, or the reason why there are
+none.
 
-Law: what a host must not connect to is refused here already, so that nobody can have hosts probe
-private networks by submitting a name that points there.
+Invariant: addresses that a host must not connect to are refused here already, so that nobody can make hosts
+probe private networks by submitting a name that resolves to them.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from ipmicra.net.address_guard import AddressGuard
 from ipmicra.net.dns_cache import DnsCache, DnsFailure
 from ipmicra.net.dns_resolver import DnsResolver
 
-ResolveResult = tuple[IPAddress, ...] | str  # addresses, or why there are none
+ResolveResult = tuple[IPAddress, ...] | str  # addresses, or the reason why there are none
 
 
 class SiteResolver:
-    """Looks names up for the delegator's thread, many at once; DNS answers are remembered."""
+    """Resolves names for the leader's thread, many concurrently; DNS answers are cached."""
 
     def __init__(self, settings: FetchingSettings) -> None:
         self._runner = asyncio.Runner()

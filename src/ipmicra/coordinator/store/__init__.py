@@ -1,1 +1,1 @@
-"""What the coordinator must not forget -> tables, the same on SQLite and PostgreSQL."""
+"""The coordinator's durable state -> SQL tables, the same on SQLite and PostgreSQL, and package files."""

@@ -1,8 +1,8 @@
-"""Who was given which site, under which lease -> what a crawler's package may speak of.
+"""Assignments of sites to crawlers, by lease -> which sites a crawler's package may contain.
 
-Law: a crawler may report on a site if it was given the site under the very lease that the package was
-made in; having had it under an earlier one counts for nothing. A line of a lease that has ended goes when
-there is no package of that lease: an index that is made anew judges packages again.
+Invariant: a crawler may report on a site only if the site was assigned to it under the same lease epoch in
+which the package was made; an assignment under an earlier lease does not count. Rows of an ended lease are
+deleted when there is no package of that lease: a rebuild of the index filters all packages again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ipmicra.coordinator.store.upserts import insert_new
 def record_assignments(
     connection: Connection, assigned: Sequence[tuple[str, str]], now_s: float
 ) -> None:
-    """Sites and the crawlers that they were given to, under the leases that run now."""
+    """Record pairs of site and crawler under the crawlers' current leases."""
     names = list(dict.fromkeys(crawler for _, crawler in assigned))
     query = select(host_table.c.name, host_table.c.epoch).where(host_table.c.name.in_(names))
     leases = {row.name: row.epoch for row in connection.execute(query)} if names else {}
@@ -35,7 +35,7 @@ def record_assignments(
 def unassigned_sites(
     connection: Connection, crawler: str, lease_epoch: int, sites: Iterable[str]
 ) -> set[str]:
-    """Those of the sites that the crawler was never given under that lease."""
+    """Those of the sites that were not assigned to the crawler under that lease."""
     wanted = sorted(set(sites))
     known: set[str] = set()
     for batch in in_batches(wanted):
@@ -52,7 +52,7 @@ def unassigned_sites(
 
 
 def delete_ended(connection: Connection, crawler: str) -> None:
-    """The crawler's lease has ended: what no package can need any more is forgotten."""
+    """Delete assignments of the crawler's ended leases, except those that a package still needs."""
     current = select(host_table.c.epoch).where(host_table.c.name == crawler).scalar_subquery()
     waits = exists().where(
         package_table.c.crawler == crawler,

@@ -1,11 +1,11 @@
-"""Many rows -> few statements: as many in one as both databases take."""
+"""Many rows -> few SQL statements, each with as many rows as both databases accept."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
-ROWS_AT_ONCE = 500  # in one statement: SQLite takes some 32,000 values
+ROWS_AT_ONCE = 500  # per statement: SQLite accepts about 32,000 values
 
 Row = TypeVar("Row")
 

@@ -1,9 +1,9 @@
-"""A database address -> an open database with the schema that this program knows.
+"""A database address -> an open database with the schema of this version.
 
-SQLite in the data folder by default; PostgreSQL when one process is not enough. Law: a writing
+SQLite in the data folder by default; PostgreSQL when one process is not enough. Invariant: a writing
 transaction takes its lock when it begins (BEGIN IMMEDIATE), so two writers wait for each other instead
 of failing at commit; a schema newer than this program is refused before anything is touched; only a
-command that begins a coordinator makes a database (`create`), so that a mistyped folder is noticed.
+command that starts a new coordinator creates a database (`create`), so that a mistyped folder is an error.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _READS, _WRITES = DATABASE_TIME.labels("read"), DATABASE_TIME.labels("write")
 
 
 class Database:
-    """The coordinator's database. `begin()` is a transaction that commits unless it raises."""
+    """The coordinator's database. `begin()` opens a transaction that commits unless it raises."""
 
     @classmethod
     def empty(cls, address: str) -> Database:
-        """A database in which nothing is made: for whoever fills it in one transaction."""
+        """A database without tables, for a caller that fills it in one transaction."""
         database = cls.__new__(cls)
         database.engine = _engine(address)
         database.address = database.engine.url.render_as_string(hide_password=True)
@@ -54,7 +54,7 @@ class Database:
             raise
 
     def _is_missing_file(self) -> bool:
-        """SQLite would make the file by being asked for it."""
+        """Checked before connecting, because SQLite creates the file."""
         file = self.engine.url.database
         return not self.is_postgresql and bool(file) and not Path(file or "").exists()
 
@@ -69,7 +69,7 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """One consistent look that waits for no writer."""
+        """One consistent snapshot; does not wait for writers."""
         with (
             timed(_READS),
             self.engine.connect().execution_options(**{_READING: True}) as connection,
@@ -103,8 +103,8 @@ class Database:
                 raise NoCoordinator(self.address)
             if version is not None and version > SCHEMA_VERSION:
                 raise OperatorFault(
-                    f"the database {self.address} has schema {version}, made by a newer ipmicra; "
-                    f"this one knows up to {SCHEMA_VERSION}: run the newer program"
+                    f"the database {self.address} has schema {version}, written by a newer ipmicra; "
+                    f"this version supports up to {SCHEMA_VERSION}: run the newer version"
                 )
             metadata.create_all(connection)
             if version is None:
@@ -144,12 +144,12 @@ def _engine(address: str) -> Engine:
         url = make_url(address)
     except ArgumentError as error:
         raise OperatorFault(
-            f"{address!r} is no database address; write sqlite:///FILE or postgresql://USER@HOST/NAME"
+            f"{address!r} is not a database address; write sqlite:///FILE or postgresql://USER@HOST/NAME"
         ) from error
     if url.get_backend_name() == "postgresql":
         return create_engine(url.set(drivername="postgresql+psycopg"), pool_size=8, pool_pre_ping=True)
     if url.get_backend_name() != "sqlite":
-        raise OperatorFault(f"{address!r}: the coordinator keeps its state in sqlite or postgresql")
+        raise OperatorFault(f"{address!r}: the coordinator supports sqlite and postgresql")
     engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False})
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_immediately)
@@ -157,7 +157,7 @@ def _engine(address: str) -> Engine:
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _: ConnectionPoolEntry) -> None:
-    """WAL with full sync: what a transaction acknowledged survives a power cut."""
+    """WAL with full sync: a committed transaction survives a power cut."""
     connection.isolation_level = None
     for pragma in (
         "journal_mode=wal",

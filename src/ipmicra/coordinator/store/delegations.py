@@ -1,7 +1,7 @@
-"""What a strategy knows <-> rows: delegations with their reasons, and remembered round trips.
+"""A strategy's delegations and round trips <-> rows, with the reasons of each decision.
 
-Law: rows are by range and name, so they outlive the tree and the process. What a new tree has no subnet
-for is forgotten and delegated again when one of its sites turns up.
+Invariant: units are stored by address range and name, so rows outlive the tree and the process. A unit that a
+new tree does not contain is deleted, and delegated again when one of its sites appears.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ MEASUREMENTS = "measurements"
 
 
 class DecisionReasons(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a ground is whose it is, as it was on the day of the decision."""
+    """Why a unit was delegated to its crawler, as known at the time of the decision."""
 
     why: str  # for programs
     words: str  # for people
     strategy: str
     site: str = ""
     round_trip_ms: float | None = None
-    probes: tuple[tuple[str, float | None, str], ...] = ()  # crawler, round trip, silence
+    probes: tuple[tuple[str, float | None, str], ...] = ()  # crawler, round trip, reason for no answer
     steps: tuple[tuple[str, str], ...] = ()
 
 
@@ -51,7 +51,7 @@ def reasons_of(decision: Decision, strategy: str, site: str) -> DecisionReasons:
 
 
 class DelegationRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One row of what is delegated."""
+    """One delegated unit."""
 
     unit: str
     crawler: str
@@ -65,7 +65,7 @@ def write_delegations(
     reasons_by_unit: Mapping[DelegationUnit, DecisionReasons],
     now_s: float,
 ) -> None:
-    """Write down whose the grounds are now; nobody's has no row."""
+    """Write the current owners of the units; a unit without an owner has no row."""
     rows, unowned = {}, []
     for unit, reasons in reasons_by_unit.items():
         text, owner = unit_text(strategy.tree, unit), strategy.delegations.owner(unit)
@@ -80,7 +80,7 @@ def write_delegations(
 
 
 def load_delegations(connection: Connection, strategy: Strategy) -> None:
-    """Tell a new strategy what the rows know, of crawlers that are present."""
+    """Load the rows of present crawlers into a new strategy."""
     for row in connection.execute(select(delegation_table).order_by(delegation_table.c.decided_s)):
         unit = unit_from_text(strategy.tree, row.ground)
         if unit is None or row.crawler not in strategy.crawlers:
@@ -100,13 +100,13 @@ def _load_anycast(strategy: Strategy, unit: DelegationUnit, decision: bytes) -> 
 
 
 def saved_round_trips(connection: Connection) -> list[RoundTripRecord]:
-    """The round trips that were saved last."""
+    """The round trips of the last checkpoint."""
     body = blobs.read(connection, MEASUREMENTS)
     return [] if body is None else list(Measurements.from_bytes(body).records())
 
 
 def delegation_rows(connection: Connection, units: list[str]) -> dict[str, DelegationRow]:
-    """The rows of these grounds."""
+    """The rows of these units, by unit."""
     rows = connection.execute(select(delegation_table).where(delegation_table.c.ground.in_(units)))
     return {
         row.ground: DelegationRow(

@@ -1,4 +1,4 @@
-"""What happened that somebody may ask about later -> rows, the oldest forgotten in time."""
+"""Events that an operator may ask about later -> rows; the oldest are deleted beyond `EVENTS_MAX`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def record(connection: Connection, kind: str, subject: str, detail: str, now_s: 
 
 
 def latest(connection: Connection, most: int) -> list[EventRow]:
-    """The latest first."""
+    """The latest events, newest first."""
     query = select(event_table.c.at_s, event_table.c.kind, event_table.c.subject, event_table.c.detail)
     rows = connection.execute(query.order_by(event_table.c.number.desc()).limit(most))
     return [EventRow(*row) for row in rows]

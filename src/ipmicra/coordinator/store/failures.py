@@ -1,11 +1,11 @@
-"""Visits that failed, as packages tell of them -> counts by kind, site and crawler, with the newest of each.
+"""Failed visits in packages -> counts by kind, site and crawler, with the newest example of each.
 
-    count      when a package is integrated, in the same transaction: each failure once
-    failures   how often in the last days, by kind, the newest examples first
+    count_failures   when a package is integrated, in the same transaction: each failure once
+    failures         how often in the last days, by kind, the newest examples first
 
-Law: bounded whatever crawlers say. A row for each day, crawler, kind and site holds a count and one example;
-a crawler has `SITES_A_DAY_MAX` of them, and what is beyond is counted without its site. After `DAYS` they
-are gone, and those of a purged crawler at once.
+Invariant: bounded, whatever crawlers send. One row per day, crawler, kind and site holds a count and one
+example; a crawler has at most `SITES_A_DAY_MAX` of them per day, and further failures are counted without
+their site. Rows are deleted after `DAYS`, and those of a purged crawler at once.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ class FailedVisit(msgspec.Struct, frozen=True, kw_only=True):
     """The newest failure of a kind, of one site for one crawler."""
 
     url: str
-    site: str  # "" where its crawler had too many that day
+    site: str  # "" beyond the crawler's limit of sites that day
     crawler: str
     at_s: float
-    detail: str  # in the crawler's words
+    detail: str  # as the crawler reported it
 
 
 class FailedVisits(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +54,7 @@ class FailedVisits(msgspec.Struct, frozen=True, kw_only=True):
     what: str
     advice: str
     count: int
-    sites: int  # that are known by name
+    sites: int  # with a known name
     latest_s: float
     examples: list[FailedVisit]
 
@@ -69,7 +69,7 @@ class _FailureCount(msgspec.Struct):
 
 
 def count_failures(connection: Connection, package: Package, now_s: float) -> None:
-    """Add what a package tells. The caller sees to it that a package is counted once."""
+    """Add a package's failures. The caller ensures that a package is counted once."""
     day, crawler = int(now_s) // DAY_S, package.header.crawler
     connection.execute(delete(failure_table).where(failure_table.c.day <= day - DAYS))
     counts = _failures_in(package, now_s)
@@ -84,12 +84,12 @@ def count_failures(connection: Connection, package: Package, now_s: float) -> No
 
 
 def delete_failures(connection: Connection, crawler: str) -> None:
-    """Nothing that the crawler told is counted any more."""
+    """Delete all failures that the crawler reported."""
     connection.execute(delete(failure_table).where(failure_table.c.crawler == crawler))
 
 
 def _failures_in(package: Package, now_s: float) -> list[_FailureCount]:
-    """By kind and site, with the latest; the crawler's clock is believed as far as it is possible."""
+    """Counts by kind and site, with the latest example; impossible times are limited to possible ones."""
     normaliser = Normaliser()
     sums: dict[tuple[str, str], _FailureCount] = {}
     for record in package.records:
@@ -107,7 +107,7 @@ def _failures_in(package: Package, now_s: float) -> list[_FailureCount]:
 
 
 def _bounded(counts: Iterable[_FailureCount], known: set[tuple[str, str]]) -> list[_FailureCount]:
-    """What is too many for the day, counted without its site."""
+    """The counts, with those beyond the day's limit counted without their site."""
     sums: dict[tuple[str, str], _FailureCount] = {}
     for one in counts:
         key = (one.kind, one.site)
@@ -117,7 +117,7 @@ def _bounded(counts: Iterable[_FailureCount], known: set[tuple[str, str]]) -> li
             else:
                 one.site = ""
         _merge(sums, one, one.count)
-    return [sums[key] for key in sorted(sums)]  # in one order, so that two workers wait for each other
+    return [sums[key] for key in sorted(sums)]  # in one order, so that two workers do not deadlock
 
 
 def _merge(sums: dict[tuple[str, str], _FailureCount], one: _FailureCount, times: int) -> None:
@@ -141,12 +141,12 @@ def _add(connection: Connection, day: int, crawler: str, counted: Sequence[_Fail
 
 
 def _bounded_text(text: str, most: int) -> str:
-    """Without the one character that PostgreSQL does not keep."""
+    """Shortened, and without the NUL character, which PostgreSQL does not accept."""
     return text.replace("\0", "")[:most]
 
 
 def failures(connection: Connection, now_s: float) -> list[FailedVisits]:
-    """What failed in the last days, the most frequent first."""
+    """The failures of the last days, the most frequent kind first."""
     lately = failure_table.c.day > int(now_s) // DAY_S - DAYS
     sites = func.count(func.distinct(func.nullif(failure_table.c.site, "")))
     query = select(
@@ -162,7 +162,7 @@ def failures(connection: Connection, now_s: float) -> list[FailedVisits]:
 
 def _summary(row: Row[str, int, int, float], examples: list[FailedVisit]) -> FailedVisits:
     word, count, sites, latest_s = row
-    kind = kind_of(word)  # a coordinator of another version may have counted it
+    kind = kind_of(word)  # the row may come from a coordinator of another version
     family = family_of(kind)
     return FailedVisits(
         kind=word,

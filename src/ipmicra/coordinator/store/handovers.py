@@ -1,7 +1,7 @@
-"""A released site's state -> kept for whoever has the site next.
+"""A released site's state -> stored for the site's next owner.
 
-Law: only the owner of the running epoch may leave a state, only the owner after it may fetch it, and it
-goes when that one has taken it. The bytes are the frontier's business; here they are just bytes.
+Invariant: only the owner of the current site epoch may save a state, and only the next owner may fetch it.
+It is deleted when that owner has taken it. The content is opaque here: only the frontier reads it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def save_state(
     state: bytes,
     now_s: float,
 ) -> None:
-    """Keep the state that the owner sends; on return it may be acknowledged."""
+    """Store the state that the owner sends; on return it may be acknowledged."""
     with database.begin() as connection:
         _check_owner(connection, owner, site, epoch)
     digest = digest_of(state)
@@ -41,7 +41,7 @@ def save_state(
 
 
 def fetch_state(database: Database, store: PackageStore, owner: str, site: str) -> bytes | None:
-    """The state that waits for the site's new owner; None where there is none (any more)."""
+    """The state that waits for the site's new owner; None if there is none, or none any more."""
     with database.begin() as connection:
         row = sites.site_named(connection, site)
         if row is None or row.crawler != owner:
@@ -54,7 +54,7 @@ def fetch_state(database: Database, store: PackageStore, owner: str, site: str) 
 
 
 def on_state_taken(connection: Connection, site: str, epoch: int) -> str | None:
-    """The owner of that epoch has taken the state. Returns the digest of what can be discarded."""
+    """The owner of that epoch has taken the state. Returns the digest of the state to discard."""
     digest: str | None = connection.execute(
         delete(handover_table)
         .where(handover_table.c.site == site, handover_table.c.epoch < epoch)

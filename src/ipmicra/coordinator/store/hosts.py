@@ -1,16 +1,16 @@
-"""Registrations, enrolments and requests -> which host this is, and whether it may speak.
+"""Registrations, enrolments and signed requests -> which host this is, and whether its request is accepted.
 
 | state      | means                                     | next               |
 |------------|-------------------------------------------|--------------------|
-| registered | announced; its join token waits to be used | enrolled, revoked  |
-| enrolled   | has a key; its requests are heard          | revoked, left, retired |
-| revoked    | the operator has ended it; nothing is heard |                   |
-| left       | its owner has ended it                     |                    |
-| retired    | handed everything over, as it was told     |                    |
+| registered | announced; its join token is not used yet | enrolled, revoked  |
+| enrolled   | has a key; its requests are accepted      | revoked, left, retired |
+| revoked    | ended by the operator; requests are refused |                  |
+| left       | ended by its owner                        |                    |
+| retired    | handed everything over, by order          |                    |
 
-Law: a join token works once and for a limited time, and only its digest is kept. A request counts only
-when its signature is right, its time is near ours, and its sequence is higher than any before on its
-channel.
+Invariant: a join token works once and for a limited time, and only its digest is stored. A request is
+accepted only if its signature is correct, its time is close to ours, and its sequence number is higher than
+any before on its channel.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Host(NamedTuple):
 
 
 class HostRefused(Exception):
-    """A request that is not taken, with what the host is told."""
+    """A refused request, with the message for the host."""
 
     def __init__(self, kind: str, reason: str) -> None:
         super().__init__(reason)
@@ -63,7 +63,7 @@ class HostRefused(Exception):
 def register(
     connection: Connection, name: str, token: str, now_s: float, token_s: float, contact: str = ""
 ) -> None:
-    """Announce a host. `token` is given to its owner and kept only as a digest."""
+    """Announce a host. `token` is for its owner; only its digest is stored."""
     row = {
         "name": name,
         "contact": contact,
@@ -72,11 +72,11 @@ def register(
         "token_until_s": now_s + token_s,
     }
     if not insert_new(connection, host_table, [row]):
-        raise OperatorFault(f"there is a host {name!r} already; choose another name, or revoke it first")
+        raise OperatorFault(f"host {name!r} already exists; choose another name, or revoke it first")
 
 
 def renew_token(connection: Connection, name: str, token: str, now_s: float, token_s: float) -> None:
-    """Another join token for a host that has not joined; the former one is void."""
+    """Replace the join token of a host that has not joined; the former token becomes invalid."""
     waiting = (host_table.c.name == name) & (host_table.c.state == HostState.REGISTERED)
     renewed = connection.execute(
         update(host_table)
@@ -84,11 +84,11 @@ def renew_token(connection: Connection, name: str, token: str, now_s: float, tok
         .values(token_digest=_digest(token), token_until_s=now_s + token_s)
     )
     if not renewed.rowcount:
-        raise OperatorFault(f"no host {name!r} waits to join; register it, or revoke it first")
+        raise OperatorFault(f"host {name!r} is not waiting to join; register it, or revoke it first")
 
 
 def enrol(connection: Connection, token: str, public_key: bytes, address: str, now_s: float) -> str:
-    """Use up a join token: the key is the host's from now on. Returns the host's name."""
+    """Use a join token and store the host's public key. Returns the host's name."""
     name: str | None = connection.execute(
         update(host_table)
         .where(
@@ -106,14 +106,16 @@ def enrol(connection: Connection, token: str, public_key: bytes, address: str, n
         .returning(host_table.c.name)
     ).scalar()
     if name is None:
-        raise HostRefused("token", "this join token is unknown, used up or too old; ask for a new one")
+        raise HostRefused(
+            "token", "this join token is unknown, already used or expired; ask for a new one"
+        )
     return name
 
 
 def authenticate(
     connection: Connection, claim: RequestSignature, method: str, path: str, body: bytes, now_s: float
 ) -> Host:
-    """Check a signed request and use up its sequence number. Raises `Refused`."""
+    """Check a signed request and use its sequence number. Raises `HostRefused`."""
     row = (
         connection.execute(select(host_table).where(host_table.c.name == claim.host)).mappings().first()
     )
@@ -122,7 +124,7 @@ def authenticate(
     if row["state"] != HostState.ENROLLED:
         raise HostRefused("not-enrolled", f"the host {claim.host!r} is {row['state']}")
     if not is_genuine(row["public_key"], method, path, body, claim):
-        raise HostRefused("signature", "the signature does not fit the request")
+        raise HostRefused("signature", "the signature does not match the request")
     if abs(claim.time_ms - now_s * 1000) > CLOCK_SKEW_MS_MAX:
         raise HostRefused("clock", "the request's time is too far from the coordinator's")
     _use_sequence(connection, claim)
@@ -146,17 +148,19 @@ def _use_sequence(connection: Connection, claim: RequestSignature) -> None:
         .values(last_sequence=claim.sequence)
     )
     if not raised.rowcount:
-        raise HostRefused("sequence", "a request with this or a later sequence number was taken before")
+        raise HostRefused(
+            "sequence", "a request with this or a later sequence number was accepted before"
+        )
 
 
 def set_address(connection: Connection, name: str, address: str) -> None:
-    """Where the host calls from now: many are given another address every day."""
+    """Update the address that the host connects from; many hosts get a new one every day."""
     changed = (host_table.c.name == name, host_table.c.address != address)
     connection.execute(update(host_table).where(*changed).values(address=address))
 
 
 def renew_lease(connection: Connection, name: str, now_s: float, lease_s: float) -> int:
-    """A sign of life: the host keeps its sites for `lease_s` more. Returns the lease's epoch."""
+    """Extend the host's lease to `lease_s` from now. Returns the lease epoch."""
     return int(
         connection.execute(
             update(host_table)
@@ -168,7 +172,7 @@ def renew_lease(connection: Connection, name: str, now_s: float, lease_s: float)
 
 
 def expire_leases(connection: Connection, now_s: float) -> list[str]:
-    """Hosts that were silent past their lease: their epoch ends. Returns their names."""
+    """End the leases of hosts that were silent for too long. Returns their names."""
     expired = connection.execute(
         update(host_table)
         .where(host_table.c.state == HostState.ENROLLED, host_table.c.lease_until_s <= now_s)
@@ -179,12 +183,12 @@ def expire_leases(connection: Connection, now_s: float) -> list[str]:
 
 
 def leased_heard_s(connection: Connection) -> list[float]:
-    """When each host whose lease runs was last heard."""
+    """The time of the last request of each host with a running lease."""
     return list(connection.execute(select(host_table.c.heard_s).where(_is_leased())).scalars())
 
 
 def keep_leases(connection: Connection, now_s: float, lease_s: float) -> None:
-    """Let no lease end for now. Only those with less than half left are written."""
+    """Extend all running leases. Only rows with less than half of the lease left are written."""
     connection.execute(
         update(host_table)
         .where(_is_leased(), host_table.c.lease_until_s < now_s + lease_s / 2)
@@ -193,9 +197,9 @@ def keep_leases(connection: Connection, now_s: float, lease_s: float) -> None:
 
 
 def prolong_leases(connection: Connection, now_s: float, lease_s: float) -> None:
-    """After a time when perhaps nobody was here to hear: no host is held silent for that time.
+    """Give every running lease its full length again, after a time when perhaps no coordinator was running.
 
-    A lease that runs longer was written by a clock that was wrong; it is cut.
+    A lease that ends later than that was written by a wrong clock; it is shortened.
     """
     connection.execute(update(host_table).where(_is_leased()).values(lease_until_s=now_s + lease_s))
 
@@ -205,7 +209,7 @@ def _is_leased() -> ColumnElement[bool]:
 
 
 def end_host(connection: Connection, name: str, state: HostState) -> None:
-    """Revoke a host, or note that it has left. Its next request is refused."""
+    """Set a final state (revoked, left or retired). The host's next request is refused."""
     changed = connection.execute(
         update(host_table)
         .where(host_table.c.name == name)

@@ -1,8 +1,8 @@
-"""Several replicas -> one leader for an office, by a lease row with an epoch.
+"""Several replicas -> one leader, by a lease row with a term (the column `epoch`).
 
-Invariant: a leader takes or renews the lease in the transaction of all that it writes, and writes nothing
-where that failed. The row is locked until the commit, so a leader that slept through its lease finds
-another's epoch in it and can do no harm. The epoch rises whenever the lease changes hands.
+Invariant: a leader acquires or renews the lease in the transaction of everything that it writes, and writes
+nothing if that fails. The row is locked until the commit, so a leader that was suspended past its lease finds
+another term in it and cannot write. The term rises whenever the lease changes its holder.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from sqlalchemy import ColumnElement, Connection, or_, update
 from ipmicra.coordinator.store.schema import leader_table
 from ipmicra.coordinator.store.upserts import insert_new
 
-AHEAD_LEASES_MAX = 4  # as far ahead of ours as another replica's clock may be
+AHEAD_LEASES_MAX = 4  # how far another replica's clock may be ahead of ours
 
 
 class LeaderLease(NamedTuple):
-    """An office held: until when, and in which epoch."""
+    """A lease that is held: its name, holder, term and end."""
 
     name: str
     holder: str
@@ -29,7 +29,7 @@ class LeaderLease(NamedTuple):
 def acquire_or_renew(
     connection: Connection, name: str, holder: str, now_s: float, lease_s: float
 ) -> LeaderLease | None:
-    """Take or keep an office; None while somebody else has it."""
+    """Acquire or renew the lease; None while another replica holds it."""
     until_s = now_s + lease_s
     first = {"office": name, "holder": holder, "epoch": 1, "until_s": until_s}
     if insert_new(connection, leader_table, [first]):
@@ -57,14 +57,14 @@ def acquire_or_renew(
 
 
 def _has_ended(now_s: float, lease_s: float) -> ColumnElement[bool]:
-    """Run out, or so far ahead that a wrong clock must have written it."""
+    """Expired, or so far ahead that a wrong clock must have written it."""
     return or_(
         leader_table.c.until_s <= now_s, leader_table.c.until_s > now_s + AHEAD_LEASES_MAX * lease_s
     )
 
 
 def resign(connection: Connection, lease: LeaderLease) -> None:
-    """Give the office up at once, so that the next need not wait for the lease to end."""
+    """Give the lease up, so that the next leader does not wait for it to expire."""
     connection.execute(
         update(leader_table)
         .where(leader_table.c.office == lease.name, leader_table.c.epoch == lease.epoch)

@@ -1,8 +1,8 @@
 """Rows of hosts -> the crawlers that are present, awake or asleep.
 
-Law: a crawler is present while its host's lease runs. One that has never reported, or whose hours have
-ended since, is asleep: nobody is asked outside of their hours. So is one that moves to another host: it gets
-nothing new.
+Invariant: a crawler is present while its host's lease runs. It is asleep if it has never reported, if its
+working hours have ended since its last report (no host is probed outside its hours), or if it moves to
+another host (it gets no new sites).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ipmicra.model.probes import CrawlerId
 
 
 class HostReportView(msgspec.Struct, frozen=True, kw_only=True):
-    """What of a host's report delegation goes by."""
+    """The part of a host's report that delegation uses."""
 
     awake: bool = False
     awake_until_ms: int | None = None
@@ -32,7 +32,7 @@ class HostReportView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def present_crawlers(connection: Connection, now_s: float) -> dict[CrawlerId, CrawlerProfile]:
-    """Everybody whose lease runs, by name."""
+    """All crawlers whose lease runs, by name."""
     hosts = (host for host in all_hosts(connection) if is_present(host, now_s))
     profiles = {CrawlerId(host.name): profile_of(host, now_s) for host in hosts}
     for mover in moves.all_moves(connection).keys() & profiles.keys():

@@ -1,6 +1,6 @@
-"""A schema of an earlier program -> what its rows lack, filled in. New tables are there already.
+"""Rows of an earlier schema version -> rows of this one. New tables exist already when a step runs.
 
-Law: one step for each version, in their order, in the transaction that raises the version.
+Invariant: one step per version, in order, in the transaction that raises the version.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from ipmicra.coordinator.store.schema import grant_table, host_table, site_table
 
 
 def migrate(connection: Connection, from_version: int) -> None:
-    """Take every step after the version that was found."""
+    """Run every step after `from_version`."""
     for version, step in sorted(_STEPS.items()):
         if version > from_version:
             step(connection)
 
 
 def _record_current_owners(connection: Connection) -> None:
-    """Before version 3 nobody wrote down who was given what: who has a site was given it."""
+    """Before version 3 assignments were not recorded: record one for each current owner."""
     owned = (
         select(
             site_table.c.crawler,

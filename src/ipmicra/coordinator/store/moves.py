@@ -1,7 +1,7 @@
-"""An operator's wish that a crawler moves to another host -> a row, until it has moved and is resumed.
+"""An operator's command to move a crawler to another host -> a row, until the host is resumed.
 
-Law: while there is a row its host gets nothing new. Who moves is told by rows alone, so a leader that dies
-in the middle leaves all of it to the next.
+Invariant: while the row exists the host gets no new sites. The state of a move is in rows only, so the next
+leader continues a move when a leader dies.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ class OperatorMove(NamedTuple):
     crawler: str
     target: str
     wanted_s: float
-    moved_s: float | None  # when it had let go of its last site
+    moved_s: float | None  # when its last site was released
 
 
 def request_move(connection: Connection, crawler: str, target: str, now_s: float) -> None:
-    """The crawler is to move; an earlier wish is forgotten."""
+    """Request a move; it replaces an earlier request."""
     row = {"crawler": crawler, "target": target, "wanted_s": now_s, "moved_s": None}
     put(connection, move_table, row)
 
 
 def end_move(connection: Connection, crawler: str) -> bool:
-    """Its host may be given sites again. False where it did not move."""
+    """Delete the move; the host gets new sites again. False if there was none."""
     return bool(connection.execute(delete(move_table).where(move_table.c.crawler == crawler)).rowcount)
 
 
@@ -38,7 +38,7 @@ def mark_moved(connection: Connection, crawler: str, now_s: float) -> None:
 
 
 def all_moves(connection: Connection) -> dict[str, OperatorMove]:
-    """By who moves."""
+    """All moves, by crawler."""
     rows = connection.execute(select(move_table).order_by(move_table.c.crawler))
     return {
         row.crawler: OperatorMove(row.crawler, row.target, row.wanted_s, row.moved_s) for row in rows
@@ -46,7 +46,7 @@ def all_moves(connection: Connection) -> dict[str, OperatorMove]:
 
 
 def remaining_sites(connection: Connection, crawler: str) -> list[SiteRow]:
-    """What is still to go: everything but the sites that its host's owner asked for."""
+    """Sites still to be released: all except those that the host's owner asked for."""
     rows = connection.execute(
         select(site_table)
         .where(

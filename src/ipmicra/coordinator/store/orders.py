@@ -1,9 +1,9 @@
-"""What hosts are to do -> rows that are offered until they are reported done.
+"""Orders to hosts -> rows that are offered until the host reports them done.
 
-Law: an order is durable from the moment it is given until it is done, and done once in effect: it may
-be fetched many times, it is closed once, and an open order of the same kind and key is not given a
-second time. A host is not sent what it does not understand: such an order is closed as refused at once, so
-whoever gave it has its answer.
+Invariant: an order is durable from the moment it is given, and has an effect once: a host may fetch it many
+times, it is closed once, and an open order of the same kind and key is not given again. A host is not sent a
+kind of order that it does not support: such an order is closed as refused at once, so that its sender gets an
+answer.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from ipmicra.protocol.host_messages import (
     kind_of,
 )
 
-# Rows of kinds that this version does not know were given by a newer one: they wait for it.
+# Orders of kinds that this version does not know were given by a newer version, and wait for it.
 _OPEN = (order_table.c.done_s.is_(None), order_table.c.kind.in_(ORDER_KINDS))
 _UNFETCHED = (*_OPEN, order_table.c.fetched_s.is_(None))
 _body_decoder = msgspec.msgpack.Decoder(OrderBody)
 
 
 def give(connection: Connection, host: str, body: OrderBody, key: str, now_s: float) -> int:
-    """Give an order, or find the open one of the same kind and key. Returns its number."""
+    """Give an order, unless one of the same kind and key is open. Returns the order's number."""
     kind = kind_of(type(body))
     open_one = connection.execute(
         select(order_table.c.number).where(
@@ -58,18 +58,20 @@ def give(connection: Connection, host: str, body: OrderBody, key: str, now_s: fl
 
 
 def supported_kinds(connection: Connection, host: str) -> frozenset[str]:
-    """The kinds of order that the host stated in its last report; those of protocol 1 where none."""
+    """The kinds of order in the host's last report; those of protocol 1 if it listed none."""
     known = hosts.host_named(connection, host)
     stated = None if known is None else known.report.get("order_kinds")
     return frozenset(map(str, stated)) if isinstance(stated, list) and stated else FIRST_ORDER_KINDS
 
 
 def _unsupported_outcome(kind: str) -> OrderDone:
-    return UnknownOrder(0, kind, "it is not among the kinds that it stated, and was not sent").refusal()
+    return UnknownOrder(
+        0, kind, "the host does not support this kind of order; it was not sent"
+    ).refusal()
 
 
 def open_orders(connection: Connection, host: str, now_s: float) -> list[Order]:
-    """The host's open orders, oldest first; noted as fetched. Of too many, those it has not seen yet."""
+    """The open orders, oldest first, marked as fetched. If there are too many, unfetched ones first."""
     rows = connection.execute(
         select(order_table.c.number, order_table.c.body)
         .where(order_table.c.host == host, *_OPEN)
@@ -94,19 +96,19 @@ def is_open(connection: Connection, host: str, kind: str, key: str) -> bool:
 
 
 def has_unfetched(connection: Connection, host: str) -> bool:
-    """Whether there is an order that the host has not fetched: its long poll is answered at once."""
+    """Whether the host has an order that it has not fetched; its long poll is then answered at once."""
     query = select(order_table.c.number).where(order_table.c.host == host, *_UNFETCHED).limit(1)
     return connection.execute(query).first() is not None
 
 
 def hosts_with_unfetched(connection: Connection) -> set[str]:
-    """All hosts that have news."""
+    """All hosts with an order that they have not fetched."""
     query = select(order_table.c.host).where(*_UNFETCHED).distinct()
     return set(connection.execute(query).scalars())
 
 
 def close(connection: Connection, host: str, done: OrderDone, now_s: float) -> OrderBody | None:
-    """Note an order as done. Returns its body the first time, None ever after or if it is not the host's."""
+    """Close an order. Returns its body the first time; None later, or if the order is not the host's."""
     body = connection.execute(
         update(order_table)
         .where(
@@ -124,7 +126,7 @@ def close(connection: Connection, host: str, done: OrderDone, now_s: float) -> O
 
 
 def cancel(connection: Connection, number: int, now_s: float) -> None:
-    """Take an order back, unless it is done."""
+    """Cancel an order, unless it is done."""
     connection.execute(
         update(order_table)
         .where(order_table.c.number == number, order_table.c.done_s.is_(None))
@@ -135,7 +137,7 @@ def cancel(connection: Connection, number: int, now_s: float) -> None:
 def cancel_kind(
     connection: Connection, host: str, kind: type[OrderBody], key: str, now_s: float
 ) -> None:
-    """Take back the open order of that kind and key, if there is one."""
+    """Cancel the open order of that kind and key, if there is one."""
     connection.execute(
         update(order_table)
         .where(
@@ -149,7 +151,7 @@ def cancel_kind(
 
 
 def cancel_all(connection: Connection, host: str, now_s: float) -> int:
-    """Close what is open for a host that is gone. Returns how many."""
+    """Cancel all open orders of a host. Returns their number."""
     cancelled = connection.execute(
         update(order_table)
         .where(order_table.c.host == host, order_table.c.done_s.is_(None))

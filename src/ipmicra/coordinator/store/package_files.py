@@ -1,8 +1,8 @@
-"""The bytes of packages -> a place where they last: files in the data folder, or any S3.
+"""Packages as bytes -> durable files in the data folder; `package_s3` does the same with S3.
 
-Law: `keep` returns when the bytes would survive a power cut, and may be called again with the same
-bytes. The digest names the bytes, so nothing is ever overwritten with something else, and what comes back
-with another digest is damaged: it is not given out.
+Invariant: `keep` returns when the bytes survive a power cut, and may be called again with the same bytes. The
+digest is the name, so a file is never overwritten with other content; bytes that no longer match their digest
+are damaged and are not returned.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class PackageLost(HostFault):
 
 
 class PackageStore(Protocol):
-    """Where packages lie, by their digest."""
+    """Stores packages by their digest."""
 
     def keep(self, digest: str, data: bytes) -> None: ...
 
@@ -30,14 +30,14 @@ class PackageStore(Protocol):
 
 
 def verified(digest: str, data: bytes, where: str) -> bytes:
-    """The bytes, if they are the ones that were kept."""
+    """The bytes, if they match the digest. Raises HostFault."""
     if digest_of(data) != digest:
         raise PackageLost(f"the package {digest[:12]} is damaged in {where}: restore it from a copy")
     return data
 
 
 class FilePackageStore:
-    """One file a package, in folders by the first two digits of the digest."""
+    """One file per package, in folders named by the first two digits of the digest."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -53,7 +53,7 @@ class FilePackageStore:
                 sync_folder(self._folder)
             write_durably(path, data)
         except OSError as error:
-            raise HostFault(f"keeping the package {digest[:12]} in {self._folder}: {error}") from error
+            raise HostFault(f"storing the package {digest[:12]} in {self._folder}: {error}") from error
 
     def fetch(self, digest: str) -> bytes:
         try:
@@ -61,7 +61,7 @@ class FilePackageStore:
         except FileNotFoundError as error:
             raise PackageLost(f"the package {digest[:12]} is missing from {self._folder}") from error
         except OSError as error:
-            raise HostFault(f"fetching the package {digest[:12]} in {self._folder}: {error}") from error
+            raise HostFault(f"reading the package {digest[:12]} in {self._folder}: {error}") from error
         return verified(digest, data, str(self._folder))
 
     def discard(self, digest: str) -> None:

@@ -1,8 +1,8 @@
-"""The bytes of packages -> objects in a bucket of any S3, shared by all replicas.
+"""Packages as bytes -> objects in an S3 bucket, shared by all replicas.
 
 Keys, region and endpoint come from the environment, as for every S3 program: AWS_ACCESS_KEY_ID,
-AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL. Law: an S3 says yes when the bytes are safe, and so do
-we; whatever it says instead is a fault of where we run, and the host tries again.
+AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL. Invariant: a package is
+acknowledged only after S3 has confirmed it; any other response is a HostFault, and the host tries again.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 SCHEME = "s3://"
 TRIES = 3
-SECONDS_MAX = 25  # for all tries together: a host waits a minute for its answer
+SECONDS_MAX = 25  # for all tries together: a host waits one minute for a response
 _HERE = ("http://127.", "http://localhost", "http://[::1]")
 
 
 class S3PackageStore:
-    """One object a package."""
+    """One object per package."""
 
     def __init__(self, address: str) -> None:
         self._address = address.rstrip("/")
@@ -35,7 +35,7 @@ class S3PackageStore:
     def keep(self, digest: str, data: bytes) -> None:
         import obstore
 
-        with self._doing("keeping", digest):
+        with self._doing("storing", digest):
             obstore.put(self._store, _key(digest), data)
 
     def fetch(self, digest: str) -> bytes:
@@ -74,12 +74,14 @@ def _key(digest: str) -> str:
 
 
 def open_bucket(address: str) -> S3Store:
-    """The bucket. Plain HTTP is for an endpoint on this machine only."""
+    """Open the bucket. Plain HTTP is allowed for an endpoint on this machine only."""
     try:
         import obstore
         from obstore.store import S3Store
     except ImportError as error:
-        raise OperatorFault("packages in S3 need one more part: pip install 'ipmicra[s3]'") from error
+        raise OperatorFault(
+            "storing packages in S3 needs an extra: pip install 'ipmicra[s3]'"
+        ) from error
     if not address.removeprefix(SCHEME).strip("/"):
         raise OperatorFault(
             f"coordinator.packages = {address!r}: write s3://BUCKET or s3://BUCKET/PREFIX"

@@ -1,14 +1,14 @@
-"""Packages that arrive -> kept, acknowledged, integrated: each once in effect.
+"""Packages that arrive -> stored, acknowledged, integrated; a repeated arrival has no further effect.
 
 | state      | means                                               | next                 |
 |------------|-----------------------------------------------------|----------------------|
-| kept       | synced to the store, row committed: acknowledged    | integrated, refused  |
-| integrated | in the index, its links are rows                    |                      |
-| refused    | nothing in it can be used; kept aside with why      |                      |
+| kept       | received: synced to the store, row committed        | integrated, refused  |
+| integrated | in the index; its links are rows                    |                      |
+| refused    | nothing in it is usable; stored with the reason     |                      |
 
-Law: the acknowledgement is sent after the commit, which is after the sync. The same package again is
-acknowledged again; another one under the same number is refused. A worker claims a package for a
-while, and a claim that ran out is anybody's, so what a killed worker left is picked up.
+Invariant: the acknowledgement is sent after the commit, which comes after the sync to the store. The same
+package is acknowledged again; a different package with the same number is refused. A worker claims a package
+for a limited time, and another worker may claim it after that, so the work of a killed worker is continued.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ipmicra.coordinator.store.package_files import PackageStore
 from ipmicra.coordinator.store.schema import host_table, package_table
 from ipmicra.coordinator.store.upserts import insert_new
 
-CLAIM_SECONDS_MAX = 3_600.0  # a claim that runs longer was written by a clock that was wrong
+CLAIM_SECONDS_MAX = 3_600.0  # a claim that ends later was written by a wrong clock
 
 
 class PackageState(StrEnum):
@@ -35,7 +35,7 @@ class PackageState(StrEnum):
 
 
 class PackageArrival(NamedTuple):
-    """A package as a host brings it, made in an epoch of the host's lease."""
+    """A package as a host delivers it, made in a lease epoch of that host."""
 
     crawler: str
     sequence: int
@@ -45,18 +45,18 @@ class PackageArrival(NamedTuple):
 
 
 class ClaimedPackage(NamedTuple):
-    """A package that a worker may integrate until its claim runs out."""
+    """A package that a worker may integrate until its claim expires."""
 
     crawler: str
     sequence: int
     digest: str
-    epoch: int = 0  # of the host's lease in which it was made
+    epoch: int = 0  # the host's lease epoch in which it was made
 
 
 def receive(database: Database, store: PackageStore, arrival: PackageArrival, now_s: float) -> bool:
-    """Keep a package; on return it may be acknowledged. True the first time. Raises `Refused`."""
+    """Store a package; on return it may be acknowledged. True the first time. Raises `HostRefused`."""
     if digest_of(arrival.data) != arrival.digest:
-        raise HostRefused("digest", "the bytes do not have the digest that they were announced with")
+        raise HostRefused("digest", "the bytes do not match the announced digest")
     with database.begin() as connection:
         if _is_known(connection, arrival):
             return False
@@ -86,27 +86,30 @@ def _is_known(connection: Connection, arrival: PackageArrival) -> bool:
         )
     ).scalar()
     if known is not None and known != arrival.digest:
-        raise HostRefused("number", f"package {arrival.sequence} of {arrival.crawler!r} was another one")
+        raise HostRefused(
+            "number",
+            f"package {arrival.sequence} from {arrival.crawler!r} was already received with another digest",
+        )
     return known is not None
 
 
 def _check_epoch(connection: Connection, arrival: PackageArrival) -> None:
-    """What was crawled under a lease that has ended is somebody else's to crawl by now."""
+    """Refuse a package of an ended lease: its sites are assigned to other crawlers by now."""
     current = connection.execute(
         select(host_table.c.epoch).where(host_table.c.name == arrival.crawler).with_for_update()
     ).scalar()
     if current is None or arrival.epoch != current:
         raise HostRefused(
             "epoch",
-            f"made in epoch {arrival.epoch} of the lease; it is {current} now: the host was silent for too "
-            "long and its sites were given to others",
+            f"made in lease epoch {arrival.epoch}, but the current one is {current}: the host was silent for "
+            "too long and its sites were assigned to others",
         )
 
 
 def claim(
     connection: Connection, worker: str, now_s: float, claim_s: float, most: int
 ) -> list[ClaimedPackage]:
-    """Take packages to integrate, oldest first, that nobody else has claimed."""
+    """Claim packages that no other worker has claimed, oldest first."""
     key = (package_table.c.crawler, package_table.c.sequence)
     free = _is_free(now_s)
     picked = (
@@ -134,7 +137,7 @@ def claim(
 
 
 def has_pending(connection: Connection, now_s: float) -> bool:
-    """Whether there is a package to integrate that nobody has claimed."""
+    """Whether there is an unclaimed package to integrate."""
     query = select(package_table.c.digest).where(
         package_table.c.state == PackageState.KEPT, _is_free(now_s)
     )
@@ -142,7 +145,7 @@ def has_pending(connection: Connection, now_s: float) -> bool:
 
 
 def _is_free(now_s: float) -> ColumnElement[bool]:
-    """Claimed by nobody, or for a time that is over, or by a clock that was wrong."""
+    """Not claimed, or the claim has expired, or it was written by a wrong clock."""
     until_s = package_table.c.claimed_until_s
     return or_(until_s.is_(None), until_s <= now_s, until_s > now_s + CLAIM_SECONDS_MAX)
 
@@ -156,7 +159,7 @@ def received_s(connection: Connection, claim: ClaimedPackage) -> float:
 def mark_integrated(
     connection: Connection, done: ClaimedPackage, now_s: float, reason: str = ""
 ) -> bool:
-    """Note a package as integrated, in the transaction that has written its links. True the first time.
+    """Mark a package as integrated, in the transaction that writes its links. True the first time.
 
     `reason` says why some of its records were left out.
     """
@@ -164,7 +167,7 @@ def mark_integrated(
 
 
 def mark_refused(connection: Connection, done: ClaimedPackage, reason: str, now_s: float) -> bool:
-    """Keep a package aside that cannot be integrated."""
+    """Mark a package that cannot be integrated; its bytes stay in the store. True the first time."""
     return _close(connection, done, PackageState.REFUSED, reason, now_s)
 
 

@@ -1,7 +1,7 @@
-"""The tables, in SQLAlchemy Core: one definition for SQLite and PostgreSQL.
+"""The SQL tables, in SQLAlchemy Core: one definition for SQLite and PostgreSQL.
 
-Moments are seconds since 1970 in UTC, of the coordinator's clock. Larger values are JSON or
-MessagePack, made and read by the module that owns the table.
+Times are seconds since 1970 in UTC, by the coordinator's clock. Larger values are JSON or MessagePack,
+written and read by the module that owns the table.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ host_table = Table(
     Column("heard_s", Float),  # last signed request
     Column("lease_until_s", Float),
     Column("epoch", BigInteger, nullable=False, server_default="0"),  # rises when the lease is lost
-    Column("report", Text, nullable=False, server_default="{}"),  # the host's own words: rules, load
+    Column("report", Text, nullable=False, server_default="{}"),  # the host's last report: rules, load
 )
 
 channel_table = Table(
@@ -103,7 +103,7 @@ site_table = Table(
     Column("epoch", BigInteger, nullable=False, server_default="0"),
     Column("found_s", Float, nullable=False),
     Column("delegated_s", Float),
-    Column("state", String(20), nullable=False),  # see sites.SiteState
+    Column("state", String(20), nullable=False),  # see sites.SiteStatus
     Column("note", Text, nullable=False, server_default=""),
     Index("site_by_crawler", "crawler"),
     Index("site_by_ground", "ground"),
@@ -114,7 +114,9 @@ grant_table = Table(
     "site_grant",
     metadata,
     Column("crawler", String(100), primary_key=True),
-    Column("lease_epoch", BigInteger, primary_key=True),  # of the crawler's host, when it was given
+    Column(
+        "lease_epoch", BigInteger, primary_key=True
+    ),  # of the crawler's host, at the time of assignment
     Column("site", String(300), primary_key=True),
     Column("granted_s", Float, nullable=False),
 )
@@ -132,11 +134,11 @@ link_table = Table(
 delegation_table = Table(
     "delegation",
     metadata,
-    Column("ground", String(100), primary_key=True),  # a subnet's range, or a lone address
+    Column("ground", String(100), primary_key=True),  # the unit: a subnet's range, or a single address
     Column("crawler", String(100), nullable=False),
     Column("epoch", BigInteger, nullable=False, server_default="0"),  # not used; 0.1 selects it
     Column("decided_s", Float, nullable=False),
-    Column("decision", LargeBinary, nullable=False),  # why, probes, beliefs
+    Column("decision", LargeBinary, nullable=False),  # DecisionReasons: why, probes, steps
     Index("delegation_by_crawler", "crawler"),
 )
 
@@ -146,14 +148,14 @@ passive_table = Table(
     Column("number", _RowNumber, primary_key=True, autoincrement=True),
     Column("crawler", String(100), nullable=False),
     Column("at_s", Float, nullable=False),
-    Column("body", LargeBinary, nullable=False),  # protocol.Passive, waiting for the leader to read it
+    Column("body", LargeBinary, nullable=False),  # host_messages.Passive, until the leader reads it
 )
 
 handover_table = Table(
     "handover",
     metadata,
     Column("site", String(300), primary_key=True),
-    Column("epoch", BigInteger, nullable=False),  # the one that the state was released in
+    Column("epoch", BigInteger, nullable=False),  # the site epoch in which the state was released
     Column("digest", String(64), nullable=False),
     Column("saved_s", Float, nullable=False),
 )
@@ -193,7 +195,7 @@ traffic_table = Table(
     Column("crawler", String(100), primary_key=True),
     Column("fetches", BigInteger, nullable=False),
     Column("body_bytes", BigInteger, nullable=False),
-    Column("byte_ms", Float, nullable=False),  # each fetch's bytes times its round trip, summed
+    Column("byte_ms", Float, nullable=False),  # sum over fetches of bytes times round trip
 )
 
 admin_link_table = Table(
@@ -234,7 +236,7 @@ life_table = Table(
     "crawler_life",
     metadata,
     Column("crawler", String(100), primary_key=True),
-    Column("state", String(20), nullable=False),  # see crawler_life.CrawlerState
+    Column("state", String(20), nullable=False),  # see crawler_states.CrawlerState
     Column("since_s", Float, nullable=False),
 )
 
@@ -244,16 +246,16 @@ move_table = Table(
     Column("crawler", String(100), primary_key=True),
     Column("target", String(100), nullable=False),
     Column("wanted_s", Float, nullable=False),
-    Column("moved_s", Float),  # when it had let go of its last site
+    Column("moved_s", Float),  # when its last site was released
 )
 
 failure_table = Table(
     "failed_visits",
     metadata,
-    Column("day", Integer, primary_key=True),  # since 1970, when the coordinator heard of it
+    Column("day", Integer, primary_key=True),  # since 1970, when the coordinator received it
     Column("crawler", String(100), primary_key=True),
     Column("kind", String(40), primary_key=True),  # see model.failures
-    Column("site", String(300), primary_key=True),  # "": of sites beyond those that are named
+    Column("site", String(300), primary_key=True),  # "": sites beyond the limit of named sites
     Column("count", BigInteger, nullable=False),
     Column("at_s", Float, nullable=False),  # the latest, by the crawler's clock
     Column("url", Text, nullable=False),

@@ -1,15 +1,15 @@
-"""Links that are found, questions that are asked -> the sites there are, and how each of them stands.
+"""New links and queries for the nearest crawler -> the known sites, each with its state.
 
 | state       | means                                              | next                              |
 |-------------|----------------------------------------------------|-----------------------------------|
-| asked       | somebody wants to know who is nearest; no page yet | located, unreachable, waiting     |
-| located     | known who is nearest; nobody crawls it             | waiting                           |
-| waiting     | has pages to crawl and no crawler yet              | delegated, unreachable            |
-| delegated   | one crawler's, for an epoch                        | releasing, waiting                |
-| releasing   | its crawler is to let go of it and send its state  | waiting                           |
-| unreachable | nobody could reach it; looked at again later       | delegated, located                |
+| asked       | a client asked for the nearest crawler; no links   | located, unreachable, waiting     |
+| located     | the nearest crawler is known; not crawled          | waiting                           |
+| waiting     | has links, and no crawler yet                      | delegated, unreachable            |
+| delegated   | assigned to one crawler, for a site epoch          | releasing, waiting                |
+| releasing   | its crawler has the order to release it            | waiting                           |
+| unreachable | no crawler could reach it; tried again later       | delegated, located                |
 
-How a site gets an owner is in `granting`, how it loses one in `releasing`.
+`assignment.assigner` gives a site an owner, `assignment.release` takes it away.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from ipmicra.coordinator.store.upserts import insert_new
 from ipmicra.model.urls import Url, site_of
 
 SITE_CHARACTERS_MAX = 300
-OWN_UNIT = "own"  # of a site that its host's owner asked for: it moves with no subnet
-URL_CHARACTERS_MAX = 2_000  # a PostgreSQL index entry has to hold it
+OWN_UNIT = "own"  # the unit of a site that its host's owner asked for: it moves with no subnet
+URL_CHARACTERS_MAX = 2_000  # must fit into a PostgreSQL index entry
 
 
 class SiteStatus(StrEnum):
@@ -51,11 +51,11 @@ class SiteRow(NamedTuple):
     note: str
 
 
-# --- what is found --------------------------------------------------------------------------------
+# --- new links and sites --------------------------------------------------------------------------
 
 
 def add_links(connection: Connection, urls: Iterable[Url], now_s: float) -> int:
-    """Keep links; their sites wait for a crawler where they have none. Returns how many were new."""
+    """Store links; sites without a crawler become `waiting`. Returns the number of new links."""
     sites_by_url = {url: site_of(url) for url in urls if len(url) <= URL_CHARACTERS_MAX}
     sites_by_url = {url: site for url, site in sites_by_url.items() if len(site) <= SITE_CHARACTERS_MAX}
     names = list(dict.fromkeys(sites_by_url.values()))
@@ -74,7 +74,7 @@ def add_links(connection: Connection, urls: Iterable[Url], now_s: float) -> int:
 
 
 def ensure_known(connection: Connection, site: str, now_s: float) -> SiteRow:
-    """The site's row; a site nobody knows is entered as asked about."""
+    """The site's row; an unknown site is added in the state `asked`."""
     _add_sites(connection, [site], SiteStatus.ASKED, now_s)
     row = site_named(connection, site)
     assert row is not None
@@ -87,11 +87,11 @@ def _add_sites(connection: Connection, names: Sequence[str], state: SiteStatus, 
     )
 
 
-# --- what is decided ------------------------------------------------------------------------------
+# --- decisions ------------------------------------------------------------------------------------
 
 
 def pending_assignment(connection: Connection, now_s: float, retry_s: float, most: int) -> list[SiteRow]:
-    """Sites to be delegated, the longest known first; what was unreachable comes again in time."""
+    """Sites to be delegated, the longest known first; unreachable ones again after `retry_s`."""
     due = or_(
         site_table.c.state.in_((SiteStatus.WAITING, SiteStatus.ASKED)),
         (site_table.c.state == SiteStatus.UNREACHABLE)
@@ -104,12 +104,12 @@ def pending_assignment(connection: Connection, now_s: float, retry_s: float, mos
 
 
 def mark_unreachable(connection: Connection, which: Sequence[tuple[SiteRow, str]], now_s: float) -> None:
-    """Nobody could reach these sites, and why."""
+    """Mark sites that no crawler could reach, each with the reason."""
     _update_each(connection, which, state=SiteStatus.UNREACHABLE, delegated_s=now_s)
 
 
 def set_notes(connection: Connection, which: Sequence[tuple[SiteRow, str]]) -> None:
-    """Say of sites why they are still waiting."""
+    """Write why each of the sites is still waiting."""
     _update_each(connection, which)
 
 
@@ -127,7 +127,7 @@ def _update_each(
         )
 
 
-# --- what is known --------------------------------------------------------------------------------
+# --- queries --------------------------------------------------------------------------------------
 
 
 def site_named(connection: Connection, name: str) -> SiteRow | None:
@@ -136,7 +136,7 @@ def site_named(connection: Connection, name: str) -> SiteRow | None:
 
 
 def delegated_sites(connection: Connection, units: Iterable[str]) -> list[SiteRow]:
-    """The sites that are somebody's on these grounds."""
+    """The delegated sites in these units."""
     found_rows: list[SiteRow] = []
     for batch in in_batches(list(units)):
         which = (site_table.c.ground.in_(batch), site_table.c.state == SiteStatus.DELEGATED)
@@ -145,14 +145,14 @@ def delegated_sites(connection: Connection, units: Iterable[str]) -> list[SiteRo
 
 
 def delegated_anywhere(connection: Connection, most: int) -> list[SiteRow]:
-    """Sites that are somebody's and have an address, by name."""
+    """Delegated sites with a known address, in the order of their names."""
     which = (site_table.c.state == SiteStatus.DELEGATED, site_table.c.address != "")
     rows = connection.execute(select(site_table).where(*which).order_by(site_table.c.name).limit(most))
     return [site_row(row) for row in rows.mappings()]
 
 
 def delegated_to(connection: Connection, crawler: str, most: int) -> list[SiteRow]:
-    """Sites of one crawler that have an address, the latest first."""
+    """Sites of one crawler with a known address, the latest delegated first."""
     which = (
         site_table.c.crawler == crawler,
         site_table.c.state == SiteStatus.DELEGATED,

@@ -1,7 +1,7 @@
-"""What ordinary fetches report -> sums by site and crawler: fetches, bytes, bytes times round trip.
+"""Passive measurements of fetches -> sums by site and crawler: fetches, bytes, bytes times round trip.
 
-Law: a sum only grows, in the transaction that takes the report, so a report counts once. Bytes whose round
-trip is not known are left out of both sums of bytes, so that their quotient stays a mean round trip.
+Invariant: a sum only grows, in the transaction that applies the report, so a report counts once. Bytes
+without a known round trip are left out of both byte sums, so that their quotient is a mean round trip.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ SITE_CHARACTERS_MAX = 300
 
 
 class TrafficTotal(NamedTuple):
-    """Everything that was fetched, of all sites by all crawlers."""
+    """Fetches and bytes of all sites and crawlers."""
 
     fetches: int
     body_bytes: int
 
 
 class SiteTraffic(NamedTuple):
-    """What one crawler fetched from one site."""
+    """Traffic of one crawler with one site."""
 
     site: str
     crawler: str
@@ -35,7 +35,7 @@ class SiteTraffic(NamedTuple):
 
 
 def add(connection: Connection, crawler: str, seen: Iterable[Passive]) -> None:
-    """Add what a report tells."""
+    """Add the measurements of one report."""
     sums: dict[str, dict[str, object]] = {}
     for passive in seen:
         if len(passive.site) <= SITE_CHARACTERS_MAX:
@@ -79,7 +79,7 @@ def total(connection: Connection) -> TrafficTotal:
 
 
 def site_traffic(connection: Connection) -> list[SiteTraffic]:
-    """By site and crawler."""
+    """Traffic by site and crawler."""
     columns = (
         traffic_table.c.site,
         traffic_table.c.crawler,

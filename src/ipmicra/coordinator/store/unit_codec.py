@@ -1,4 +1,4 @@
-"""A ground <-> text that outlives the tree: a subnet's range, a lone address, a site's name."""
+"""A delegation unit <-> text that outlives the tree: a subnet's range, a single address, a site's name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def unit_text(tree: SubnetLookup, unit: DelegationUnit) -> str:
 
 
 def unit_from_text(tree: SubnetLookup, text: str) -> DelegationUnit | None:
-    """The ground that a text means in this tree; None where the tree has no such subnet (any more)."""
+    """The unit that the text names in this tree; None if the tree has no such subnet."""
     try:
         return ipaddress.ip_address(text)
     except ValueError:
@@ -29,7 +29,7 @@ def unit_from_text(tree: SubnetLookup, text: str) -> DelegationUnit | None:
 
 
 def _subnet_of_range(tree: SubnetLookup, wanted: AddressRange) -> Subnet | None:
-    """Upwards from its first address: the range itself must be among what encloses that."""
+    """Search upwards from the range's first address: the range must be among the subnets that enclose it."""
     subnet: Subnet | None = tree.smallest(wanted.first_address())
     while subnet is not None:
         here = tree.range_of(subnet)

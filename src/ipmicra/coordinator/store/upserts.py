@@ -1,4 +1,4 @@
-"""Rows that may be there already -> one statement for both databases."""
+"""Rows that may exist already -> one INSERT statement for both databases."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Row = Mapping[str, Any]
 
 
 def insert_new(connection: Connection, table: Table, rows: Sequence[Row]) -> int:
-    """Insert the rows whose key is not there yet; returns how many were new."""
+    """Insert the rows whose key does not exist yet. Returns the number of new rows."""
     if not rows:
         return 0
     insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
@@ -24,9 +24,9 @@ def insert_new(connection: Connection, table: Table, rows: Sequence[Row]) -> int
 
 
 def put(connection: Connection, table: Table, *rows: Row) -> None:
-    """Insert rows of the same columns, or replace the values of those with the same keys.
+    """Insert rows with the same columns, or update those whose key exists.
 
-    No key may be among the rows twice.
+    A key may occur only once among the rows.
     """
     insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
     keys = [column.name for column in table.primary_key.columns]
