@@ -38,7 +38,7 @@ from benchmarks.overlay_parts.peers import (
     random_point,
     started,
 )
-from ipmicra.errors import HostFault
+from ipmicra.errors import PeerFault
 from ipmicra.lab.loopback.layout import WebLayout
 from ipmicra.lab.loopback.pages import made_sites
 from ipmicra.lab.loopback.server import LoopbackWeb
@@ -47,7 +47,7 @@ from ipmicra.lab.overlay.setup import OverlaySetup
 from ipmicra.lab.overlay.zone_simulation import ZoneSimulation
 from ipmicra.overlay.can.rules import PeerRules
 from ipmicra.overlay.can.splitting import Scheme
-from ipmicra.overlay.live.rpc_client import submit, who_owns
+from ipmicra.overlay.live.rpc_client import locate_owner, submit
 from ipmicra.protocol.overlay_frames import FrameCodec
 
 PATIENCE_SECONDS = 300.0
@@ -109,7 +109,7 @@ async def _measured(
         if web is not None:
             await _crawled("a search finds every page", ports, web)
         await _hops(ports, dice)
-        await asyncio.sleep(2 * PeerRules().testify_every_s)
+        await asyncio.sleep(2 * PeerRules().replicate_every_s)
         victims = dice.sample(range(1, len(groups)), round(KILLED_SHARE * len(groups)))
         for number in victims:
             processes[number].kill()
@@ -138,7 +138,7 @@ async def _submitted(sites: list[str], ports: list[int], dice: Random) -> None:
             for port in ways:
                 try:
                     await submit(site, point, SPACE, address_at(port), FrameCodec(SECRET))
-                except HostFault:
+                except PeerFault:
                     repeated += 1
                 else:
                     return
@@ -197,8 +197,8 @@ async def _hops(ports: list[int], dice: Random) -> None:
     for _ in range(LETTERS):
         try:
             via = address_at(dice.choice(ports))
-            live.append((await who_owns(random_point(dice), via, FrameCodec(SECRET))).hops)
-        except HostFault:
+            live.append((await locate_owner(random_point(dice), via, FrameCodec(SECRET))).hops)
+        except PeerFault:
             lost += 1
     simulated = _simulated_hops([point_of(port) for port in ports], dice)
     ratio = mean(live) / simulated
@@ -231,7 +231,7 @@ def _free_ports(count: int) -> list[int]:
             found.append(port)
         if len(found) == count:
             return found
-    raise HostFault(f"only {len(found)} ports of {count} are free from {FIRST_PORT} on")
+    raise PeerFault(f"only {len(found)} ports of {count} are free from {FIRST_PORT} on")
 
 
 if __name__ == "__main__":

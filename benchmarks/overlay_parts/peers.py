@@ -87,15 +87,15 @@ def settings_with(names_port: int) -> Settings:
 
 
 def _node(job: Job, port: int) -> Node:
-    address, seal = address_at(port), FrameCodec(SECRET)
-    card = PeerDescriptor(PeerId(f"peer-{port}"), point_of(port), (), address=address)
-    peer = Peer(card, SPACE, PeerRules(hand_over=HandOverRule()))
+    address, codec = address_at(port), FrameCodec(SECRET)
+    descriptor = PeerDescriptor(PeerId(f"peer-{port}"), point_of(port), (), address=address)
+    peer = Peer(descriptor, SPACE, PeerRules(hand_over=HandOverRule()))
     if not job.folder:
-        return Node(peer, SPACE, seal)
-    household = PeerCrawlService(
-        Path(job.folder) / str(port), peer, seal, settings_with(job.names_port).peer
+        return Node(peer, SPACE, codec)
+    crawl_service = PeerCrawlService(
+        Path(job.folder) / str(port), peer, codec, settings_with(job.names_port).peer
     )
-    return Node(peer, SPACE, seal, household.round_trip_ms, household)
+    return Node(peer, SPACE, codec, crawl_service.round_trip_ms, crawl_service)
 
 
 async def _serve(job: Job) -> None:

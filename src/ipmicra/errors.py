@@ -1,27 +1,27 @@
-"""What went wrong -> whose fault it is.
+"""An error -> the party that can fix it, and the exit code of the command.
 
-Four families, one for each party that can mend a fault. A message says what was being done, to what,
-what was wrong, and what to do about it. Subclass a family only where somebody catches the subclass.
-Anything that is not one of these is a defect of ours and shows its traceback.
+One family for each such party. A message says what was being done, to what, what was wrong, and what to do
+about it. Subclass a family only where the subclass is caught. Every other exception is a defect of this
+program and shows its traceback.
 """
 
 from __future__ import annotations
 
 
 class Fault(Exception):
-    """An expected misfortune. `exit_code` is what the command line ends with."""
+    """An expected error. `exit_code` is the exit code of the command line."""
 
     exit_code = 1
 
 
 class OurFault(Fault):
-    """A defect or a broken promise of this program; the operator can only report it."""
+    """A defect or a broken guarantee of this program; the operator can only report it."""
 
     exit_code = 1
 
 
 class OperatorFault(Fault):
-    """A setting, argument, file or piece of data that the operator gave is wrong."""
+    """A setting, argument, file or piece of data from the operator is wrong."""
 
     exit_code = 3
 
@@ -32,7 +32,13 @@ class SiteFault(Fault):
     exit_code = 4
 
 
+class PeerFault(Fault):
+    """Another peer of the overlay did not answer, or sent something wrong."""
+
+    exit_code = 4
+
+
 class HostFault(Fault):
-    """The machine we run on lacks something or forbids it: disk, memory, a privilege, a program."""
+    """This machine lacks something or forbids it: disk, memory, a privilege, a program."""
 
     exit_code = 5

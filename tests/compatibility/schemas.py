@@ -128,7 +128,7 @@ def _samples(fields: Any) -> list[Any]:
     """Texts and numbers that tell the fields apart."""
     found = [_sample(field.type) for field in fields]
     return [
-        f"{field.name}"
+        getattr(field, "encode_name", field.name)
         if value == "text"
         else value + place
         if type(value) is int and value == 7

@@ -58,7 +58,7 @@ def test_what_is_lost_is_noticed() -> None:
 
 def test_a_frame_of_a_peer_is_opened() -> None:
     frame = bytes.fromhex((DATA / "frame.hex").read_text())
-    message = FrameCodec(FRAME_SECRET).opened(frame[4:], FRAME_PEER, FRAME_SENT_S + 1).message
+    message = FrameCodec(FRAME_SECRET).decode(frame[4:], FRAME_PEER, FRAME_SENT_S + 1).message
     assert json.loads(written(message)) == {"type": "AskWhoOwns", "key": [1.5, 2.5]}
 
 

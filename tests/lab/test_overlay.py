@@ -45,8 +45,8 @@ def test_zones_and_homes_are_those_of_peers_that_speak(scene: OverlaySetup, sche
     for number in range(scene.peers):
         peer = network.peers[PeerId(f"p{number:03}")]
         assert peer.zones == (tiling.zone(number),)
-        homed = {f"s{site}" for site in np.flatnonzero(tiling.home == number)}
-        assert set(peer.book.homed) == homed
+        home_records = {f"s{site}" for site in np.flatnonzero(tiling.home == number)}
+        assert set(peer.site_table.home_records) == home_records
 
 
 def test_letters_take_the_ways_of_peers_that_speak(scene: OverlaySetup) -> None:

@@ -1,4 +1,4 @@
-"""Peers that crawl a made-up web: all in one event loop, each with a folder of its own, short times."""
+"""Peers that crawl a generated web: all in one event loop, each with its own folder, short intervals."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from tests.overlay.network import random_point
 SPACE = ZoneBox((-100.0, -100.0, -100.0), (100.0, 100.0, 100.0))
 SECRET = b"only for this test"
 RULES = PeerRules(
-    hello_every_s=1.0,
-    silent_after_s=4.0,
-    unreached_after_s=1.5,
+    gossip_every_s=1.0,
+    dead_after_s=4.0,
+    unreachable_after_s=1.5,
     open_face_after_s=2.0,
     claim_step_s=0.5,
     announce_every_s=1.0,
     lease_s=4.0,
-    testify_every_s=2.0,
+    replicate_every_s=2.0,
     hand_over=HandOverRule(),
 )
 
@@ -49,7 +49,7 @@ EVERYTHING = SearchRequest(text="lang:en", limit=100, per_site=0)
 
 def settings_with(names_port: int | None) -> Settings:
     settings, _ = load_settings(None, {})
-    manners = {
+    crawler = {
         "delay_seconds_min": 0.01,
         "response_time_factor": 0.5,
         "retry_seconds": 0.5,
@@ -64,14 +64,14 @@ def settings_with(names_port: int | None) -> Settings:
     )
     return msgspec.structs.replace(
         settings,
-        crawler=msgspec.convert(manners, CrawlerSettings),
+        crawler=msgspec.convert(crawler, CrawlerSettings),
         fetching=fetching,
         host=HostSettings(cpu_share_max=64),
     )
 
 
-class Village:
-    """Some peers, and the web they crawl."""
+class OverlayHarness:
+    """Several peers, and the web they crawl."""
 
     def __init__(self, folder: Path, web: LoopbackWeb) -> None:
         self.folder, self.web = folder, web
@@ -80,7 +80,7 @@ class Village:
 
     @property
     def urls(self) -> set[str]:
-        """Every page there is."""
+        """The URLs of all pages."""
         return {
             f"http://{site.name}:{self.web.port}{path}"
             for site in self.web.sites.values()
@@ -101,48 +101,50 @@ class Village:
     ) -> Node:
         address = f"127.0.0.1:{free_port()}" if reachable else ""
         peer = Peer(PeerDescriptor(PeerId(name), point, (), address=address), SPACE, RULES)
-        seal = FrameCodec(SECRET)
+        codec = FrameCodec(SECRET)
         settings = settings_with(self.web.names_port) if reload is None else reload()
-        household = PeerCrawlService(
+        crawl_service = PeerCrawlService(
             self.folder / name,
             peer,
-            seal,
+            codec,
             settings.peer,
             None if reload is None else lambda: reload().peer,
         )
-        node = self.nodes[name] = Node(peer, SPACE, seal, household.round_trip_ms, household)
-        entry = None if via is None else self.nodes[via].peer.card.address
-        self._running[name] = asyncio.create_task(self._run(node, household, entry))
+        node = self.nodes[name] = Node(peer, SPACE, codec, crawl_service.round_trip_ms, crawl_service)
+        entry = None if via is None else self.nodes[via].peer.descriptor.address
+        self._running[name] = asyncio.create_task(self._run(node, crawl_service, entry))
         return node
 
-    async def _run(self, node: Node, household: PeerCrawlService, via: str | None) -> None:
+    async def _run(self, node: Node, crawl_service: PeerCrawlService, via: str | None) -> None:
         try:
             await node.run(via)
         finally:
-            await household.close()
+            await crawl_service.close()
 
     async def submit_all(self, via: str) -> None:
         dice = Random(1)
         for site in self.sites:
             await submit(site, random_point(dice, SPACE), SPACE, self.address(via), FrameCodec(SECRET))
 
-    async def joined(self) -> None:
-        await self.until(lambda: all(node.peer.zones for node in self.nodes.values()), 20)
+    async def wait_until_joined(self) -> None:
+        await self.wait_until(lambda: all(node.peer.zones for node in self.nodes.values()), 20)
 
     def crawled(self) -> list[str]:
-        """The sites that are being crawled, each as often as it is."""
-        households = [node.household for node in self.nodes.values() if node.household is not None]
-        return sorted(site for household in households for site in household.held())
+        """The sites that are being crawled, once for each peer that crawls it."""
+        crawl_services = [
+            node.crawl_service for node in self.nodes.values() if node.crawl_service is not None
+        ]
+        return sorted(site for crawl_service in crawl_services for site in crawl_service.held_sites())
 
     def address(self, name: str) -> str:
-        return self.nodes[name].peer.card.address
+        return self.nodes[name].peer.descriptor.address
 
     async def leave(self, name: str) -> None:
         self.nodes.pop(name).leave()
         await self._running.pop(name)
 
     async def end(self, name: str) -> None:
-        """Without a word to anybody."""
+        """Stop a peer without leaving the network."""
         del self.nodes[name]
         task = self._running.pop(name)
         task.cancel()
@@ -150,22 +152,22 @@ class Village:
 
     def found(self, name: str) -> set[str]:
         """The pages in one peer's index."""
-        household = self.nodes[name].household
-        assert household is not None
-        return {hit.url for hit in household.shelf.search(EVERYTHING).hits}
+        crawl_service = self.nodes[name].crawl_service
+        assert crawl_service is not None
+        return {hit.url for hit in crawl_service.packages.search(EVERYTHING).hits}
 
     def found_anywhere(self) -> set[str]:
         return {url for name in self.nodes for url in self.found(name)}
 
     def fetched(self) -> list[tuple[str, str]]:
-        """Pages that were sent, each as often as it was."""
+        """The pages that were fetched, once for each fetch."""
         return [
             (line.site, line.path)
             for line in self.web.log
             if line.status == 200 and line.path != "/robots.txt" and line.method == "GET"
         ]
 
-    async def until(self, happened: Callable[[], object], seconds: float) -> None:
+    async def wait_until(self, happened: Callable[[], object], seconds: float) -> None:
         end = time.monotonic() + seconds
         while not happened():
             for task in self._running.values():
@@ -180,12 +182,12 @@ class Village:
 
 
 @asynccontextmanager
-async def village(folder: Path, sites: int, pages: int) -> AsyncIterator[Village]:
+async def overlay_harness(folder: Path, sites: int, pages: int) -> AsyncIterator[OverlayHarness]:
     port, names_port = free_port(), free_port()
     layout = WebLayout.of(made_sites(1, sites, pages, port))
     async with LoopbackWeb(layout.sites, port, names_port=names_port) as web:
-        living = Village(folder, web)
+        harness = OverlayHarness(folder, web)
         try:
-            yield living
+            yield harness
         finally:
-            await living.close()
+            await harness.close()

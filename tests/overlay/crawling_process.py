@@ -1,6 +1,6 @@
 """A process of peers that crawl: `python -m tests.overlay.crawling_process FOLDER NAMES_PORT VIA PORT...`.
 
-Each peer has a folder of its own and a point drawn by its port. They run until they are killed.
+Each peer has its own folder and a point drawn from its port. They run until they are killed.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from tests.overlay.network import random_point
 
 
 def node_at(port: int, folder: Path, names_port: int) -> Node:
-    point, seal = random_point(Random(port), SPACE), FrameCodec(SECRET)
-    card = PeerDescriptor(PeerId(f"peer-{port}"), point, (), address=f"127.0.0.1:{port}")
-    peer = Peer(card, SPACE, RULES)
-    household = PeerCrawlService(folder / str(port), peer, seal, settings_with(names_port).peer)
-    return Node(peer, SPACE, seal, household.round_trip_ms, household)
+    point, codec = random_point(Random(port), SPACE), FrameCodec(SECRET)
+    descriptor = PeerDescriptor(PeerId(f"peer-{port}"), point, (), address=f"127.0.0.1:{port}")
+    peer = Peer(descriptor, SPACE, RULES)
+    crawl_service = PeerCrawlService(folder / str(port), peer, codec, settings_with(names_port).peer)
+    return Node(peer, SPACE, codec, crawl_service.round_trip_ms, crawl_service)
 
 
 async def serve(folder: Path, names_port: int, via: str, ports: list[int]) -> None:

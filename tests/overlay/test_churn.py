@@ -1,4 +1,4 @@
-"""Peers come, leave and crash in any order: the network heals, and forgets no site that one of them knew."""
+"""Peers join, leave and crash in any order: the network heals, and loses no site that a live peer knows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.overlay.network import Network, random_point, site_faults, tiling_fau
 
 SPACE = ZoneBox((-100.0, -100.0, -100.0), (100.0, 100.0, 100.0))
 PEERS, SITES, PEERS_LEAST = 12, 20, 3
-SECONDS_APART = 6.0  # sooner than a silence is noticed: troubles overlap
+SECONDS_APART = 6.0  # shorter than the detection of a crash: failures overlap
 SECONDS_TO_HEAL = 90.0
 
 
@@ -36,28 +36,28 @@ def test_any_churn_heals(seed: int, events: str, rule: HandOverRule | None) -> N
     assert site_faults(network, known) == []
 
 
-def test_a_record_outlives_its_home_and_the_first_heir() -> None:
+def test_a_record_outlives_its_home_and_the_first_successor() -> None:
     network = started(seed=3, rule=None)
-    home = max(network.peers.values(), key=lambda peer: (len(peer.book.homed), peer.id))
-    sites = set(home.book.homed)
+    home = max(network.peers.values(), key=lambda peer: (len(peer.site_table.home_records), peer.id))
+    sites = set(home.site_table.home_records)
     network.crash(home.id)
     network.run(17)
-    heirs = [peer for peer in network.peers.values() if sites & set(peer.book.homed)]
-    assert heirs, "somebody has taken over"
-    network.crash(heirs[0].id)
+    successors = [peer for peer in network.peers.values() if sites & set(peer.site_table.home_records)]
+    assert successors, "a peer has taken over"
+    network.crash(successors[0].id)
     network.run(60)
     assert tiling_faults(network) == []
     assert site_faults(network, SITES) == []
 
 
-def test_a_delegate_that_falls_silent_loses_its_sites() -> None:
+def test_a_dead_delegate_loses_its_sites() -> None:
     network = started(seed=5, rule=HandOverRule(price_ms=1.0))
     network.run(30)
     away = [
         (site, peer.id)
         for peer in network.peers.values()
-        for site in peer.book.crawled
-        if site not in peer.book.homed
+        for site in peer.site_table.crawled
+        if site not in peer.site_table.home_records
     ]
     assert away, "some sites are crawled away from home"
     network.crash(away[0][1])
@@ -65,9 +65,9 @@ def test_a_delegate_that_falls_silent_loses_its_sites() -> None:
     assert site_faults(network, SITES) == []
 
 
-def test_a_letter_goes_round_a_peer_that_cannot_be_reached() -> None:
+def test_a_routed_message_avoids_an_unreachable_peer() -> None:
     network, dice = started(seed=7, rule=None), Random(7)
-    network.tells_senders = True
+    network.reports_unreachable = True
     victim = dice.choice(sorted(network.peers))
     network.crash(victim)
     for _ in range(40):
@@ -99,5 +99,5 @@ def play(network: Network, dice: Random, event: str, number: int) -> None:
 
 
 def known_sites(network: Network) -> set[str]:
-    """The sites that some living peer is home to, crawls, or keeps a copy of."""
+    """The sites that a live peer is home to, crawls, or stores a replica of."""
     return {site for peer in network.peers.values() for site in peer.sites_known()}

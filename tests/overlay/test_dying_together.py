@@ -1,4 +1,4 @@
-"""Many peers die at the same moment, neighbours among them: everything is somebody's again, soon."""
+"""Many peers die at the same moment, neighbours among them: every zone and site soon has an owner again."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_fifth_anywhere_is_healed_in_30_seconds(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_third_side_by_side_is_healed_with_all_sites_that_anybody_knew(seed: int) -> None:
+def test_a_third_side_by_side_is_healed_with_all_sites_that_a_peer_knew(seed: int) -> None:
     network = started(seed)
     network.crash(nearest_to_a_point(network, seed, PEERS * 3 // 10))
     known = {site for peer in network.peers.values() for site in peer.sites_known()}
@@ -36,18 +36,22 @@ def test_a_third_side_by_side_is_healed_with_all_sites_that_anybody_knew(seed: i
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_site_outlives_its_home_with_all_neighbours_and_its_crawler(seed: int) -> None:
-    """What only they knew is with the home's witness at the far end of the space."""
+    """The remote replica at the far end of the space restores the site."""
     network = started(seed)
     site, home = next(
         (site, peer)
         for peer in network.peers.values()
-        for site in peer.book.homed
+        for site in peer.site_table.home_records
         if len(peer.table) < PEERS // 2
     )
-    knew = {home.id, home.book.homed[site].delegate, *(card.peer for card in home.table.cards())}
+    knew = {
+        home.id,
+        home.site_table.home_records[site].delegate,
+        *(descriptor.peer for descriptor in home.table.descriptors()),
+    }
     network.crash(sorted(knew))
     network.run(40)
-    assert [peer.id for peer in network.peers.values() if site in peer.book.homed] != []
+    assert [peer.id for peer in network.peers.values() if site in peer.site_table.home_records] != []
 
 
 def test_peers_that_all_join_at_once_come_to_tile_the_space() -> None:
@@ -56,27 +60,29 @@ def test_peers_that_all_join_at_once_come_to_tile_the_space() -> None:
     assert site_faults(network, PEERS * SITES_EACH) == []
 
 
-def test_nobody_crawls_on_whose_home_does_not_confirm_it() -> None:
-    book, key = SiteTable(), (0.0, 0.0, 0.0)
-    book.take_up(SiteRecord("s.example", key, key, delegate=PeerId("me"), epoch=3), now_s=10.0)
-    assert "s.example" in book.leased(since_s=9.0)
-    assert "s.example" not in book.leased(since_s=11.0)
-    book.confirmed("s.example", 2, now_s=12.0)
-    assert "s.example" not in book.leased(since_s=11.0), "that was an older epoch's lease"
-    book.confirmed("s.example", 3, now_s=12.0)
-    assert "s.example" in book.leased(since_s=11.0)
+def test_a_delegate_stops_when_the_home_does_not_confirm_the_lease() -> None:
+    site_table, key = SiteTable(), (0.0, 0.0, 0.0)
+    site_table.start_crawling(
+        SiteRecord("s.example", key, key, delegate=PeerId("me"), epoch=3), now_s=10.0
+    )
+    assert "s.example" in site_table.leased_records(since_s=9.0)
+    assert "s.example" not in site_table.leased_records(since_s=11.0)
+    site_table.on_confirmed("s.example", 2, now_s=12.0)
+    assert "s.example" not in site_table.leased_records(since_s=11.0), "that was an older epoch's lease"
+    site_table.on_confirmed("s.example", 3, now_s=12.0)
+    assert "s.example" in site_table.leased_records(since_s=11.0)
 
 
-def test_a_site_that_was_laid_down_is_not_taken_up_again_by_an_old_message() -> None:
-    book, key = SiteTable(), (0.0, 0.0, 0.0)
+def test_an_old_message_does_not_restart_a_released_site() -> None:
+    site_table, key = SiteTable(), (0.0, 0.0, 0.0)
     record = SiteRecord("s.example", key, key, delegate=PeerId("me"), epoch=3)
-    assert book.take_up(record, now_s=10.0)
-    assert book.lay_down("s.example", 4)
-    assert not book.take_up(record, now_s=11.0)
+    assert site_table.start_crawling(record, now_s=10.0)
+    assert site_table.stop_crawling("s.example", 4)
+    assert not site_table.start_crawling(record, now_s=11.0)
 
 
 def healed(network: TimedNetwork, seconds: float, sites: int = PEERS * SITES_EACH) -> list[str]:
-    """What is still amiss after so long; second by second, since one moment may look well by chance."""
+    """Faults in the last three seconds; checked every second, since one moment may look right by chance."""
     network.run(seconds - 3)
     faults: list[str] = []
     for _ in range(3):
@@ -86,7 +92,7 @@ def healed(network: TimedNetwork, seconds: float, sites: int = PEERS * SITES_EAC
 
 
 def started(seed: int, seconds: float = 25) -> TimedNetwork:
-    """A burst of peers and their sites; all is well after a while."""
+    """Many peers join at once and sites are submitted; correct after `seconds`."""
     network = TimedNetwork(SPACE, PeerRules(hand_over=HandOverRule(gain_share=0.3)), seed)
     first, dice = network.add("p00"), Random(seed)
     for number in range(1, PEERS):
@@ -100,6 +106,8 @@ def started(seed: int, seconds: float = 25) -> TimedNetwork:
     return network
 
 
-def nearest_to_a_point(network: TimedNetwork, seed: int, many: int) -> list[PeerId]:
+def nearest_to_a_point(network: TimedNetwork, seed: int, count: int) -> list[PeerId]:
     middle = random_point(Random(seed + 100), SPACE)
-    return sorted(network.peers, key=lambda name: dist(network.peers[name].card.point, middle))[:many]
+    return sorted(network.peers, key=lambda name: dist(network.peers[name].descriptor.point, middle))[
+        :count
+    ]

@@ -14,7 +14,7 @@ from random import Random
 
 import pytest
 
-from ipmicra.errors import HostFault
+from ipmicra.errors import PeerFault
 from ipmicra.lab.loopback.layout import WebLayout
 from ipmicra.lab.loopback.pages import made_sites
 from ipmicra.lab.loopback.server import LoopbackWeb
@@ -36,9 +36,9 @@ def processes(
     started = []
     try:
         for at in range(0, len(ports), PEERS_EACH):
-            words = [str(folder), str(names_port), f"127.0.0.1:{ports[0]}"]
+            arguments = [str(folder), str(names_port), f"127.0.0.1:{ports[0]}"]
             mine = [str(port) for port in ports[at : at + PEERS_EACH]]
-            command = [sys.executable, "-m", "tests.overlay.crawling_process", *words, *mine]
+            command = [sys.executable, "-m", "tests.overlay.crawling_process", *arguments, *mine]
             started.append(subprocess.Popen(command))
         yield started
     finally:
@@ -47,15 +47,15 @@ def processes(
             process.wait()
 
 
-async def told(ports: list[int]) -> list[PeerStatus]:
-    """Empty where somebody does not answer (yet)."""
+async def statuses_of(ports: list[int]) -> list[PeerStatus]:
+    """Empty if a peer does not answer (yet)."""
     try:
         return [await status_of(f"127.0.0.1:{port}", FrameCodec(SECRET)) for port in ports]
-    except HostFault:
+    except PeerFault:
         return []
 
 
-async def until(happened: Callable[[], Awaitable[bool]], seconds: float, what: str) -> None:
+async def wait_until(happened: Callable[[], Awaitable[bool]], seconds: float, what: str) -> None:
     end_s = time.monotonic() + seconds
     while not await happened():
         assert time.monotonic() < end_s, f"not in {seconds} s: {what}"
@@ -63,8 +63,8 @@ async def until(happened: Callable[[], Awaitable[bool]], seconds: float, what: s
 
 
 async def busiest(ports: list[int]) -> int:
-    """The process that crawls most sites, but for the first, which is asked."""
-    crawls = [len(peer.crawled) for peer in await told(ports)]
+    """The process that crawls most sites, except the first, which is queried."""
+    crawls = [len(peer.crawled) for peer in await statuses_of(ports)]
     sites = [sum(crawls[at : at + PEERS_EACH]) for at in range(0, len(ports), PEERS_EACH)]
     most = max(range(1, PROCESSES), key=lambda number: sites[number])
     assert sites[most] > 0
@@ -92,17 +92,17 @@ async def played(web: LoopbackWeb, ports: list[int], started: list[subprocess.Po
     via, dice = f"127.0.0.1:{ports[0]}", Random(1)
 
     async def all_are_in() -> bool:
-        peers = await told(ports)
-        return bool(peers) and all(peer.card.zones for peer in peers)
+        peers = await statuses_of(ports)
+        return bool(peers) and all(peer.descriptor.zones for peer in peers)
 
     async def every_page_is_found() -> bool:
         found = await search(EVERYTHING, via, FrameCodec(SECRET))
         return {hit.url for hit in found.answer.hits} == urls
 
-    await until(all_are_in, 60, "all peers have zones")
+    await wait_until(all_are_in, 60, "all peers have zones")
     for site in sites:
         await submit(site, random_point(dice, SPACE), SPACE, via, FrameCodec(SECRET))
-    await until(every_page_is_found, 60, "a search finds every page")
+    await wait_until(every_page_is_found, 60, "a search finds every page")
 
     victim = await busiest(ports)
     started[victim].kill()
@@ -110,9 +110,9 @@ async def played(web: LoopbackWeb, ports: list[int], started: list[subprocess.Po
     left = ports[: victim * PEERS_EACH] + ports[(victim + 1) * PEERS_EACH :]
 
     async def each_has_one_crawler() -> bool:
-        crawled = Counter(site for peer in await told(left) for site in peer.crawled)
+        crawled = Counter(site for peer in await statuses_of(left) for site in peer.crawled)
         return sorted(crawled.elements()) == sites
 
-    await until(each_has_one_crawler, SECONDS_TO_HEAL, "every site has one living crawler")
-    await until(every_page_is_found, 60, "a search finds every page again")
-    await until(each_has_one_crawler, 20, "one crawler each, but for a site that is just handed over")
+    await wait_until(each_has_one_crawler, SECONDS_TO_HEAL, "every site has one living crawler")
+    await wait_until(every_page_is_found, 60, "a search finds every page again")
+    await wait_until(each_has_one_crawler, 20, "one crawler each, after the last hand-over")

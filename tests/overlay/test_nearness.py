@@ -1,4 +1,4 @@
-"""Who should crawl a site, and whom to ask next: the rule as tables."""
+"""Which peer should crawl a site, and which to measure next: the rule as tables."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import pytest
 
 from ipmicra.model.zones import ZoneBox
 from ipmicra.overlay.can.nearness import (
-    NOBODY,
-    Around,
+    NO_PEER,
     HandOverRule,
+    NearbyPeers,
     costs_ms,
+    lower_bounds_ms,
     prices_ms,
-    promises_ms,
     row_to_delegate,
     row_to_measure,
 )
@@ -29,10 +29,10 @@ SPACE = ZoneBox((-100.0, -100.0, -100.0), (100.0, 100.0, 100.0))
 @pytest.mark.parametrize(
     ("predicted", "measured", "present", "chosen"),
     [
-        ([5.0, 3.0, 9.0], [NAN, NAN, NAN], NOBODY, 1),  # nothing measured: the nearest by coordinates
-        ([5.0, 3.0, 9.0], [7.0, NAN, 6.0], NOBODY, 2),  # measured: only who has a round trip
-        ([5.0, 3.0, 9.0], [INF, NAN, NAN], NOBODY, 1),  # the only one asked got no answer
-        ([5.0, 5.1, 9.0], [NAN, NAN, NAN], 1, 1),  # a gain of 2 % is none
+        ([5.0, 3.0, 9.0], [NAN, NAN, NAN], NO_PEER, 1),  # nothing measured: the nearest by coordinates
+        ([5.0, 3.0, 9.0], [7.0, NAN, 6.0], NO_PEER, 2),  # measured: only peers with a round trip
+        ([5.0, 3.0, 9.0], [INF, NAN, NAN], NO_PEER, 1),  # the only one asked got no answer
+        ([5.0, 5.1, 9.0], [NAN, NAN, NAN], 1, 1),  # a gain of 2 % is too little
         ([5.0, 6.0, 9.0], [NAN, NAN, NAN], 1, 0),
     ],
 )
@@ -43,25 +43,25 @@ def test_the_least_cost_takes_the_site_if_it_gains_enough(
     assert row_to_delegate(costs, present, HandOverRule()) == chosen
 
 
-def test_a_loaded_peer_is_dearer_and_a_capable_one_cheaper() -> None:
-    around = Around(np.zeros((3, 3)), np.array([4.0, 1.0, 1.0]), np.array([1.0, 1.0, 2.0]))
-    prices = prices_ms(around, 1.0, NOBODY, HandOverRule(price_ms=10.0))
+def test_a_loaded_peer_costs_more_and_a_capable_one_less() -> None:
+    around = NearbyPeers(np.zeros((3, 3)), np.array([4.0, 1.0, 1.0]), np.array([1.0, 1.0, 2.0]))
+    prices = prices_ms(around, 1.0, NO_PEER, HandOverRule(price_ms=10.0))
     assert prices[0] > prices[1] > prices[2]
 
 
-def test_no_peer_promises_less_than_its_landmarks_allow() -> None:
+def test_no_bound_is_below_what_the_landmarks_allow() -> None:
     to_landmarks = np.array([[10.0, 50.0], [12.0, NAN], [NAN, NAN]])
-    assert promises_ms(to_landmarks, np.array([10.0, 20.0])).tolist() == [30.0, 2.0, 0.0]
+    assert lower_bounds_ms(to_landmarks, np.array([10.0, 20.0])).tolist() == [30.0, 2.0, 0.0]
 
 
-def test_nobody_is_asked_twice() -> None:
-    promises, prices = np.array([1.0, 2.0]), np.zeros(2)
-    assert row_to_measure(promises, np.array([INF, NAN]), prices) == 1
-    assert row_to_measure(promises, np.array([4.0, 9.0]), prices) == NOBODY
+def test_no_peer_is_asked_twice() -> None:
+    lower_bounds, prices = np.array([1.0, 2.0]), np.zeros(2)
+    assert row_to_measure(lower_bounds, np.array([INF, NAN]), prices) == 1
+    assert row_to_measure(lower_bounds, np.array([4.0, 9.0]), prices) == NO_PEER
 
 
-def test_peers_that_speak_measure_and_hand_over() -> None:
-    """Round trips differ from what coordinates say: only asking finds the nearest."""
+def test_peers_measure_and_hand_over() -> None:
+    """Round trips differ from the coordinates: only measuring finds the nearest."""
     dice = Random(4)
     rule = HandOverRule(price_ms=0.0, measured_max=8)
     network = Network(SPACE, PeerRules(hand_over=rule))
@@ -82,14 +82,17 @@ def test_peers_that_speak_measure_and_hand_over() -> None:
     assert site_faults(network, 20) == []
     for site, peers in asked.items():
         assert len(peers) == 8
-        crawler = next(peer for peer in network.peers.values() if site in peer.book.crawled)
+        crawler = next(peer for peer in network.peers.values() if site in peer.site_table.crawled)
         assert crawler.id == min(peers, key=lambda peer: round_trip(peer, site) or INF)
 
 
 def test_a_measured_list_survives_its_home_and_the_delegate() -> None:
     record = SiteRecord("s.example", (1.0, 1.0, 1.0), (1.0, 1.0, 1.0))
-    cards = [PeerDescriptor(PeerId(f"p{i}"), (float(i), 0.0, 0.0), ()) for i in range(3)]
-    listed = tuple(PeerMeasurement(card.peer, 10.0 + i, card.point) for i, card in enumerate(cards))
+    descriptors = [PeerDescriptor(PeerId(f"p{i}"), (float(i), 0.0, 0.0), ()) for i in range(3)]
+    listed = tuple(
+        PeerMeasurement(descriptor.peer, 10.0 + i, descriptor.point)
+        for i, descriptor in enumerate(descriptors)
+    )
     network, dice = Network(SPACE, PeerRules(hand_over=HandOverRule())), Random(1)
     first = network.add("p0", random_point(dice, SPACE))
     for number in range(1, 6):
@@ -97,10 +100,13 @@ def test_a_measured_list_survives_its_home_and_the_delegate() -> None:
     network.run(6)
     network.submit("s.example", record.point, first, measured=listed)
     network.run(11)
-    for victim in ("p0", next(p.id for p in network.peers.values() if "s.example" in p.book.homed)):
+    for victim in (
+        "p0",
+        next(p.id for p in network.peers.values() if "s.example" in p.site_table.home_records),
+    ):
         network.peers.pop(PeerId(victim), None)
     network.run(60)
-    homes = [peer for peer in network.peers.values() if "s.example" in peer.book.homed]
-    crawlers = [peer.id for peer in network.peers.values() if "s.example" in peer.book.crawled]
+    homes = [peer for peer in network.peers.values() if "s.example" in peer.site_table.home_records]
+    crawlers = [peer.id for peer in network.peers.values() if "s.example" in peer.site_table.crawled]
     assert len(homes) == 1
     assert crawlers == [min(set(network.peers) & {"p1", "p2"}, default=homes[0].id)]

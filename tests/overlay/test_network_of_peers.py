@@ -1,4 +1,4 @@
-"""A CAN of peers, run as a screenplay: the zones always tile the space, and letters arrive."""
+"""A CAN of peers, as a scenario: the zones always tile the space, and routed messages arrive."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def test_joining_peers_tile_the_space_and_share_the_sites(scheme: str) -> None:
 @pytest.mark.parametrize("scheme", ["MP", "MP/slab"])
 def test_the_middle_point_scheme_keeps_every_peer_inside_its_zone(scheme: str) -> None:
     network = grown(scheme, peers=60, sites=0, seed=5)
-    assert all(peer.owns(peer.card.point) for peer in network.peers.values())
+    assert all(peer.owns(peer.descriptor.point) for peer in network.peers.values())
 
 
-def test_letters_reach_the_owner_from_anywhere() -> None:
+def test_routed_messages_reach_the_owner_from_anywhere() -> None:
     network, dice = grown("MP/slab", peers=50, sites=0, seed=7), Random(1)
     for _ in range(200):
         key = random_point(dice, SPACE)
@@ -64,7 +64,7 @@ def test_letters_reach_the_owner_from_anywhere() -> None:
         assert answer.hops <= 20
 
 
-def test_an_orderly_leaver_leaves_no_hole_and_no_site_behind() -> None:
+def test_an_orderly_leaver_leaves_no_gap_and_loses_no_site() -> None:
     network, dice = grown("MP/slab", peers=30, sites=40, seed=9), Random(2)
     for _ in range(15):
         network.leave(dice.choice(sorted(network.peers)))
@@ -105,13 +105,13 @@ def test_handing_over_moves_sites_to_nearer_peers_and_comes_to_rest() -> None:
 
 
 def delegates(network: Network) -> dict[str, PeerId]:
-    return {site: peer.id for peer in network.peers.values() for site in peer.book.crawled}
+    return {site: peer.id for peer in network.peers.values() for site in peer.site_table.crawled}
 
 
 def mean_distance(network: Network) -> float:
     lengths = [
-        dist(record.point, peer.card.point)
+        dist(record.point, peer.descriptor.point)
         for peer in network.peers.values()
-        for record in peer.book.crawled.values()
+        for record in peer.site_table.crawled.values()
     ]
     return sum(lengths) / len(lengths)

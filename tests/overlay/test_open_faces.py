@@ -1,4 +1,4 @@
-"""Borders: which parts of them are nobody's, and how far the hole behind one reaches."""
+"""Zone faces: which parts have no neighbour, and how far the gap behind one reaches."""
 
 from __future__ import annotations
 
@@ -19,27 +19,25 @@ def test_a_zone_among_others_at_the_spaces_end_has_no_open_face() -> None:
     assert open_faces([MINE], others, SPACE) == []
 
 
-def test_the_part_of_a_face_that_nobody_covers_is_open() -> None:
+def test_the_part_of_a_face_without_a_neighbour_is_open() -> None:
     others = [ZoneBox((2.0, 0.0), (4.0, 1.0)), ZoneBox((0.0, 2.0), (2.0, 4.0))]
     (face,) = open_faces([MINE], others, SPACE)
     assert (face.axis, face.upwards, face.at, face.part) == (0, True, 2.0, ZoneBox((1.0,), (2.0,)))
-    assert face.hole(SPACE, others) == ZoneBox((2.0, 1.0), (4.0, 2.0))
-    assert face.hole(SPACE, [*others, ZoneBox((3.0, 0.0), (4.0, 4.0))]) == ZoneBox(
-        (2.0, 1.0), (3.0, 2.0)
-    )
-    assert face.hole(SPACE, [*others, ZoneBox((2.0, 1.0), (3.0, 2.0))]) is None
+    assert face.gap(SPACE, others) == ZoneBox((2.0, 1.0), (4.0, 2.0))
+    assert face.gap(SPACE, [*others, ZoneBox((3.0, 0.0), (4.0, 4.0))]) == ZoneBox((2.0, 1.0), (3.0, 2.0))
+    assert face.gap(SPACE, [*others, ZoneBox((2.0, 1.0), (3.0, 2.0))]) is None
 
 
-def test_a_hole_below_reaches_down_to_the_spaces_end() -> None:
+def test_a_gap_below_reaches_down_to_the_spaces_end() -> None:
     high = ZoneBox((2.0, 2.0), (4.0, 4.0))
     others = [ZoneBox((0.0, 2.0), (2.0, 4.0))]
     (face,) = open_faces([high], others, SPACE)
-    assert high.low[1] > face.beyond()[1]
-    assert face.hole(SPACE, others) == ZoneBox((2.0, 0.0), (4.0, 2.0))
+    assert high.low[1] > face.point_beyond()[1]
+    assert face.gap(SPACE, others) == ZoneBox((2.0, 0.0), (4.0, 2.0))
 
 
 @given(seed=st.integers(0, 10_000), dead=st.integers(1, 6))
-def test_claiming_what_is_behind_open_faces_fills_any_hole(seed: int, dead: int) -> None:
+def test_claiming_what_is_behind_open_faces_fills_any_gap(seed: int, dead: int) -> None:
     dice, space = Random(seed), ZoneBox((0.0, 0.0, 0.0), (1.0, 1.0, 1.0))
     zones = [space]
     while len(zones) < 12:
@@ -50,7 +48,7 @@ def test_claiming_what_is_behind_open_faces_fills_any_hole(seed: int, dead: int)
         faces = open_faces(mine, [], space)
         if not faces:
             break
-        hole = faces[0].hole(space, mine)
-        assert hole is not None
-        mine += left_of([hole], mine)
+        gap = faces[0].gap(space, mine)
+        assert gap is not None
+        mine += left_of([gap], mine)
     assert abs(sum(zone.volume for zone in mine) - 1) < 1e-9

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 from ipmicra.errors import OperatorFault
-from ipmicra.overlay.live.network_file import make, read
+from ipmicra.overlay.live.network_file import create_network_file, read_network_file
 
 
-def overlay(*words: str) -> list[str]:
-    return [sys.executable, "-m", "ipmicra", "overlay", *words]
+def overlay(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "ipmicra", "overlay", *arguments]
 
 
 def free_address() -> str:
@@ -29,7 +29,7 @@ def free_address() -> str:
 
 
 def status(network: Path, address: str) -> dict[str, Any]:
-    """Asked until the peer has a zone."""
+    """The status of the peer when it has a zone."""
     end = time.monotonic() + 90
     while time.monotonic() < end:
         asked = subprocess.run(
@@ -69,14 +69,14 @@ def test_two_peers_share_a_site_and_one_leaves(tmp_path: Path) -> None:
             two.send_signal(signal.SIGTERM)
             assert two.wait(60) == 0
         asking_all = overlay("status", str(network), first, "--all", "--json")
-        told = json.loads(subprocess.run(asking_all, capture_output=True, check=True).stdout)
-        assert [peer["name"] for peer in told["projection"]["peers"]] == [first]
-        left = told["peers"][0]
+        statuses_of = json.loads(subprocess.run(asking_all, capture_output=True, check=True).stdout)
+        assert [peer["name"] for peer in statuses_of["projection"]["peers"]] == [first]
+        left = statuses_of["peers"][0]
         assert left["homed"] == left["crawled"] == ["https://near-two.example"]
 
 
 @pytest.mark.timeout(300)
-def test_who_is_asked_twice_to_end_does_not_wait_for_peers_that_are_dead(tmp_path: Path) -> None:
+def test_a_peer_that_is_told_twice_to_stop_does_not_wait_for_dead_peers(tmp_path: Path) -> None:
     network, first, second = tmp_path / "net.json", free_address(), free_address()
     folders = [("--folder", str(tmp_path / name)) for name in ("one", "two")]
     starting = overlay("start", str(network), "--listen", first, "--point", "-10,0,0", *folders[0])
@@ -89,18 +89,18 @@ def test_who_is_asked_twice_to_end_does_not_wait_for_peers_that_are_dead(tmp_pat
             one.wait()
             two.send_signal(signal.SIGTERM)
             with pytest.raises(subprocess.TimeoutExpired):
-                two.wait(1)  # it looks for somebody to leave its zone and sites to
+                two.wait(1)  # it looks for a successor for its zone and sites
             two.send_signal(signal.SIGTERM)
             assert two.wait(10) == 0
 
 
 def test_a_network_file_is_private_and_never_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "net.json"
-    made = make(path, (-1.0,), (1.0,), "MP/slab")
+    made = create_network_file(path, (-1.0,), (1.0,), "MP/slab")
     assert path.stat().st_mode & 0o777 == 0o600
-    assert read(path) == made
-    with pytest.raises(OperatorFault, match="there already"):
-        make(path, (-1.0,), (1.0,), "MP/slab")
+    assert read_network_file(path) == made
+    with pytest.raises(OperatorFault, match="exists already"):
+        create_network_file(path, (-1.0,), (1.0,), "MP/slab")
     path.write_text('{"low": [1], "high": [0], "secret": "x"}')
     with pytest.raises(OperatorFault, match="empty"):
-        read(path)
+        read_network_file(path)

@@ -48,7 +48,7 @@ async def receive_and_wait(folder: Path, state: bytes) -> None:
     _, service = service_in(folder)
     for number, part in enumerate((state[:100], state[100:])):
         chunk = TransferChunk("state", PeerId("oslo"), SITE, 2, number, 2, part)
-        answer = await service.parcels.came(chunk)
+        answer = await service.transfers.on_chunk(chunk)
     assert isinstance(answer, StoreAck)
     sys.stdout.write("acknowledged\n")
     sys.stdout.flush()
@@ -68,10 +68,12 @@ def test_an_acknowledged_state_survives_a_killed_peer(tmp_path: Path) -> None:
         peer, service = service_in(tmp_path / "lima")
         try:
             now_s = time.monotonic()
-            peer.book.take_up(SiteRecord(SITE, HERE, HERE, delegate=PeerId("lima"), epoch=2), now_s)
-            await service.looked(now_s)
-            assert service.held() == [SITE], "there is nothing to wait for: the state is here"
-            assert service.complete() == [SITE]
+            peer.site_table.start_crawling(
+                SiteRecord(SITE, HERE, HERE, delegate=PeerId("lima"), epoch=2), now_s
+            )
+            await service.step(now_s)
+            assert service.held_sites() == [SITE], "there is nothing to wait for: the state is here"
+            assert service.complete_sites() == [SITE]
             assert service.crawler.counts().known == 3, "what the former crawler knew"
         finally:
             await service.crawler.stop(0)
@@ -85,12 +87,14 @@ def test_a_damaged_state_does_not_keep_the_site_from_being_crawled(tmp_path: Pat
     async def story() -> None:
         peer, service = service_in(tmp_path)
         try:
-            await service.parcels.came(
+            await service.transfers.on_chunk(
                 TransferChunk("state", PeerId("oslo"), SITE, 2, 0, 1, b"no state")
             )
-            peer.book.take_up(SiteRecord(SITE, HERE, HERE, delegate=PeerId("lima"), epoch=2), 1.0)
-            await service.looked(1.0)
-            assert service.held() == [SITE]
+            peer.site_table.start_crawling(
+                SiteRecord(SITE, HERE, HERE, delegate=PeerId("lima"), epoch=2), 1.0
+            )
+            await service.step(1.0)
+            assert service.held_sites() == [SITE]
         finally:
             await service.crawler.stop(0)
             await service.close()
@@ -100,9 +104,9 @@ def test_a_damaged_state_does_not_keep_the_site_from_being_crawled(tmp_path: Pat
 
 def test_states_are_read_back_and_rubbish_is_removed(tmp_path: Path) -> None:
     states = ReceivedStates(tmp_path)
-    states.keep(SITE, b"first")
-    states.keep(SITE, b"second")
-    states.keep("http://cake.example", b"cake")
+    states.store(SITE, b"first")
+    states.store(SITE, b"second")
+    states.store("http://cake.example", b"cake")
     states.discard("http://cake.example")
     (tmp_path / FOLDER / "0.state").write_bytes(b"\xc1")
     (tmp_path / FOLDER / ".1.state.unfinished").write_bytes(b"half")
@@ -116,10 +120,10 @@ def test_no_peer_can_fill_the_disk_with_states(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(received_states, "STATES_MAX", 2)
     states = ReceivedStates(tmp_path)
     for number in range(2):
-        states.keep(f"http://{number}.example", b"")
-    states.keep("http://0.example", b"newer")
+        states.store(f"http://{number}.example", b"")
+    states.store("http://0.example", b"newer")
     with pytest.raises(HostFault):
-        states.keep("http://2.example", b"")
+        states.store("http://2.example", b"")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A peer that nobody can connect to takes part through a relay, and through another when that dies."""
+"""A peer that cannot be reached takes part through a relay, and through another one when that dies."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ipmicra.overlay.live import rpc_client
 from ipmicra.protocol.overlay_frames import FrameCodec
-from tests.overlay.crawling_peers import EVERYTHING, SECRET, SPACE, village
+from tests.overlay.crawling_peers import EVERYTHING, SECRET, SPACE, overlay_harness
 
 
 def test_an_unreachable_peer_crawls_answers_and_outlives_its_relay(tmp_path: Path) -> None:
@@ -15,33 +15,34 @@ def test_an_unreachable_peer_crawls_answers_and_outlives_its_relay(tmp_path: Pat
 
 
 async def relayed(folder: Path) -> None:
-    async with village(folder, sites=3, pages=3) as living:
-        living.add("a", (-60.0, -60.0, 0.0))
-        await living.joined()
-        living.add("b", (60.0, -60.0, 0.0), "a")
-        hidden = living.add("hidden", (0.0, 60.0, 0.0), "a", reachable=False)
-        await living.joined()
-        assert "/hidden" in living.address("hidden")
+    async with overlay_harness(folder, sites=3, pages=3) as harness:
+        harness.add("a", (-60.0, -60.0, 0.0))
+        await harness.wait_until_joined()
+        harness.add("b", (60.0, -60.0, 0.0), "a")
+        hidden = harness.add("hidden", (0.0, 60.0, 0.0), "a", reachable=False)
+        await harness.wait_until_joined()
+        assert "/hidden" in harness.address("hidden")
         near_it = (1.0, 61.0, 0.0)
-        for site in living.sites:
-            await rpc_client.submit(site, near_it, SPACE, living.address("b"), FrameCodec(SECRET))
-        await living.until(lambda: hidden.peer.book.crawled, 20)
-        await living.until(lambda: living.found_anywhere() == living.urls, 40)
-        status = await rpc_client.status_of(living.address("hidden"), FrameCodec(SECRET))
-        assert status.card.peer == "hidden", "it answers through its relay"
+        for site in harness.sites:
+            await rpc_client.submit(site, near_it, SPACE, harness.address("b"), FrameCodec(SECRET))
+        await harness.wait_until(lambda: hidden.peer.site_table.crawled, 20)
+        await harness.wait_until(lambda: harness.found_anywhere() == harness.urls, 40)
+        status = await rpc_client.status_of(harness.address("hidden"), FrameCodec(SECRET))
+        assert status.descriptor.peer == "hidden", "it answers through its relay"
 
-        relay = living.address("hidden").partition("/")[0]
-        name = next(name for name in ("a", "b") if living.address(name) == relay)
+        relay = harness.address("hidden").partition("/")[0]
+        name = next(name for name in ("a", "b") if harness.address(name) == relay)
         other = "b" if name == "a" else "a"
-        await living.end(name)
-        moved = f"{living.address(other)}/hidden"
-        await living.until(lambda: living.address("hidden") == moved, 20)
-        await living.until(lambda: "hidden" in living.nodes[other].peer.table, 20)
-        await living.until(lambda: living.crawled() == living.sites, 20)
+        await harness.end(name)
+        moved = f"{harness.address(other)}/hidden"
+        await harness.wait_until(lambda: harness.address("hidden") == moved, 20)
+        await harness.wait_until(lambda: "hidden" in harness.nodes[other].peer.table, 20)
+        await harness.wait_until(lambda: harness.crawled() == harness.sites, 20)
 
         async def found() -> set[str]:
-            asked = await rpc_client.search(EVERYTHING, living.address(other), FrameCodec(SECRET))
+            asked = await rpc_client.search(EVERYTHING, harness.address(other), FrameCodec(SECRET))
             return {hit.url for hit in asked.answer.hits}
 
-        while await found() != living.urls:
-            await asyncio.sleep(0.3)
+        async with asyncio.timeout(20):
+            while await found() != harness.urls:
+                await asyncio.sleep(0.3)

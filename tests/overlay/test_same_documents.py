@@ -12,7 +12,7 @@ from ipmicra.overlay.live import rpc_client
 from ipmicra.protocol.overlay_frames import FrameCodec
 from ipmicra.search.tantivy.index import TantivyIndex
 from tests.coordinator.world import World, made_up_world
-from tests.overlay.crawling_peers import EVERYTHING, SECRET, Village
+from tests.overlay.crawling_peers import EVERYTHING, SECRET, OverlayHarness
 
 QUESTIONS = ("bread OR oven", "crane", '"Bakery of Lima"', "lang:en")
 Documents = dict[str, tuple[str, str, str]]
@@ -47,22 +47,22 @@ def crawled_by_the_coordinator(world: World) -> dict[str, Documents]:
 
 
 async def crawled_by_the_overlay(world: World, folder: Path) -> dict[str, Documents]:
-    living = Village(folder, world.web)
+    harness = OverlayHarness(folder, world.web)
     try:
-        living.add("a", (-60.0, -60.0, 0.0))
-        await living.joined()
-        living.add("b", (60.0, 60.0, 0.0), "a")
-        await living.joined()
-        await living.submit_all("b")
-        await living.until(lambda: living.found_anywhere() == living.urls, 120)
+        harness.add("a", (-60.0, -60.0, 0.0))
+        await harness.wait_until_joined()
+        harness.add("b", (60.0, 60.0, 0.0), "a")
+        await harness.wait_until_joined()
+        await harness.submit_all("b")
+        await harness.wait_until(lambda: harness.found_anywhere() == harness.urls, 120)
         return {
             text: documents(
-                (await rpc_client.search(every(text), living.address("a"), FrameCodec(SECRET))).answer
+                (await rpc_client.search(every(text), harness.address("a"), FrameCodec(SECRET))).answer
             )
             for text in QUESTIONS
         }
     finally:
-        await living.close()
+        await harness.close()
 
 
 def every(text: str) -> SearchRequest:

@@ -1,7 +1,7 @@
-"""Peers under a virtual clock whose messages take their time: what one sends, others hear later.
+"""Peers under a virtual clock with message delays.
 
-Each peer ticks twice a second at a moment of its own, messages between two peers keep their order, a
-peer without a zone asks again, and a crash is noticed as TCP shows it: by those who had a line to it.
+Each peer ticks twice per second with its own offset, messages between two peers keep their order, a peer
+without a zone tries to join again, and a crash is noticed as with TCP: by the peers connected to it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ DELAY_SECONDS = (0.001, 0.05)
 
 
 class TimedNetwork:
-    """Dice decide delays and moments of ticks; the same seed plays the same."""
+    """Delays and tick offsets are random; the same seed gives the same run."""
 
     def __init__(self, space: ZoneBox, rules: PeerRules, seed: int) -> None:
         self.space, self.rules, self.dice = space, rules, Random(seed)
@@ -41,10 +41,10 @@ class TimedNetwork:
         self._join_at_s: dict[PeerId, float] = {}
 
     def add(self, name: str, via: Peer | None = None) -> Peer:
-        card = PeerDescriptor(PeerId(name), random_point(self.dice, self.space), ())
-        peer = self.peers[card.peer] = Peer(card, self.space, self.rules)
+        descriptor = PeerDescriptor(PeerId(name), random_point(self.dice, self.space), ())
+        peer = self.peers[descriptor.peer] = Peer(descriptor, self.space, self.rules)
         if via is None:
-            peer.found()
+            peer.found_network()
         else:
             self._via[peer.id] = via
         self._at(self.now_s + self.dice.uniform(0, TICK_SECONDS), peer, None)
@@ -52,17 +52,17 @@ class TimedNetwork:
 
     def submit(self, site: str, point: SpacePoint) -> None:
         key = key_in(self.space, point)
-        letter = Routed(key, Submit(SiteRecord(site, key, point)))
+        submit = Routed(key, Submit(SiteRecord(site, key, point)))
         any_peer = self.peers[self.dice.choice(sorted(self.peers))]
-        self._post(any_peer, [Outgoing(any_peer.card, letter)])
+        self._post(any_peer, [Outgoing(any_peer.descriptor, submit)])
 
     def crash(self, names: list[PeerId]) -> None:
-        """All of them at once; who is left finds its lines to them broken."""
+        """All of them at once; the others find their connections to them broken."""
         for name in names:
             del self.peers[name]
         for peer in self.peers.values():
             for name in names:
-                peer.unreached(name, self.now_s)
+                peer.on_unreachable(name, self.now_s)
 
     def run(self, seconds: float) -> None:
         end_s = self.now_s + seconds
@@ -79,7 +79,7 @@ class TimedNetwork:
             self._post(peer, peer.tick(self.now_s))
         elif self.now_s >= self._join_at_s.get(peer.id, 0.0):
             self._join_at_s[peer.id] = self.now_s + JOIN_AGAIN_SECONDS
-            self._post(peer, peer.join(peer.last_heard or self._via[peer.id].card))
+            self._post(peer, peer.join(peer.last_contact or self._via[peer.id].descriptor))
         self._at(self.now_s + TICK_SECONDS, peer, None)
 
     def _deliver(self, sender: Peer, outgoing: Outgoing) -> None:
@@ -87,14 +87,14 @@ class TimedNetwork:
         if receiver is not None:
             self._post(receiver, receiver.handle(outgoing.message, self.now_s))
         elif sender.id in self.peers:
-            self._post(sender, sender.undelivered(outgoing, self.now_s))
+            self._post(sender, sender.on_undelivered(outgoing, self.now_s))
 
-    def _post(self, sender: Peer, letters: list[Outgoing]) -> None:
-        for letter in letters:
-            pair = (sender.id, letter.to.peer)
+    def _post(self, sender: Peer, messages: list[Outgoing]) -> None:
+        for outgoing in messages:
+            pair = (sender.id, outgoing.to.peer)
             arrives_s = self.now_s + self.dice.uniform(*DELAY_SECONDS)
             self._last_s[pair] = max(arrives_s, self._last_s.get(pair, 0.0) + 1e-6)
-            self._at(self._last_s[pair], sender, letter)
+            self._at(self._last_s[pair], sender, outgoing)
 
     def _at(self, when_s: float, peer: Peer, outgoing: Outgoing | None) -> None:
         heapq.heappush(self._events, (when_s, next(self._numbers), peer, outgoing))

@@ -15,9 +15,9 @@ import msgspec
 import pytest
 from playwright.sync_api import ViewportSize, expect
 
-from ipmicra.errors import HostFault
+from ipmicra.errors import PeerFault
 from ipmicra.overlay.live.network_file import NetworkFile
-from ipmicra.overlay.live.rpc_client import everybody, submit
+from ipmicra.overlay.live.rpc_client import all_statuses, submit
 from ipmicra.protocol.overlay_frames import FrameCodec
 from tests.coordinator.coordinator_process import free_port
 from tests.overlay.network import random_point
@@ -62,18 +62,18 @@ def dashboard(folder: Path, via: str) -> Iterator[str]:
 
 async def settled(via: str, many: int) -> None:
     """Until all have zones; then they get sites."""
-    seal, dice = FrameCodec(SECRET), Random(1)
+    codec, dice = FrameCodec(SECRET), Random(1)
     end_s = time.monotonic() + 60
     while time.monotonic() < end_s:
         try:
-            found = await everybody(via, seal)
-        except HostFault:
+            found = await all_statuses(via, codec)
+        except PeerFault:
             found = []
-        if len(found) == many and all(peer.card.zones for peer in found):
+        if len(found) == many and all(peer.descriptor.zones for peer in found):
             break
         await asyncio.sleep(0.3)
     for number in range(SITES):
-        await submit(f"https://s{number}.example", random_point(dice, SPACE), SPACE, via, seal)
+        await submit(f"https://s{number}.example", random_point(dice, SPACE), SPACE, via, codec)
 
 
 @pytest.mark.browser

@@ -7,7 +7,7 @@ import re
 import htpy as h
 
 from ipmicra.model.zones import ZoneBox
-from ipmicra.overlay.can.projection import Projection, projected
+from ipmicra.overlay.can.projection import Projection, projection_of
 from ipmicra.protocol.overlay_messages import PeerDescriptor, PeerId, SiteRecord
 from ipmicra.web.zones import NAMES_MAX, zones_drawing, zones_tables
 
@@ -18,7 +18,7 @@ CARDS = [
     PeerDescriptor(PeerId("lima"), (3.5, 0.1), (EAST,)),
 ]
 SITE = SiteRecord("https://a.example", (0.4, 1.0), (0.4, 1.0), delegate=PeerId("oslo"))
-TWO = projected(CARDS, SPACE, {PeerId("oslo"): 3}, [SITE])
+TWO = projection_of(CARDS, SPACE, {PeerId("oslo"): 3}, [SITE])
 
 
 def test_every_zone_peer_and_site_is_drawn_and_listed() -> None:
@@ -49,8 +49,8 @@ def test_up_is_up_and_everything_is_inside_the_drawing() -> None:
 
 def test_a_crowd_is_drawn_without_names() -> None:
     crowd = [PeerDescriptor(PeerId(f"p{n}"), (n / 50, n / 60), (WEST,)) for n in range(NAMES_MAX + 1)]
-    assert "<text" not in str(zones_drawing(projected(crowd, SPACE, {})))
-    assert "<text" in str(zones_drawing(projected(crowd[:-1], SPACE, {})))
+    assert "<text" not in str(zones_drawing(projection_of(crowd, SPACE, {})))
+    assert "<text" in str(zones_drawing(projection_of(crowd[:-1], SPACE, {})))
 
 
 def test_an_overlay_without_zones_is_said_in_words() -> None:
@@ -59,6 +59,6 @@ def test_an_overlay_without_zones_is_said_in_words() -> None:
 
 
 def test_a_peers_name_is_no_markup() -> None:
-    hostile = projected([PeerDescriptor(PeerId("<script>"), (0.5, 0.5), (SPACE,))], SPACE, {})
+    hostile = projection_of([PeerDescriptor(PeerId("<script>"), (0.5, 0.5), (SPACE,))], SPACE, {})
     assert "<script>" not in str(zones_drawing(hostile))
     assert "<script>" not in str(h.fragment[zones_tables(hostile)])

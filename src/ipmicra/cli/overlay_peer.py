@@ -98,22 +98,22 @@ async def _run(
     folder: Path,
     reload: Callable[[], Settings],
 ) -> None:
-    seal = FrameCodec(network.secret.encode())
+    codec = FrameCodec(network.secret.encode())
     point = standing.point
     if point is None:
         assert standing.via is not None, "the first peer stands where it says"
-        point = await own_point(standing.via, seal)
-    card = PeerDescriptor(PeerId(standing.name), point, (), address=standing.address)
+        point = await own_point(standing.via, codec)
+    descriptor = PeerDescriptor(PeerId(standing.name), point, (), address=standing.address)
     rules = PeerRules(
         switch=network.scheme, hand_over=HandOverRule(measured_max=settings.overlay.measured_max)
     )
-    peer = Peer(card, network.space, rules)
-    household = PeerCrawlService(folder, peer, seal, settings.peer, lambda: reload().peer)
+    peer = Peer(descriptor, network.space, rules)
+    crawl_service = PeerCrawlService(folder, peer, codec, settings.peer, lambda: reload().peer)
     try:
-        node = Node(peer, network.space, seal, household.round_trip_ms, household)
+        node = Node(peer, network.space, codec, crawl_service.round_trip_ms, crawl_service)
         await _until_left(node, standing.via)
     finally:
-        await household.close()
+        await crawl_service.close()
 
 
 async def _until_left(node: Node, via: str | None) -> None:
@@ -125,9 +125,9 @@ async def _until_left(node: Node, via: str | None) -> None:
     def leave() -> None:
         """In order, for so long and no longer; whoever asks a second time does not wait."""
         nonlocal asked_to_leave
-        at_once = asked_to_leave or not node.is_heard or not len(node.peer.table)
+        at_once = asked_to_leave or not node.is_running or not len(node.peer.table)
         asked_to_leave = True
-        if node.is_heard:
+        if node.is_running:
             node.leave()
         loop.call_later(0.0 if at_once else LEAVING_SECONDS_MAX, running.cancel)
 

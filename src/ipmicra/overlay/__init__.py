@@ -1,4 +1,4 @@
-"""Points -> CAN zones: which crawler takes which site, decided without a coordinator.
+"""Network coordinates -> CAN zones that decide, without a coordinator, which peer crawls which site.
 
-`can/` is the protocol, pure: messages in, messages out. What carries the messages is elsewhere.
+`can/` is the protocol: messages in, messages out, no I/O. `live/` carries the messages over sockets.
 """

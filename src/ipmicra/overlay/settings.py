@@ -1,4 +1,4 @@
-"""The knobs of a peer of the overlay. What all peers of a network must agree on is in its network file."""
+"""Settings of one overlay peer. The settings that all peers must share are in the network file."""
 
 from __future__ import annotations
 
@@ -11,24 +11,29 @@ from ipmicra.setting_fields import setting_field
 
 
 class OverlaySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a peer does of its own accord, and how long it tries."""
+    """What a peer does without being asked, and its time limits."""
 
     follow_links: Annotated[
-        bool, setting_field("Submit sites that crawled pages link to; false: crawl only submitted ones.")
+        bool,
+        setting_field("Submit sites that crawled pages link to; false: crawl only submitted sites."),
     ] = True
     measured_max: Annotated[
         int,
-        setting_field("Peers that time a site, those that placed it included; more find nearer ones."),
+        setting_field(
+            "Peers that measure the round trip to a site, including those that placed it; a higher "
+            "number finds nearer peers and costs more probes."
+        ),
     ] = 12
     search_seconds_max: Annotated[
-        float, setting_field("How long a search waits for other peers before it says what is missing.")
+        float,
+        setting_field("Seconds that a search waits for other peers before it reports what is missing."),
     ] = 3.0
-    searched_at_once_max: Annotated[int, setting_field("Peers that a search asks at the same time.")] = (
+    searched_at_once_max: Annotated[int, setting_field("Peers that one search queries in parallel.")] = (
         16
     )
 
 
 class PeerSettings(HostingSettings, frozen=True, kw_only=True):
-    """All that a peer is run by: it hosts a crawler, and takes part in the overlay."""
+    """All settings of a running peer: it hosts a crawler, and takes part in the overlay."""
 
     overlay: OverlaySettings = OverlaySettings()

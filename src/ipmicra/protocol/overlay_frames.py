@@ -1,10 +1,10 @@
-"""Messages and a shared secret -> frames that only who knows the secret can write, and back.
+"""Messages and a shared secret -> frames that only holders of the secret can write, and back.
 
     length (4 bytes) | HMAC-SHA-256 of the rest (32 bytes) | msgpack: to, sent_s, number, message
 
-Law: a frame is for one receiver, for a short time and for once, so that one taken from the wire can
-neither be sent to somebody else, nor kept for later, nor played again. What is wrong with a frame is a
-HostFault that says so; it never reaches the peer.
+Invariant: a frame is valid for one receiver, for a short time and once, so that a captured frame can neither
+be sent to another peer, nor kept for later, nor replayed. An invalid frame is a PeerFault that says why; it
+never reaches the peer.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ipmicra.errors import HostFault
+from ipmicra.errors import PeerFault
 from ipmicra.protocol.overlay_rpc import WireMessage
 
 FRAME_BYTES_MAX = 16 << 20
@@ -39,60 +39,60 @@ _decode = msgspec.msgpack.Decoder(_Content).decode
 _decode_message = msgspec.msgpack.Decoder[WireMessage](WireMessage).decode
 
 
-class Opened(NamedTuple):
-    """A frame's message; `mark` names the frame, so that an answer can be for this question alone."""
+class DecodedFrame(NamedTuple):
+    """A frame's message; `mark` identifies the frame, so that a reply is valid for this request alone."""
 
     message: WireMessage
     mark: str
 
 
 class FrameCodec:
-    """Writes and reads the frames of one network, for one peer or one asker."""
+    """Writes and reads the frames of one network, for one peer or one client."""
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
         self._numbers = itertools.count(secrets.randbits(48))
         self._encoded: tuple[WireMessage | None, msgspec.Raw] = (None, msgspec.Raw())
-        self._seen: dict[bytes, float] = {}  # frames opened lately, oldest first
+        self._seen: dict[bytes, float] = {}  # frames decoded lately, oldest first
 
-    def sealed(self, message: WireMessage, to: str, now_s: float) -> bytes:
-        """A frame; a greeting to many neighbours is encoded once."""
+    def encode(self, message: WireMessage, to: str, now_s: float) -> bytes:
+        """A frame; a message to many neighbours is encoded once."""
         if self._encoded[0] is not message:
             self._encoded = (message, msgspec.Raw(_encode(message)))
         content = _encode(_Content(to, now_s, next(self._numbers), self._encoded[1]))
         return _LENGTH.pack(MAC_BYTES + len(content)) + self._mac(content) + content
 
-    def opened(self, frame: bytes, me: str, now_s: float) -> Opened:
-        """The message of a frame without its length."""
-        mac, found = self._verified(frame)
-        if found.to != me:
-            raise HostFault(f"a frame for {found.to} came to {me}")
-        if abs(now_s - found.sent_s) > CLOCK_SKEW_S:
-            raise HostFault(
-                f"a frame is {now_s - found.sent_s:.0f} s old: set the clock, or it was kept"
+    def decode(self, frame: bytes, me: str, now_s: float) -> DecodedFrame:
+        """The message of a frame without its length prefix."""
+        mac, content = self._verified(frame)
+        if content.to != me:
+            raise PeerFault(f"a frame for {content.to} arrived at {me}")
+        if abs(now_s - content.sent_s) > CLOCK_SKEW_S:
+            raise PeerFault(
+                f"a frame is {now_s - content.sent_s:.0f} s old: check the clocks, or it was replayed"
             )
         self._remember(mac, now_s)
         try:
-            return Opened(_decode_message(found.message), mac.hex())
+            return DecodedFrame(_decode_message(content.message), mac.hex())
         except msgspec.MsgspecError as error:
-            raise HostFault(f"a frame holds no message of the overlay: {error}") from None
+            raise PeerFault(f"a frame does not contain an overlay message: {error}") from None
 
     def receiver(self, frame: bytes) -> str:
-        """Whom a frame without its length is for."""
+        """The address that a frame without its length prefix is for."""
         return self._verified(frame)[1].to
 
     def _verified(self, frame: bytes) -> tuple[bytes, _Content]:
         mac, content = frame[:MAC_BYTES], frame[MAC_BYTES:]
         if not hmac.compare_digest(mac, self._mac(content)):
-            raise HostFault("a frame was not written with this network's secret")
+            raise PeerFault("a frame was not written with this network's secret")
         try:
             return mac, _decode(content)
         except msgspec.MsgspecError as error:
-            raise HostFault(f"a frame holds no message of the overlay: {error}") from None
+            raise PeerFault(f"a frame does not contain an overlay message: {error}") from None
 
     def _remember(self, mac: bytes, now_s: float) -> None:
         if mac in self._seen:
-            raise HostFault("a frame came a second time: somebody plays back what was sent before")
+            raise PeerFault("a frame arrived a second time: it was replayed")
         self._seen[mac] = now_s
         while now_s - self._seen[oldest := next(iter(self._seen))] > 2 * CLOCK_SKEW_S:
             del self._seen[oldest]
@@ -102,8 +102,8 @@ class FrameCodec:
 
 
 def length_of(head: bytes) -> int:
-    """The bytes that follow a frame's first four."""
+    """The number of bytes that follow a frame's first four."""
     length: int = _LENGTH.unpack(head)[0]
     if not MAC_BYTES <= length <= FRAME_BYTES_MAX:
-        raise HostFault(f"a frame of {length} bytes: at most {FRAME_BYTES_MAX} are read")
+        raise PeerFault(f"a frame of {length} bytes; the limit is {FRAME_BYTES_MAX}")
     return length

@@ -1,6 +1,8 @@
-"""What peers say to each other: plain records, the same in the simulator and on the wire.
+"""Messages between peers: plain records, the same in the simulator and on the wire.
 
-Times are seconds of whatever clock drives the peers; distances are milliseconds.
+Times are seconds of the clock that drives the peers; distances are milliseconds. Invariant: tags and field
+names on the wire never change; where an attribute has a clearer name, `msgspec.field(name=...)` keeps the
+wire's.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ PeerId = NewType("PeerId", str)
 
 
 class PeerDescriptor(msgspec.Struct, frozen=True, array_like=True):
-    """What a peer says of itself. `version` rises with every change, so an old card never wins."""
+    """A peer's description of itself. `version` rises with every change, so an old one never wins."""
 
     peer: PeerId
     point: SpacePoint
@@ -24,11 +26,13 @@ class PeerDescriptor(msgspec.Struct, frozen=True, array_like=True):
     capacity: float = 1.0  # relative to other peers
     version: int = 0
     address: str = ""  # how a transport reaches it
-    landmarks_ms: tuple[tuple[PeerId, float], ...] = ()  # the round trips that its point was made of
+    landmarks_ms: tuple[
+        tuple[PeerId, float], ...
+    ] = ()  # the round trips that its point was computed from
 
 
 class PeerMeasurement(msgspec.Struct, frozen=True, array_like=True):
-    """A peer's round trip to a site, with what is needed to write to that peer: infinite for no answer."""
+    """A peer's round trip to a site, and how to reach that peer; infinite if the site did not answer."""
 
     peer: PeerId
     round_trip_ms: float
@@ -37,7 +41,7 @@ class PeerMeasurement(msgspec.Struct, frozen=True, array_like=True):
 
 
 class SiteRecord(msgspec.Struct, frozen=True, array_like=True):
-    """A site as its home knows it: where it lies, who measured it, who crawls it."""
+    """A site as its home knows it: where it lies, which peers measured it, which one crawls it."""
 
     site: str
     key: SpacePoint  # inside the space; decides the home
@@ -45,7 +49,7 @@ class SiteRecord(msgspec.Struct, frozen=True, array_like=True):
     pages: float = 1.0
     measured: tuple[PeerMeasurement, ...] = ()  # the nearest first; survives its home with the record
     delegate: PeerId = PeerId("")
-    delegate_address: str = ""  # as on the delegate's card, who may be far from a new home
+    delegate_address: str = ""  # as in the delegate's descriptor; a new home may not have that
     epoch: int = 0  # rises whenever the delegate changes; the older epoch stops crawling
 
 
@@ -58,35 +62,35 @@ class Join(msgspec.Struct, frozen=True, tag=True):
 
 
 class Submit(msgspec.Struct, frozen=True, tag=True):
-    """Routed to the home of the site, which answers `Homed` to the peer that took it in."""
+    """Routed to the home of the site, which answers `SubmitAck` to the peer that submitted it."""
 
     record: SiteRecord
-    taken_in_by: PeerDescriptor | None = None  # None: by the peer that receives this
+    taken_in_by: PeerDescriptor | None = None  # None: by the peer that receives this message
 
 
 class Announce(msgspec.Struct, frozen=True, tag=True):
-    """Routed to the home of the site: I crawl it. Heals a home that was lost with all its neighbours."""
+    """Routed to the home of the site: I crawl it. Restores a home that was lost with all its neighbours."""
 
     record: SiteRecord
     crawler: PeerDescriptor
 
 
 class HandBack(msgspec.Struct, frozen=True, tag="Resign"):
-    """Routed to the home of the site: I am about to leave, give it to somebody else."""
+    """Routed to the home of the site: I am about to leave, assign it to another peer."""
 
     site: str
     crawler: PeerId
 
 
 class Locate(msgspec.Struct, frozen=True, tag=True):
-    """Routed to the owner of the key, who answers `Located` to the asker."""
+    """Routed to the owner of the key, which answers `LocateReply` to the asker."""
 
     asker: PeerDescriptor
     question: str
 
 
 class ReplicateFar(msgspec.Struct, frozen=True, tag="Testify"):
-    """Routed to the far end of the space: the sites I am home to, should all who know of them die."""
+    """Routed to the far end of the space: the sender's records, in case all peers that know them die."""
 
     records: tuple[SiteRecord, ...]
 
@@ -102,16 +106,16 @@ RoutedPayload: TypeAlias = Join | Submit | Announce | HandBack | Locate | Replic
 
 
 class Routed(msgspec.Struct, frozen=True, tag=True):
-    """A letter on its way to the owner of `key`."""
+    """A message on its way to the owner of `key`."""
 
     key: SpacePoint
-    letter: RoutedPayload
+    payload: RoutedPayload = msgspec.field(name="letter")
     hops: int = 0
     seen: tuple[PeerId, ...] = ()
 
 
 class LocateReply(msgspec.Struct, frozen=True, tag="Located"):
-    """Who owns the key that was asked for, after how many hops."""
+    """The owner of the requested key, and the number of hops to it."""
 
     question: str
     owner: PeerDescriptor
@@ -119,25 +123,25 @@ class LocateReply(msgspec.Struct, frozen=True, tag="Located"):
 
 
 class Welcome(msgspec.Struct, frozen=True, tag=True):
-    """The newcomer's zones, its sites, and everybody who may be its neighbour."""
+    """The newcomer's zones, its sites, and all peers that may be its neighbours."""
 
     zones: tuple[ZoneBox, ...]
     sites: tuple[SiteRecord, ...]
     acquaintances: tuple[PeerDescriptor, ...]
-    splits: int  # how often the zone has been split, for schemes that go through the dimensions in turn
+    splits: int  # how often the zone has been split, for schemes that use the dimensions in turn
 
 
 class Update(msgspec.Struct, frozen=True, tag=True):
-    """A peer's card, its neighbours' cards, and the sites it is home to (a neighbour keeps the copy)."""
+    """A peer's descriptor, its neighbours', and its home sites (of which neighbours store a replica)."""
 
-    card: PeerDescriptor
+    descriptor: PeerDescriptor = msgspec.field(name="card")
     neighbours: tuple[PeerDescriptor, ...] = ()
     sites: tuple[SiteRecord, ...] | None = None  # None: as before
-    busiest: PeerDescriptor | None = None  # the most loaded peer heard of, for GH
+    busiest: PeerDescriptor | None = None  # the most loaded peer known, for GH
 
 
 class HandOver(msgspec.Struct, frozen=True, tag=True):
-    """Zones and sites for the receiver to take, and who may be its neighbours then."""
+    """Zones and sites for the receiver to take, and the peers that may become its neighbours."""
 
     leaver: PeerId
     zones: tuple[ZoneBox, ...]
@@ -146,33 +150,33 @@ class HandOver(msgspec.Struct, frozen=True, tag=True):
 
 
 class StoreRecords(msgspec.Struct, frozen=True, tag="Remember"):
-    """Records of sites in the receiver's zones that it seems not to know."""
+    """Records of sites in the receiver's zones that it seems not to have."""
 
     sites: tuple[SiteRecord, ...]
 
 
 class PeerLeft(msgspec.Struct, frozen=True, tag="Gone"):
-    """The leaver's word to its neighbours: forget me; `heir` has what was mine."""
+    """A leaving peer to its neighbours: drop me; the successor owns my zones."""
 
     leaver: PeerId
-    heir: PeerDescriptor
+    successor: PeerDescriptor = msgspec.field(name="heir")
 
 
 class CrawlSite(msgspec.Struct, frozen=True, tag="Crawl"):
-    """Home to delegate: this site is yours from this epoch on."""
+    """Home to delegate: crawl this site from this epoch on."""
 
     record: SiteRecord
     home: PeerDescriptor
 
 
 class Registered(msgspec.Struct, frozen=True, tag=True):
-    """Registrar to whoever asked: this is where the site lies; perhaps not where you thought."""
+    """Registrar to the asker: the record that was registered first, perhaps not the one that was sent."""
 
     record: SiteRecord
 
 
 class SubmitAck(msgspec.Struct, frozen=True, tag="Homed"):
-    """Home to the peer that took a site in: I have it."""
+    """Home to the peer that submitted a site: I have it."""
 
     site: str
 
@@ -185,33 +189,33 @@ class Confirm(msgspec.Struct, frozen=True, tag=True):
 
 
 class ReleaseSite(msgspec.Struct, frozen=True, tag="Release"):
-    """Home to former delegate: from this epoch on the site is somebody else's, who may ask for its state."""
+    """Home to former delegate: from this epoch on the successor crawls the site and needs its state."""
 
     site: str
     epoch: int
-    heir: PeerDescriptor
+    successor: PeerDescriptor = msgspec.field(name="heir")
 
 
 class Measure(msgspec.Struct, frozen=True, tag=True):
-    """Home to a peer: please time a round trip to this site."""
+    """Home to a peer: measure a round trip to this site."""
 
     site: str
     home: PeerDescriptor
 
 
 class SiteMeasured(msgspec.Struct, frozen=True, tag="Measured"):
-    """A peer to the home: what it took; None when the site did not answer it."""
+    """A peer to the home: the measured round trip; None when the site did not answer."""
 
     site: str
     by: PeerDescriptor
     round_trip_ms: float | None
-    neighbours: tuple[PeerDescriptor, ...] = ()  # whom to ask next, if this was the nearest so far
+    neighbours: tuple[PeerDescriptor, ...] = ()  # candidates to ask next, if this was the nearest so far
 
 
 class ConflictNotice(msgspec.Struct, frozen=True, tag="Rival"):
-    """A neighbour of both to one of two peers that claim the same region: here is the other."""
+    """A common neighbour to one of two peers that claim the same region: the other peer's descriptor."""
 
-    card: PeerDescriptor
+    descriptor: PeerDescriptor = msgspec.field(name="card")
 
 
 PeerMessage: TypeAlias = (
@@ -234,7 +238,7 @@ PeerMessage: TypeAlias = (
 
 
 class Outgoing(msgspec.Struct, frozen=True):
-    """A message to be carried to a peer."""
+    """A message to be sent to a peer."""
 
     to: PeerDescriptor
     message: PeerMessage

@@ -1,6 +1,7 @@
-"""What goes over the wire beside the protocol's own messages: questions, each with its answer, and relaying.
+"""Messages on the wire beside the peer protocol: requests, each with its reply, and relaying.
 
-Law: plain records. An answer is sealed to the mark of its question's frame, so that it answers no other.
+Invariant: plain records. A reply is authenticated with the mark of its request's frame, so that it fits no
+other request.
 """
 
 from __future__ import annotations
@@ -24,41 +25,43 @@ RpcKind: TypeAlias = Literal["package", "documents", "state"]
 
 
 class GetStatus(msgspec.Struct, frozen=True, tag="AskStatus"):
-    """To one peer: what do you know?"""
+    """To one peer: report your status."""
 
 
 class PeerStatus(msgspec.Struct, frozen=True, tag="Status"):
-    """What a peer says of itself to an operator."""
+    """What a peer reports about itself to an operator."""
 
-    card: PeerDescriptor
+    descriptor: PeerDescriptor = msgspec.field(name="card")
     space: ZoneBox
     neighbours: tuple[PeerDescriptor, ...]
-    homed: tuple[str, ...]
+    home_sites: tuple[str, ...] = msgspec.field(name="homed")
     crawled: tuple[str, ...]
-    letters_lost: int
+    routed_lost: int = msgspec.field(name="letters_lost")
     frames_refused: int = 0
-    pages: int = 0  # that a search at this peer alone can find
+    pages: int = 0  # that a search on this peer alone can find
     pending: int = 0  # URLs that it has yet to fetch
-    packages_uncopied: int = 0  # that no other peer has yet
-    places: tuple[SiteRecord, ...] = ()  # of sites that it is home to, some of them: to be drawn
-    resting: str = ""  # why it does not crawl now, by its owner's rules; empty: it works
+    packages_uncopied: int = 0  # that no other peer has stored yet
+    places: tuple[SiteRecord, ...] = ()  # some of the sites that it is home to, to be drawn
+    pause_reason: str = msgspec.field(
+        name="resting", default=""
+    )  # by its owner's limits; empty: it crawls
 
 
 class SubmitSite(msgspec.Struct, frozen=True, tag="AskToSubmit"):
-    """To any peer: take this site in. Answered `Homed` when its home has it."""
+    """To any peer: submit this site. Answered `SubmitAck` when its home has it."""
 
     site: str
     record: SiteRecord | None = None  # None: place it by probes
 
 
 class LocateKey(msgspec.Struct, frozen=True, tag="AskWhoOwns"):
-    """To any peer: who owns this place? Answered `Located`, with the hops it took."""
+    """To any peer: locate the owner of this key. Answered `LocateReply`, with the number of hops."""
 
     key: SpacePoint
 
 
 class TransferChunk(msgspec.Struct, frozen=True, tag="Parcel"):
-    """One part of something to be kept: a package, a released site's documents, or its state."""
+    """One part of something to be stored: a package, a released site's documents, or its state."""
 
     kind: RpcKind
     sender: PeerId
@@ -70,11 +73,11 @@ class TransferChunk(msgspec.Struct, frozen=True, tag="Parcel"):
 
 
 class StoreAck(msgspec.Struct, frozen=True, tag="Kept"):
-    """The part is here; if it was the last, all is durable here."""
+    """The part is here; if it was the last, everything is durable here."""
 
 
 class SearchAll(msgspec.Struct, frozen=True, tag="AskSearch"):
-    """To any peer: what does the network know? Answered `Found`."""
+    """To any peer: search the whole network. Answered `SearchReply`."""
 
     request: SearchRequest
 
@@ -88,40 +91,40 @@ class SearchReply(msgspec.Struct, frozen=True, tag="Found"):
 
 
 class SearchLocal(msgspec.Struct, frozen=True, tag="AskSearchHere"):
-    """Peer to peer: what do you find? Answered `FoundHere`."""
+    """Peer to peer: search your own index. Answered `LocalSearchReply`."""
 
     request: SearchRequest
 
 
 class LocalSearchReply(msgspec.Struct, frozen=True, tag="FoundHere"):
-    """What one peer finds, which sites it speaks for, and who its neighbours are."""
+    """The hits of one peer, the sites it is authoritative for, and its neighbours."""
 
-    card: PeerDescriptor
+    descriptor: PeerDescriptor = msgspec.field(name="card")
     hits: tuple[Hit, ...]
-    complete: tuple[str, ...]  # names of the sites that it crawls and has been through
+    complete: tuple[str, ...]  # names of the sites that it crawls and has crawled once
     neighbours: tuple[PeerDescriptor, ...]
 
 
 class RpcError(msgspec.Struct, frozen=True, tag="Sorry"):
-    """Instead of an answer: why there is none."""
+    """Instead of a reply: the reason why there is none."""
 
     why: str
 
 
 class Attach(msgspec.Struct, frozen=True, tag=True):
-    """A peer that cannot be reached to one that can: take what is for me on this connection."""
+    """An unreachable peer to a reachable one: forward frames for me on this connection."""
 
     name: PeerId
 
 
 class Attached(msgspec.Struct, frozen=True, tag=True):
-    """Others reach you at this address from now on."""
+    """Other peers reach you at this address from now on."""
 
     address: str
 
 
 class RelayedFrame(msgspec.Struct, frozen=True, tag="Carried"):
-    """A frame that somebody sent to the relayed peer, or its answer; `channel` is who."""
+    """A frame for the relayed peer, or its reply; `channel` identifies the other side."""
 
     channel: int
     frame: bytes

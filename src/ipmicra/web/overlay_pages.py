@@ -14,10 +14,10 @@ from litestar import Litestar, MediaType, Response, get
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromQuery, QueryParameter
 
-from ipmicra.errors import HostFault
+from ipmicra.errors import PeerFault
 from ipmicra.model.search import SearchRequest
 from ipmicra.overlay.live import rpc_client
-from ipmicra.overlay.live.projection import shown_on_a_plane
+from ipmicra.overlay.live.projection import peer_projection
 from ipmicra.protocol.overlay_frames import FrameCodec
 from ipmicra.protocol.overlay_rpc import PeerStatus, SearchReply
 from ipmicra.search.http import pages as search_pages
@@ -39,30 +39,30 @@ T = TypeVar("T")
 class OverlayObserver:
     """Asks the network by way of the peer that answered last, or of any other that was met."""
 
-    def __init__(self, address: str, seal: FrameCodec) -> None:
-        self._known, self._seal = [address], seal
+    def __init__(self, address: str, codec: FrameCodec) -> None:
+        self._known, self._codec = [address], codec
 
     async def peers(self) -> list[PeerStatus]:
-        found = await self._by_way_of_any(lambda via: rpc_client.everybody(via, self._seal))
-        met = [peer.card.address for peer in found]
+        found = await self._by_way_of_any(lambda via: rpc_client.all_statuses(via, self._codec))
+        met = [peer.descriptor.address for peer in found]
         self._known = self._known[:1] + [address for address in met if address != self._known[0]]
         return found
 
     async def search(self, request: SearchRequest) -> SearchReply:
-        return await self._by_way_of_any(lambda via: rpc_client.search(request, via, self._seal))
+        return await self._by_way_of_any(lambda via: rpc_client.search(request, via, self._codec))
 
     async def _by_way_of_any(self, ask: Callable[[str], Awaitable[T]]) -> T:
         silent: list[str] = []
         for via in list(self._known):
             try:
                 answer = await ask(via)
-            except HostFault as fault:
+            except PeerFault as fault:
                 silent.append(str(fault))
                 continue
             self._known.remove(via)
             self._known.insert(0, via)
             return answer
-        raise HostFault(silent[0])
+        raise PeerFault(silent[0])
 
 
 def application(lookout: OverlayObserver) -> Litestar:
@@ -71,7 +71,7 @@ def application(lookout: OverlayObserver) -> Litestar:
         [serve_asset, _zones(lookout), _search(lookout)],
         openapi_config=None,
         response_headers=RESPONSE_HEADERS,
-        exception_handlers={HostFault: _nobody_answers},
+        exception_handlers={PeerFault: _nobody_answers},
     )
 
 
@@ -98,7 +98,7 @@ def _search(lookout: OverlayObserver) -> HTTPRouteHandler:
 
 
 def zones_page(peers: list[PeerStatus]) -> Response[str]:
-    picture = shown_on_a_plane(peers)
+    picture = peer_projection(peers)
     first, second = (axis + 1 for axis in picture.axes)
     body = [
         h.h1["Who is near to what"],
@@ -131,17 +131,17 @@ def zones_page(peers: list[PeerStatus]) -> Response[str]:
 
 def _figures(peers: list[PeerStatus]) -> list[Figure]:
     space = peers[0].space.volume
-    share = sum(zone.volume for peer in peers for zone in peer.card.zones) / space
+    share = sum(zone.volume for peer in peers for zone in peer.descriptor.zones) / space
     neighbours = sum(len(peer.neighbours) for peer in peers) / len(peers)
-    resting = sum(bool(peer.resting) for peer in peers)
-    rest = f", {formats.number(resting)} at rest" if resting else ""
+    paused = sum(bool(peer.pause_reason) for peer in peers)
+    rest = f", {formats.number(paused)} paused" if paused else ""
     return [
         Figure("peers", "peers", formats.number(len(peers)), f"{neighbours:.1f} neighbours each{rest}"),
         Figure("space", "of the space", formats.percent(share), "belongs to those who answered"),
         Figure(
             "sites",
             "sites",
-            formats.number(len({site for peer in peers for site in peer.homed})),
+            formats.number(len({site for peer in peers for site in peer.home_sites})),
             f"{formats.number(sum(len(peer.crawled) for peer in peers))} being crawled",
         ),
         Figure(
@@ -153,7 +153,7 @@ def _figures(peers: list[PeerStatus]) -> list[Figure]:
     ]
 
 
-def _nobody_answers(_: object, fault: HostFault) -> Response[str]:
+def _nobody_answers(_: object, fault: PeerFault) -> Response[str]:
     body = [h.h1["Nobody answers"], notice(str(fault), "bad")]
     return _page("Nobody answers", body, status=503)
 

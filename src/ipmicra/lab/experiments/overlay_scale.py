@@ -80,7 +80,7 @@ def _row(count: int, way: tuple[str, bool], figures: list[list[float]]) -> dict[
         "hops_p99": float(p99),
         "neighbours": float(neighbours),
         "neighbours_max": float(most),
-        "greetings": float(neighbours) * 60 / PeerRules().hello_every_s,
+        "greetings": float(neighbours) * 60 / PeerRules().gossip_every_s,
         "lost": float(lost),
     }
 

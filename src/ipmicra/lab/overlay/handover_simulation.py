@@ -15,13 +15,13 @@ from ipmicra.lab.overlay.setup import OverlaySetup
 from ipmicra.lab.overlay.zone_simulation import ZoneSimulation
 from ipmicra.model.zones import SpacePoint
 from ipmicra.overlay.can.nearness import (
-    NOBODY,
-    Around,
+    NO_PEER,
     HandOverRule,
+    NearbyPeers,
     costs_ms,
     distances_ms,
+    lower_bounds_ms,
     prices_ms,
-    promises_ms,
     row_to_delegate,
     row_to_measure,
 )
@@ -90,8 +90,8 @@ class HandoverSimulation:
             candidates |= self.adjacent[np.nanargmin(self.measured_ms[site])]
         return np.flatnonzero(candidates & self.alive)
 
-    def _columns(self, rows: RoundTripRows) -> Around:
-        return Around(self.scene.peer_points[rows], self.loads[rows], self.capacities[rows])
+    def _columns(self, rows: RoundTripRows) -> NearbyPeers:
+        return NearbyPeers(self.scene.peer_points[rows], self.loads[rows], self.capacities[rows])
 
     def _review(self, site: int) -> bool:
         rows = self._candidates(site)
@@ -104,7 +104,7 @@ class HandoverSimulation:
 
     def _present(self, site: int, rows: RoundTripRows) -> int:
         places = np.flatnonzero(rows == self.delegate[site])
-        return int(places[0]) if len(places) else NOBODY
+        return int(places[0]) if len(places) else NO_PEER
 
     def _move(self, site: int, to: int) -> bool:
         if to == self.delegate[site]:
@@ -120,10 +120,10 @@ class HandoverSimulation:
         from_landmarks_ms = self.measured_ms[site, list(self.scene.landmarks)]
         while self.probes[site] < self.rule.measured_max:
             rows = self._candidates(site)
-            promises = promises_ms(self.to_landmarks_ms[rows], from_landmarks_ms)
+            lower_bounds = lower_bounds_ms(self.to_landmarks_ms[rows], from_landmarks_ms)
             prices = prices_ms(self._columns(rows), 1.0, self._present(site, rows), self.rule)
-            chosen = row_to_measure(promises, self.measured_ms[site, rows], prices)
-            if chosen == NOBODY:
+            chosen = row_to_measure(lower_bounds, self.measured_ms[site, rows], prices)
+            if chosen == NO_PEER:
                 break
             self.measured_ms[site, rows[chosen]] = self.scene.round_trips_ms[rows[chosen], site]
             self.probes[site] += 1

@@ -1,5 +1,5 @@
 """A Content-Addressable Network over network coordinates, as a protocol without sockets.
 
-Law: pure. A peer is `handle(message, now_s) -> messages`; the simulator and the live transport carry
-the same messages between the same peers.
+Invariant: pure. A peer is `handle(message, now_s) -> messages`; the simulator and the live transport
+carry the same messages between the same peers.
 """

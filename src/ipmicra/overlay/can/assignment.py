@@ -1,9 +1,9 @@
-"""Sites that I am home to -> who crawls each of them, for as long as that peer lives.
+"""Sites whose keys lie in our zones -> the peer that crawls each of them, its delegate.
 
-The home points each site to its delegate (`Crawl`), takes it back (`Release`), and reviews its choice
-with every greeting. A delegate announces itself to the home; one that did not for `lease_s` has lost
-the site. Two delegates of one epoch, left by two homes that did not know of each other, are settled by
-a new epoch.
+The home of a site is the peer whose zone holds the site's key. The home assigns the delegate (`CrawlSite`),
+withdraws the site (`ReleaseSite`), and reviews its choice at every gossip round. A delegate announces
+itself to the home; one that was not heard for `lease_s` loses the site. Two delegates of the same epoch
+(left behind by two homes that did not know of each other) are resolved by a new epoch.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ipmicra.overlay.can.candidates import Candidates
 from ipmicra.overlay.can.nearness import HandOverRule
 from ipmicra.overlay.can.peer_state import PeerState
 from ipmicra.overlay.can.routing import Routing
-from ipmicra.overlay.can.site_table import delegate_card
+from ipmicra.overlay.can.site_table import delegate_descriptor
 from ipmicra.protocol.overlay_messages import (
     Announce,
     Confirm,
@@ -38,184 +38,194 @@ from ipmicra.protocol.overlay_messages import (
 
 
 class SiteAssignments:
-    """Conducts the sites of one home."""
+    """Assigns the sites of one home."""
 
-    def __init__(self, known: PeerState, routing: Routing) -> None:
-        self._known = known
+    def __init__(self, state: PeerState, routing: Routing) -> None:
+        self._state = state
         self._routing = routing
-        self._candidates = Candidates(known)
-        self.probes_wanted: list[Measure] = []
+        self._candidates = Candidates(state)
+        self.wanted_probes: list[Measure] = []
 
-    # --- coming home --------------------------------------------------------------------------
+    # --- adopting sites -----------------------------------------------------------------------
 
-    def homed(
+    def adopt_sites(
         self, records: Iterable[SiteRecord], now_s: float, departed: PeerId | None = None
     ) -> list[Outgoing]:
-        """Become home to sites; those without a living delegate get one. Strays are sent on home."""
-        known, out = self._known, []
+        """Become the home of sites and assign those without a live delegate. Others are forwarded home."""
+        state, out = self._state, []
         for record in records:
-            if not known.owns(record.key):
-                out += self.taken_in(record)
-            elif known.book.adopt(record, now_s):
-                out += self._begun(record, now_s, departed)
+            if not state.owns(record.key):
+                out += self.submit_home(record)
+            elif state.site_table.adopt(record, now_s):
+                out += self._start_adopted(record, now_s, departed)
         return out
 
-    def _begun(self, record: SiteRecord, now_s: float, departed: PeerId | None) -> list[Outgoing]:
-        """A delegate that is somebody else is told who the home is now; so one that is dead shows."""
-        if record.delegate == self._known.id:
-            self._known.book.take_up(record, now_s)
+    def _start_adopted(
+        self, record: SiteRecord, now_s: float, departed: PeerId | None
+    ) -> list[Outgoing]:
+        """Send another delegate the new home's descriptor; a dead delegate is found out by that."""
+        if record.delegate == self._state.id:
+            self._state.site_table.start_crawling(record, now_s)
             return []
-        self._known.book.stop(record)
-        alone = self._known.rules.hand_over is None
+        self._state.site_table.stop_as_home(record)
+        alone = self._state.rules.hand_over is None
         if alone or not record.delegate or record.delegate == departed:
-            return self._assigned(record.site, now_s, without=departed)
-        return [Outgoing(delegate_card(record), CrawlSite(record, self._known.card))]
+            return self._assign(record.site, now_s, without=departed)
+        return [Outgoing(delegate_descriptor(record), CrawlSite(record, self._state.descriptor))]
 
-    # --- taking in for others -----------------------------------------------------------------
+    # --- submitting for others ----------------------------------------------------------------
 
-    def taken_in(self, record: SiteRecord) -> list[Outgoing]:
-        """Send a site home; again and again, until its home answers."""
-        self._known.book.on_their_way[record.site] = record
-        return self._sent_home(record)
+    def submit_home(self, record: SiteRecord) -> list[Outgoing]:
+        """Send a site to its home; repeated until the home acknowledges it."""
+        self._state.site_table.unacknowledged[record.site] = record
+        return self._submission(record)
 
-    def sent_again(self) -> list[Outgoing]:
-        waiting = list(self._known.book.on_their_way.values())
-        return [letter for record in waiting for letter in self._sent_home(record)]
+    def pending_submissions(self) -> list[Outgoing]:
+        """Submissions that no home has acknowledged yet, to be sent again."""
+        waiting = list(self._state.site_table.unacknowledged.values())
+        return [outgoing for record in waiting for outgoing in self._submission(record)]
 
-    def _sent_home(self, record: SiteRecord) -> list[Outgoing]:
-        letter = Submit(record, self._known.card)
-        return [Outgoing(self._known.card, Routed(record.key, letter))]
+    def _submission(self, record: SiteRecord) -> list[Outgoing]:
+        payload = Submit(record, self._state.descriptor)
+        return [Outgoing(self._state.descriptor, Routed(record.key, payload))]
 
-    def submitted(self, submit: Submit, now_s: float) -> list[Outgoing]:
-        """A site has come home."""
-        out = self.homed([submit.record], now_s)
-        taken_in_by = submit.taken_in_by or self._known.card
-        return [*out, Outgoing(taken_in_by, SubmitAck(submit.record.site))]
+    def on_submit(self, submit: Submit, now_s: float) -> list[Outgoing]:
+        """A site has reached its home."""
+        out = self.adopt_sites([submit.record], now_s)
+        submitted_by = submit.taken_in_by or self._state.descriptor
+        return [*out, Outgoing(submitted_by, SubmitAck(submit.record.site))]
 
-    # --- choosing -----------------------------------------------------------------------------
+    # --- choosing delegates -------------------------------------------------------------------
 
-    def reviewed(self, now_s: float) -> list[Outgoing]:
-        """Each of my sites once: does its delegate live, is somebody cheaper, or worth asking?"""
-        rule, book, out = self._known.rules.hand_over, self._known.book, []
+    def review(self, now_s: float) -> list[Outgoing]:
+        """Check each of our sites: is its delegate alive, is another peer cheaper or worth measuring?"""
+        rule, site_table, out = self._state.rules.hand_over, self._state.site_table, []
         if rule is None:
             return []
-        for site in sorted(book.homed):
-            out += self._assigned(site, now_s, without=self._silent_delegate(site, now_s))
-            out += self._asked(site, rule)
+        for site in sorted(site_table.home_records):
+            out += self._assign(site, now_s, without=self._expire_delegate(site, now_s))
+            out += self._request_measurement(site, rule)
         return out
 
-    def _silent_delegate(self, site: str, now_s: float) -> PeerId | None:
-        """The delegate whose lease is over; it is no candidate any more."""
-        book, delegate = self._known.book, self._known.book.homed[site].delegate
-        if delegate == self._known.id or not book.lease_over(site, now_s - self._known.rules.lease_s):
+    def _expire_delegate(self, site: str, now_s: float) -> PeerId | None:
+        """The delegate whose lease has expired, dropped from the candidates; None while it is valid."""
+        site_table, delegate = self._state.site_table, self._state.site_table.home_records[site].delegate
+        if delegate == self._state.id or not site_table.is_lease_over(
+            site, now_s - self._state.rules.lease_s
+        ):
             return None
-        book.struck(site, delegate)
-        self._candidates.lost(delegate)
-        self._candidates.unreachable(delegate, now_s + self._known.rules.lease_s)
+        site_table.drop_candidate(site, delegate)
+        self._candidates.forget(delegate)
+        self._candidates.exclude(delegate, now_s + self._state.rules.lease_s)
         return delegate
 
-    def _assigned(self, site: str, now_s: float, without: PeerId | None = None) -> list[Outgoing]:
-        """Point a site to the peer that should crawl it now, and tell those concerned."""
-        known, record = self._known, self._known.book.homed[site]
-        rule = known.rules.hand_over
+    def _assign(self, site: str, now_s: float, without: PeerId | None = None) -> list[Outgoing]:
+        """Assign a site to the best peer now, and notify the peers concerned."""
+        state, record = self._state, self._state.site_table.home_records[site]
+        rule = state.rules.hand_over
         best = (
-            known.card if rule is None else self._candidates.delegate_for(record, rule, without, now_s)
+            state.descriptor
+            if rule is None
+            else self._candidates.delegate_for(record, rule, without, now_s)
         )
         if best.peer == record.delegate:
             return []
-        return self._moved(record, best, now_s)
+        return self._move_to(record, best, now_s)
 
-    def _moved(self, record: SiteRecord, heir: PeerDescriptor, now_s: float) -> list[Outgoing]:
-        known, site = self._known, record.site
-        former = delegate_card(record) if record.delegate else None
-        changed = known.book.delegated(site, heir, now_s)
+    def _move_to(self, record: SiteRecord, successor: PeerDescriptor, now_s: float) -> list[Outgoing]:
+        state, site = self._state, record.site
+        former = delegate_descriptor(record) if record.delegate else None
+        changed = state.site_table.set_delegate(site, successor, now_s)
         out: list[Outgoing] = []
-        if heir.peer == known.id:
-            known.book.take_up(changed, now_s)
+        if successor.peer == state.id:
+            state.site_table.start_crawling(changed, now_s)
         else:
-            known.book.stop(changed)
-            out.append(Outgoing(heir, CrawlSite(changed, known.card)))
-        if former is not None and former.peer != known.id:
-            out.append(Outgoing(former, ReleaseSite(site, changed.epoch, heir)))
-        self._reckon(heir, former, changed.pages)
+            state.site_table.stop_as_home(changed)
+            out.append(Outgoing(successor, CrawlSite(changed, state.descriptor)))
+        if former is not None and former.peer != state.id:
+            out.append(Outgoing(former, ReleaseSite(site, changed.epoch, successor)))
+        self._count_move(successor, former, changed.pages)
         return out
 
-    def _reckon(self, heir: PeerDescriptor, former: PeerDescriptor | None, pages: float) -> None:
-        """Count a move at once in what I believe of others' loads, before they say so themselves."""
-        for card, change in ((heir, pages), (former, -pages)):
-            neighbour = self._known.table.get(card.peer) if card is not None else None
+    def _count_move(
+        self, successor: PeerDescriptor, former: PeerDescriptor | None, pages: float
+    ) -> None:
+        """Apply a move to the known loads at once, before the peers report it themselves."""
+        for descriptor, change in ((successor, pages), (former, -pages)):
+            neighbour = self._state.table.get(descriptor.peer) if descriptor is not None else None
             if neighbour is not None:
-                load = neighbour.card.load + change
-                neighbour.card = msgspec.structs.replace(neighbour.card, load=load)
+                load = neighbour.descriptor.load + change
+                neighbour.descriptor = msgspec.structs.replace(neighbour.descriptor, load=load)
 
     # --- measuring ----------------------------------------------------------------------------
 
-    def _asked(self, site: str, rule: HandOverRule) -> list[Outgoing]:
-        chosen = self._candidates.to_measure(self._known.book.homed[site], rule)
+    def _request_measurement(self, site: str, rule: HandOverRule) -> list[Outgoing]:
+        chosen = self._candidates.to_measure(self._state.site_table.home_records[site], rule)
         if chosen is None:
             return []
-        wanted = Measure(site, self._known.card)
-        if chosen.peer == self._known.id:
-            self.probes_wanted.append(wanted)
+        wanted = Measure(site, self._state.descriptor)
+        if chosen.peer == self._state.id:
+            self.wanted_probes.append(wanted)
             return []
         return [Outgoing(chosen, wanted)]
 
-    def was_measured(self, measured: SiteMeasured, now_s: float) -> list[Outgoing]:
-        """A peer's answer: the site may move, and the next peer is asked."""
-        rule = self._known.rules.hand_over
-        if measured.site not in self._known.book.homed or rule is None:
+    def on_measured(self, measured: SiteMeasured, now_s: float) -> list[Outgoing]:
+        """A peer's measurement arrived: the site may move, and the next peer is asked."""
+        rule = self._state.rules.hand_over
+        if measured.site not in self._state.site_table.home_records or rule is None:
             return []
-        self._candidates.met(measured)
+        self._candidates.on_measured(measured)
         by, took_ms = measured.by, measured.round_trip_ms
         answer = PeerMeasurement(by.peer, math.inf if took_ms is None else took_ms, by.point, by.address)
-        self._known.book.measured(measured.site, answer)
-        return self._assigned(measured.site, now_s) + self._asked(measured.site, rule)
+        self._state.site_table.add_measurement(measured.site, answer)
+        return self._assign(measured.site, now_s) + self._request_measurement(measured.site, rule)
 
     # --- delegates ----------------------------------------------------------------------------
 
-    def announced(self, announce: Announce, now_s: float) -> list[Outgoing]:
-        """Somebody crawls a site that I am home to: as I say, or in error, or I had lost it."""
-        book, crawler = self._known.book, announce.crawler
-        self._candidates.seen(crawler)
-        record = book.homed.get(announce.record.site)
+    def on_announce(self, announce: Announce, now_s: float) -> list[Outgoing]:
+        """A peer crawls a site of ours: as assigned, by mistake, or because we lost the record."""
+        site_table, crawler = self._state.site_table, announce.crawler
+        self._candidates.on_descriptor(crawler)
+        record = site_table.home_records.get(announce.record.site)
         if record is None:
-            return self.homed([announce.record], now_s)
+            return self.adopt_sites([announce.record], now_s)
         if record.delegate == crawler.peer:
-            record = book.heard_from_delegate(record.site, crawler, now_s)
+            record = site_table.on_delegate_alive(record.site, crawler, now_s)
             if announce.record.epoch < record.epoch:
-                return [Outgoing(crawler, CrawlSite(record, self._known.card))]
+                return [Outgoing(crawler, CrawlSite(record, self._state.descriptor))]
             return [Outgoing(crawler, Confirm(record.site, record.epoch))]
         if announce.record.epoch >= record.epoch:
-            record = book.at_epoch(record.site, announce.record.epoch + 1)
-        return [Outgoing(crawler, ReleaseSite(record.site, record.epoch, delegate_card(record)))]
+            record = site_table.set_epoch(record.site, announce.record.epoch + 1)
+        return [Outgoing(crawler, ReleaseSite(record.site, record.epoch, delegate_descriptor(record)))]
 
-    def resigned(self, resign: HandBack, now_s: float) -> list[Outgoing]:
-        record = self._known.book.homed.get(resign.site)
-        if record is None or record.delegate != resign.crawler:
+    def on_hand_back(self, hand_back: HandBack, now_s: float) -> list[Outgoing]:
+        """A leaving delegate returns its site."""
+        record = self._state.site_table.home_records.get(hand_back.site)
+        if record is None or record.delegate != hand_back.crawler:
             return []
-        return self._assigned(resign.site, now_s, without=resign.crawler)
+        return self._assign(hand_back.site, now_s, without=hand_back.crawler)
 
-    def refused(self, site: str, peer: PeerId, now_s: float) -> list[Outgoing]:
-        """The delegate could not be told: it cannot be reached, so somebody else is chosen at once."""
-        record = self._known.book.homed.get(site)
-        self._candidates.unreachable(peer, now_s + self._known.rules.lease_s)
+    def on_delegate_unreachable(self, site: str, peer: PeerId, now_s: float) -> list[Outgoing]:
+        """The delegate cannot be reached: choose another one at once."""
+        record = self._state.site_table.home_records.get(site)
+        self._candidates.exclude(peer, now_s + self._state.rules.lease_s)
         if record is None or record.delegate != peer:
             return []
-        self._known.book.struck(site, peer)
-        return self._assigned(site, now_s, without=peer)
+        self._state.site_table.drop_candidate(site, peer)
+        return self._assign(site, now_s, without=peer)
 
     def announcements(self) -> list[Outgoing]:
-        """A word to the home of each site that I crawl and am not home to."""
-        known, out = self._known, []
-        for site, record in sorted(known.book.crawled.items()):
-            if site not in known.book.homed:
-                out += self._routing.passed_on(Routed(record.key, Announce(record, known.card)))
+        """One message to the home of each site that we crawl for another home."""
+        state, out = self._state, []
+        for site, record in sorted(state.site_table.crawled.items()):
+            if site not in state.site_table.home_records:
+                out += self._routing.forward(Routed(record.key, Announce(record, state.descriptor)))
         return out
 
-    def resignations(self) -> list[Outgoing]:
-        """The same word when I am about to leave."""
-        known, out = self._known, []
-        for site, record in sorted(known.book.crawled.items()):
-            if site not in known.book.homed:
-                out += self._routing.passed_on(Routed(record.key, HandBack(site, known.id)))
+    def hand_backs(self) -> list[Outgoing]:
+        """The same when we are about to leave: the sites go back."""
+        state, out = self._state, []
+        for site, record in sorted(state.site_table.crawled.items()):
+            if site not in state.site_table.home_records:
+                out += self._routing.forward(Routed(record.key, HandBack(site, state.id)))
         return out

@@ -1,7 +1,7 @@
-"""Borders beyond which nobody is known -> a question who is there; after a while without an answer, mine.
+"""Zone faces without a known neighbour -> a Locate request; after a timeout the region becomes ours.
 
-A hole is claimed layer by layer from all sides; who claimed the same part settles it as any dispute. So
-holes vanish whatever made them: neighbours that died together, or messages that were lost with them.
+A gap is claimed layer by layer from all sides; two peers that claim the same part resolve it like any
+conflict. So gaps close whatever caused them: neighbours that died together, or lost messages.
 """
 
 from __future__ import annotations
@@ -14,62 +14,64 @@ from ipmicra.overlay.can.peer_state import PeerState
 from ipmicra.overlay.can.routing import Routing
 from ipmicra.protocol.overlay_messages import Locate, LocateReply, Outgoing, PeerDescriptor, Routed
 
-WHO_IS_THERE = "who is beyond my border?"
+COVERAGE_QUESTION = "who is beyond my border?"
 
 
 class CoverageRepair:
-    """Watches one peer's borders."""
+    """Watches the faces of one peer's zones."""
 
     def __init__(
-        self, known: PeerState, routing: Routing, greeting: Gossip, assignment: SiteAssignments
+        self, state: PeerState, routing: Routing, gossip: Gossip, assignment: SiteAssignments
     ) -> None:
-        self._known = known
+        self._state = state
         self._routing = routing
-        self._greeting = greeting
+        self._gossip = gossip
         self._assignment = assignment
         self._open_since_s: dict[OpenFace, float] = {}
-        self._looked_at: tuple[object, ...] = ()
+        self._zones_checked: tuple[object, ...] = ()
 
-    def looked(self, now_s: float) -> list[Outgoing]:
-        """Ask who is beyond a border that has just opened; claim what has been open for too long."""
-        self._look(now_s)
+    def check(self, now_s: float) -> list[Outgoing]:
+        """Send a request through each face that has just opened; claim gaps that stayed open too long."""
+        self._refresh_open_faces(now_s)
         out: list[Outgoing] = []
         for face, since_s in self._open_since_s.items():
             if since_s == now_s:
-                letter = Locate(self._known.card, WHO_IS_THERE)
-                out += self._routing.passed_on(Routed(face.beyond(), letter))
-        patience_s = self._known.rules.open_face_after_s
+                payload = Locate(self._state.descriptor, COVERAGE_QUESTION)
+                out += self._routing.forward(Routed(face.point_beyond(), payload))
+        patience_s = self._state.rules.open_face_after_s
         overdue = [face for face, since_s in self._open_since_s.items() if now_s - since_s > patience_s]
-        return out + self._claimed(overdue, now_s) if overdue else out
+        return out + self._claim(overdue, now_s) if overdue else out
 
-    def _look(self, now_s: float) -> None:
-        """Look at the borders again if anybody's zones, or mine, have changed."""
-        known, cards = self._known, self._known.table.cards()
-        seen = (known.zones, *(card.zones for card in cards))
-        if seen == self._looked_at:
+    def _refresh_open_faces(self, now_s: float) -> None:
+        """Find open faces again if our zones or a neighbour's have changed."""
+        state, descriptors = self._state, self._state.table.descriptors()
+        seen = (state.zones, *(descriptor.zones for descriptor in descriptors))
+        if seen == self._zones_checked:
             return
-        self._looked_at = seen
-        others = [zone for card in cards for zone in card.zones]
-        found = open_faces(known.zones, others, known.space)
+        self._zones_checked = seen
+        others = [zone for descriptor in descriptors for zone in descriptor.zones]
+        found = open_faces(state.zones, others, state.space)
         self._open_since_s = {face: self._open_since_s.get(face, now_s) for face in found}
 
-    def answered(self, located: LocateReply, now_s: float) -> list[Outgoing]:
-        """Somebody is there."""
-        if located.question != WHO_IS_THERE:
+    def on_located(self, located: LocateReply, now_s: float) -> list[Outgoing]:
+        """A peer beyond one of our faces has answered."""
+        if located.question != COVERAGE_QUESTION:
             return []
-        return self._greeting.acquainted([located.owner], now_s)
+        return self._gossip.learn_contacts([located.owner], now_s)
 
-    def _claimed(self, faces: list[OpenFace], now_s: float) -> list[Outgoing]:
-        known = self._known
-        around = known.table.two_hops(known.card)
+    def _claim(self, faces: list[OpenFace], now_s: float) -> list[Outgoing]:
+        state = self._state
+        around = state.table.two_hops(state.descriptor)
         vacant: list[ZoneBox] = []
         for face in faces:
-            zones = [zone for card in around.values() for zone in card.zones] + vacant
-            hole = face.hole(known.space, zones)
-            vacant += [] if hole is None else [hole]
+            zones = [zone for descriptor in around.values() for zone in descriptor.zones] + vacant
+            gap = face.gap(state.space, zones)
+            vacant += [] if gap is None else [gap]
         if not vacant:
             return []
-        known.add_zones(vacant)
-        out = self._assignment.homed(known.copies.within(vacant), now_s)
-        others: list[PeerDescriptor] = [card for card in around.values() if card.peer != known.id]
-        return out + self._greeting.acquainted(others, now_s)
+        state.add_zones(vacant)
+        out = self._assignment.adopt_sites(state.replicas.within(vacant), now_s)
+        others: list[PeerDescriptor] = [
+            descriptor for descriptor in around.values() if descriptor.peer != state.id
+        ]
+        return out + self._gossip.learn_contacts(others, now_s)

@@ -1,9 +1,9 @@
-"""Greetings in -> who borders me, and who ought to be introduced to whom.
+"""Gossip updates in -> known neighbours, and peers that should learn of each other.
 
-A greeting carries a peer's card, its neighbours' cards and, when something changed or now and then
-anyway, the records of the sites it is home to. From it follow: neighbours of neighbours that border me
-and whom I do not know are greeted; two peers that claim one region are told of each other; copies that
-the sender should have and does not list go back to it.
+An update carries a peer's descriptor, its neighbours' descriptors and, after a change or every few rounds,
+the records of the sites it is home to. The receiver contacts unknown neighbours of neighbours that border
+its zones, tells two peers that claim one region about each other, and returns replicas that the sender
+should have and does not list.
 """
 
 from __future__ import annotations
@@ -25,107 +25,116 @@ from ipmicra.protocol.overlay_messages import (
 
 
 class Gossip:
-    """Keeps neighbours acquainted."""
+    """Keeps neighbours informed."""
 
-    def __init__(self, known: PeerState) -> None:
-        self._known = known
+    def __init__(self, state: PeerState) -> None:
+        self._state = state
         self._busiest: PeerDescriptor | None = None
-        self._hellos = 0
-        self._book_last_listed = -1
+        self._rounds = 0
+        self._changes_last_listed = -1
 
     @property
     def busiest(self) -> PeerDescriptor | None:
-        """The most loaded peer heard of."""
+        """The most loaded peer known."""
         return self._busiest
 
-    def hello(self) -> list[Outgoing]:
-        """The regular greeting of all neighbours."""
-        book = self._known.book
-        due = self._hellos % self._known.rules.sites_every_hellos == 0
-        self._hellos += 1
-        listing = due or book.changes != self._book_last_listed
-        self._book_last_listed = book.changes
-        return self.to(self._known.table.cards(), with_sites=listing)
+    def announce(self) -> list[Outgoing]:
+        """The regular update to all neighbours."""
+        site_table = self._state.site_table
+        due = self._rounds % self._state.rules.full_list_every == 0
+        self._rounds += 1
+        listing = due or site_table.changes != self._changes_last_listed
+        self._changes_last_listed = site_table.changes
+        return self.updates_for(self._state.table.descriptors(), with_sites=listing)
 
-    def to(self, cards: Iterable[PeerDescriptor], with_sites: bool) -> list[Outgoing]:
-        known = self._known
-        sites = tuple(known.book.homed.values()) if with_sites else None
-        update = Update(known.card, tuple(known.table.cards()), sites, self._busiest_known())
-        return [Outgoing(card, update) for card in cards if card.peer != known.id]
+    def updates_for(self, descriptors: Iterable[PeerDescriptor], with_sites: bool) -> list[Outgoing]:
+        state = self._state
+        sites = tuple(state.site_table.home_records.values()) if with_sites else None
+        update = Update(
+            state.descriptor, tuple(state.table.descriptors()), sites, self._update_busiest()
+        )
+        return [
+            Outgoing(descriptor, update) for descriptor in descriptors if descriptor.peer != state.id
+        ]
 
-    def acquainted(self, cards: Iterable[PeerDescriptor], now_s: float) -> list[Outgoing]:
-        """Note those of them who border my zones, and greet all of them."""
-        known = self._known
-        others = [card for card in cards if card.peer != known.id]
-        for card in others:
-            known.table.note(card, known.zones, now_s, heard=False)
-        greeted = {card.peer: card for card in (*others, *known.table.cards())}
-        return self.to(greeted.values(), with_sites=True)
+    def learn_contacts(self, descriptors: Iterable[PeerDescriptor], now_s: float) -> list[Outgoing]:
+        """Store the peers that border our zones, and send an update to all of them."""
+        state = self._state
+        others = [descriptor for descriptor in descriptors if descriptor.peer != state.id]
+        for descriptor in others:
+            state.table.learn(descriptor, state.zones, now_s, direct=False)
+        contacts = {d.peer: d for d in (*others, *state.table.descriptors())}
+        return self.updates_for(contacts.values(), with_sites=True)
 
-    def heard(self, update: Update, now_s: float) -> list[Outgoing]:
-        """A greeting came in."""
-        known = self._known
-        neighbour = known.table.note(update.card, known.zones, now_s, heard=True)
-        self._heard_of(update.busiest, update.card)
-        out = self._rivalled(update.card)
-        if neighbour is not None and neighbour.card.version == update.card.version:
-            neighbour.neighbours = {card.peer: card for card in update.neighbours}
-            out += self._compared(update, now_s)
-        elif neighbour is None and any(card.peer == known.id for card in update.neighbours):
-            out += self.to(
-                [update.card], with_sites=False
-            )  # it has an old card of me: I border it no more
-        return out + self._introduced(update.neighbours, now_s)
+    def on_update(self, update: Update, now_s: float) -> list[Outgoing]:
+        """Process a neighbour's update."""
+        state = self._state
+        neighbour = state.table.learn(update.descriptor, state.zones, now_s, direct=True)
+        self._learn_busiest(update.busiest, update.descriptor)
+        out = self._report_conflicts(update.descriptor)
+        if neighbour is not None and neighbour.descriptor.version == update.descriptor.version:
+            neighbour.neighbours = {descriptor.peer: descriptor for descriptor in update.neighbours}
+            out += self._sync_replicas(update, now_s)
+        elif neighbour is None and any(descriptor.peer == state.id for descriptor in update.neighbours):
+            # it has an old descriptor of ours: we do not border it any more
+            out += self.updates_for([update.descriptor], with_sites=False)
+        return out + self._contact_unknown(update.neighbours, now_s)
 
-    def _compared(self, update: Update, now_s: float) -> list[Outgoing]:
-        """Keep copies of the sender's sites; give it those that it should have and does not list."""
+    def _sync_replicas(self, update: Update, now_s: float) -> list[Outgoing]:
+        """Store replicas of the sender's sites; return those that it should have and does not list."""
         if update.sites is None:
             return []
-        missing = self._known.copies.unknown_to(update.card.zones, update.sites)
-        self._known.copies.refresh(update.sites, now_s)
-        return [Outgoing(update.card, StoreRecords(missing))] if missing else []
+        missing = self._state.replicas.missing_from(update.descriptor.zones, update.sites)
+        self._state.replicas.refresh(update.sites, now_s)
+        return [Outgoing(update.descriptor, StoreRecords(missing))] if missing else []
 
-    def _rivalled(self, card: PeerDescriptor) -> list[Outgoing]:
-        """Neighbours whose zones another peer now claims: dead, or, if they live, its rivals."""
-        known, out = self._known, []
-        for neighbour in known.table:
-            theirs = neighbour.card
-            if theirs.peer == card.peer or not any(
-                a.overlaps(b) for a in theirs.zones for b in card.zones
+    def _report_conflicts(self, descriptor: PeerDescriptor) -> list[Outgoing]:
+        """Neighbours whose zones another peer now claims: they are dead, or in conflict with it."""
+        state, out = self._state, []
+        for neighbour in state.table:
+            theirs = neighbour.descriptor
+            if theirs.peer == descriptor.peer or not any(
+                a.overlaps(b) for a in theirs.zones for b in descriptor.zones
             ):
                 continue
-            out.append(Outgoing(theirs, ConflictNotice(card)))
-            rest = tuple(left_of(theirs.zones, card.zones))
-            if borders(rest, known.zones):
-                neighbour.card = msgspec.structs.replace(theirs, zones=rest)
+            out.append(Outgoing(theirs, ConflictNotice(descriptor)))
+            rest = tuple(left_of(theirs.zones, descriptor.zones))
+            if borders(rest, state.zones):
+                neighbour.descriptor = msgspec.structs.replace(theirs, zones=rest)
             else:
-                known.table.forget(theirs.peer)
+                state.table.forget(theirs.peer)
         return out
 
-    def _introduced(self, cards: Iterable[PeerDescriptor], now_s: float) -> list[Outgoing]:
-        """Greet those of a neighbour's neighbours who border me and whom I do not know.
+    def _contact_unknown(self, descriptors: Iterable[PeerDescriptor], now_s: float) -> list[Outgoing]:
+        """Contact those of a neighbour's neighbours that border our zones and are unknown to us.
 
-        A card whose zones somebody I know holds is a dead peer's, still going round.
+        A descriptor whose zones are owned by a known peer belongs to a dead peer and is out of date.
         """
-        known, out = self._known, []
-        for card in cards:
-            if card.peer == known.id or card.peer in known.table or not borders(card.zones, known.zones):
+        state, out = self._state, []
+        for descriptor in descriptors:
+            if (
+                descriptor.peer == state.id
+                or descriptor.peer in state.table
+                or not borders(descriptor.zones, state.zones)
+            ):
                 continue
-            held = [zone for other in (known.card, *known.table.cards()) for zone in other.zones]
-            if any(a.overlaps(b) for a in card.zones for b in held):
+            held = [
+                zone for other in (state.descriptor, *state.table.descriptors()) for zone in other.zones
+            ]
+            if any(a.overlaps(b) for a in descriptor.zones for b in held):
                 continue
-            if known.table.note(card, known.zones, now_s, heard=False) is not None:
-                out += self.to([card], with_sites=True)
+            if state.table.learn(descriptor, state.zones, now_s, direct=False) is not None:
+                out += self.updates_for([descriptor], with_sites=True)
         return out
 
-    def _heard_of(self, busiest: PeerDescriptor | None, sender: PeerDescriptor) -> None:
+    def _learn_busiest(self, busiest: PeerDescriptor | None, sender: PeerDescriptor) -> None:
         if self._busiest is not None and self._busiest.peer == sender.peer:
             self._busiest = sender
         if busiest is not None and (self._busiest is None or busiest.load > self._busiest.load):
             self._busiest = busiest
 
-    def _busiest_known(self) -> PeerDescriptor:
-        candidates = [self._known.card, *self._known.table.cards()]
+    def _update_busiest(self) -> PeerDescriptor:
+        candidates = [self._state.descriptor, *self._state.table.descriptors()]
         candidates += [self._busiest] if self._busiest else []
-        self._busiest = max(candidates, key=lambda card: (card.load, card.peer))
+        self._busiest = max(candidates, key=lambda descriptor: (descriptor.load, descriptor.peer))
         return self._busiest

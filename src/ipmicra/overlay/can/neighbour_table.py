@@ -1,7 +1,7 @@
-"""Cards that peers sent -> who is next to me, who is next to them, and who has fallen silent.
+"""Descriptors sent by peers -> our neighbours, their neighbours, and those that are dead.
 
-Law: a card replaces one of the same peer only if its version is not older. A neighbour is a peer one of
-whose zones shares a face with one of mine; everybody else is forgotten.
+Invariant: a descriptor replaces one of the same peer only if its version is not older. A neighbour is a peer
+with a zone that shares a face with one of ours; all others are dropped.
 """
 
 from __future__ import annotations
@@ -13,43 +13,43 @@ from typing import Protocol
 from ipmicra.model.zones import SpacePoint, ZoneBox
 from ipmicra.protocol.overlay_messages import PeerDescriptor, PeerId
 
-NEWEST = 2**62  # no card's version is above it
+NEWEST = 2**62  # above every descriptor's version
 
 
 @dataclass(slots=True)
 class Neighbour:
-    """What I know of one neighbour."""
+    """What is known about one neighbour."""
 
-    card: PeerDescriptor
-    heard_s: float  # or since when I wait to hear from it
-    met: bool = False  # it has spoken to me itself; otherwise I have its card from others
-    unreached_s: float | None = None  # since when it could not be reached, unless it spoke after that
+    descriptor: PeerDescriptor
+    last_message_s: float  # or the time since which we wait for its first message
+    has_contacted_me: bool = False  # false: its descriptor came from other peers only
+    unreachable_since_s: float | None = None  # reset by its next message
     neighbours: dict[PeerId, PeerDescriptor] = field(default_factory=dict)
 
-    def dead_since_s(self, patience: SuspicionTimes) -> float:
-        """When it counts, or will count, as dead, unless it speaks before."""
-        by_silence_s = self.heard_s + patience.silent_after_s
-        if self.unreached_s is None:
+    def dead_since_s(self, times: SuspicionTimes) -> float:
+        """When it counts, or will count, as dead, unless a message arrives before."""
+        by_silence_s = self.last_message_s + times.dead_after_s
+        if self.unreachable_since_s is None:
             return by_silence_s
-        return min(by_silence_s, self.unreached_s + patience.unreached_after_s)
+        return min(by_silence_s, self.unreachable_since_s + times.unreachable_after_s)
 
 
 class SuspicionTimes(Protocol):
-    """How long a neighbour may keep silent, and how long if it cannot be reached either."""
+    """How long a neighbour may send nothing before it is dead, and how long if it is also unreachable."""
 
     @property
-    def silent_after_s(self) -> float: ...
+    def dead_after_s(self) -> float: ...
 
     @property
-    def unreached_after_s(self) -> float: ...
+    def unreachable_after_s(self) -> float: ...
 
 
 class NeighbourTable:
-    """My neighbours."""
+    """The neighbours of one peer."""
 
     def __init__(self) -> None:
         self._known: dict[PeerId, Neighbour] = {}
-        self._departed: dict[PeerId, int] = {}  # the last version of those who left or died
+        self._removed: dict[PeerId, int] = {}  # the last version of peers that left or died
 
     def __contains__(self, peer: object) -> bool:
         return peer in self._known
@@ -58,99 +58,105 @@ class NeighbourTable:
         return len(self._known)
 
     def __iter__(self) -> Iterator[Neighbour]:
-        """In the order of their names, so that no decision hangs on arrival."""
+        """In the order of their names, so that no decision depends on the order of arrival."""
         return iter([self._known[peer] for peer in sorted(self._known)])
 
     def get(self, peer: PeerId) -> Neighbour | None:
         return self._known.get(peer)
 
-    def cards(self) -> list[PeerDescriptor]:
-        return [neighbour.card for neighbour in self]
+    def descriptors(self) -> list[PeerDescriptor]:
+        return [neighbour.descriptor for neighbour in self]
 
-    def note(
-        self, card: PeerDescriptor, mine: Iterable[ZoneBox], now_s: float, heard: bool
+    def learn(
+        self, descriptor: PeerDescriptor, mine: Iterable[ZoneBox], now_s: float, direct: bool
     ) -> Neighbour | None:
-        """Take in a card. `heard`: from the peer itself, so it is alive. None: not my neighbour."""
-        if card.version <= self._departed.get(card.peer, -1) and not heard:
+        """Store a descriptor. `direct`: sent by the peer itself, so it is alive. None: not a neighbour."""
+        if descriptor.version <= self._removed.get(descriptor.peer, -1) and not direct:
             return None
-        self._departed.pop(card.peer, None)
-        known = self._known.get(card.peer)
-        if known is not None and card.version < known.card.version:
+        self._removed.pop(descriptor.peer, None)
+        known = self._known.get(descriptor.peer)
+        if known is not None and descriptor.version < known.descriptor.version:
             return known
-        if not borders(card.zones, mine):
-            self._known.pop(card.peer, None)
+        if not borders(descriptor.zones, mine):
+            self._known.pop(descriptor.peer, None)
             return None
         if known is None:
-            known = self._known[card.peer] = Neighbour(card, now_s)
-        known.card = card
-        if heard:
-            known.heard_s = now_s
-            known.met = True
-            known.unreached_s = None
+            known = self._known[descriptor.peer] = Neighbour(descriptor, now_s)
+        known.descriptor = descriptor
+        if direct:
+            known.last_message_s = now_s
+            known.has_contacted_me = True
+            known.unreachable_since_s = None
         return known
 
-    def is_outdated(self, card: PeerDescriptor) -> bool:
-        """Whether I have a newer card of that peer."""
-        known = self._known.get(card.peer)
-        return known is not None and card.version < known.card.version
+    def is_outdated(self, descriptor: PeerDescriptor) -> bool:
+        """Whether a newer descriptor of that peer is known."""
+        known = self._known.get(descriptor.peer)
+        return known is not None and descriptor.version < known.descriptor.version
 
-    def unreached(self, peer: PeerId, now_s: float) -> None:
+    def on_unreachable(self, peer: PeerId, now_s: float) -> None:
         """The transport could not reach the neighbour."""
         known = self._known.get(peer)
-        if known is not None and known.unreached_s is None:
-            known.unreached_s = now_s
+        if known is not None and known.unreachable_since_s is None:
+            known.unreachable_since_s = now_s
 
     def forget(self, peer: PeerId) -> Neighbour | None:
         return self._known.pop(peer, None)
 
-    def bury(self, peer: PeerId) -> None:
-        """Forget a peer that left or died; what others still tell of it counts no more."""
+    def remove_dead(self, peer: PeerId) -> None:
+        """Remove a peer that left or died; descriptors of it from other peers are ignored from now on."""
         known = self._known.pop(peer, None)
-        self._departed[peer] = known.card.version if known is not None else NEWEST
+        self._removed[peer] = known.descriptor.version if known is not None else NEWEST
 
-    def mourns(self, peer: PeerId) -> bool:
-        """Whether the peer has left or died, as far as I know."""
-        return peer in self._departed
+    def is_dead(self, peer: PeerId) -> bool:
+        """Whether the peer is known to have left or died."""
+        return peer in self._removed
 
     def prune(self, mine: Iterable[ZoneBox]) -> list[PeerDescriptor]:
-        """Forget those who no longer border my zones; returns their cards."""
+        """Drop the peers that no longer border our zones; returns their descriptors."""
         boxes = list(mine)
-        gone = [n.card for n in self if not borders(n.card.zones, boxes)]
-        for card in gone:
-            del self._known[card.peer]
+        gone = [n.descriptor for n in self if not borders(n.descriptor.zones, boxes)]
+        for descriptor in gone:
+            del self._known[descriptor.peer]
         return gone
 
     def nearest_to(self, key: SpacePoint, passed: Iterable[PeerId]) -> Neighbour | None:
-        """The neighbour by whom a letter comes nearest to the key in two hops, of those not passed yet."""
+        """The neighbour through which a message gets nearest to the key in two hops, without those passed."""
         avoid = set(passed)
-        candidates = [n for n in self if n.card.peer not in avoid]
+        candidates = [n for n in self if n.descriptor.peer not in avoid]
 
         def nearness(neighbour: Neighbour) -> tuple[float, float, PeerId]:
-            own = distance_to(neighbour.card.zones, key)
-            beyond = [distance_to(card.zones, key) for card in neighbour.neighbours.values()]
-            return min([own, *beyond]), own, neighbour.card.peer
+            own = distance_to(neighbour.descriptor.zones, key)
+            beyond = [distance_to(descriptor.zones, key) for descriptor in neighbour.neighbours.values()]
+            return min([own, *beyond]), own, neighbour.descriptor.peer
 
         return min(candidates, key=nearness, default=None)
 
     def two_hops(self, me: PeerDescriptor) -> dict[PeerId, PeerDescriptor]:
-        """My neighbours' neighbours, my neighbours and I; the newest card of each."""
+        """Our neighbours' neighbours, our neighbours and ourselves; the newest descriptor of each."""
         found: dict[PeerId, PeerDescriptor] = {}
         for neighbour in self:
-            for card in neighbour.neighbours.values():
-                if card.peer not in found or card.version > found[card.peer].version:
-                    found[card.peer] = card
+            for descriptor in neighbour.neighbours.values():
+                if descriptor.peer not in found or descriptor.version > found[descriptor.peer].version:
+                    found[descriptor.peer] = descriptor
         for neighbour in self:
-            found[neighbour.card.peer] = neighbour.card
+            found[neighbour.descriptor.peer] = neighbour.descriptor
         found[me.peer] = me
         return found
 
     def alive(self, now_s: float, after_s: float) -> list[Neighbour]:
-        """Those who spoke to me themselves, and lately."""
-        return [n for n in self if n.met and n.unreached_s is None and now_s - n.heard_s <= after_s]
+        """The neighbours that have contacted us recently."""
+        return [
+            n
+            for n in self
+            if n.has_contacted_me
+            and n.unreachable_since_s is None
+            and now_s - n.last_message_s <= after_s
+        ]
 
-    def dead(self, now_s: float, patience: SuspicionTimes) -> list[Neighbour]:
-        """Those who have been silent for too long."""
-        return [n for n in self if now_s > n.dead_since_s(patience)]
+    def dead(self, now_s: float, times: SuspicionTimes) -> list[Neighbour]:
+        """The neighbours that have sent nothing for too long."""
+        return [n for n in self if now_s > n.dead_since_s(times)]
 
 
 def borders(theirs: Iterable[ZoneBox], mine: Iterable[ZoneBox]) -> bool:

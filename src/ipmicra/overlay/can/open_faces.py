@@ -1,8 +1,8 @@
-"""My zones and my neighbours' -> the parts of my borders beyond which I know of nobody, and what lies there.
+"""Our zones and our neighbours' -> the parts of our zone faces without a known neighbour, and the gap behind.
 
-Where zones tile the space, every part of every face of a zone is either the space's end or some
-neighbour's. A part that is neither shows a neighbour I have not met, or a hole: a region whose owner and
-all who knew of it are dead. The law needs no history, so it finds what any other rule has missed.
+Where zones tile the space, every part of every face is either the end of the space or borders a neighbour.
+A part that is neither shows an unknown neighbour or a gap: a region whose owner died together with all
+peers that knew it. The check needs no history, so it finds what all other rules have missed.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from ipmicra.model.zones import SpacePoint, ZoneBox, left_of
 
 
 class OpenFace(NamedTuple):
-    """A part of a zone's face: everything outside of it begins at `at` on `axis`, upwards or downwards."""
+    """A part of a zone's face: the outside begins at `at` on `axis`, upwards or downwards."""
 
     axis: int
     upwards: bool
     at: float
     part: ZoneBox  # without the axis
 
-    def beyond(self) -> SpacePoint:
+    def point_beyond(self) -> SpacePoint:
         """A point just outside."""
         x = self.at if self.upwards else math.nextafter(self.at, -math.inf)
         centre = self.part.centre
         return (*centre[: self.axis], x, *centre[self.axis :])
 
-    def hole(self, space: ZoneBox, others: Iterable[ZoneBox]) -> ZoneBox | None:
-        """From here on outwards, as far as nobody is known to be; None when somebody is right here."""
+    def gap(self, space: ZoneBox, others: Iterable[ZoneBox]) -> ZoneBox | None:
+        """The free region outside of the face; None when a zone begins right there."""
         ends = [space.high[self.axis] if self.upwards else space.low[self.axis]]
         for zone in others:
             near, far = zone.low[self.axis], zone.high[self.axis]
@@ -45,7 +45,7 @@ class OpenFace(NamedTuple):
 
 
 def open_faces(mine: Iterable[ZoneBox], others: Iterable[ZoneBox], space: ZoneBox) -> list[OpenFace]:
-    """The parts of my faces beyond which there is neither the space's end, nor another zone."""
+    """The parts of our faces that border neither the end of the space nor another zone."""
     own, around = list(mine), list(others)
     return [
         OpenFace(axis, upwards, at, part)

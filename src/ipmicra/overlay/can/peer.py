@@ -1,10 +1,10 @@
 """Messages -> messages: one peer of the network.
 
-A peer owns zones, knows its neighbours, passes letters on towards the owner of their key, splits its
-zone for a newcomer, keeps the records of the sites whose keys lie in its zones, and takes over from a
-neighbour that fell silent. Each of these is a part in a file of its own; here they are conducted.
+A peer owns zones, knows its neighbours, forwards routed messages towards the owner of their key, splits its
+zone for newcomers, stores the records of the sites whose keys lie in its zones, and takes over the zones of
+dead neighbours. Each of these is a class in its own file; this class connects them.
 
-Law: no clock and no socket. `now_s` comes in; what is to be sent goes out.
+Invariant: no clock and no socket. `now_s` comes in; messages to send go out.
 """
 
 from __future__ import annotations
@@ -59,228 +59,244 @@ from ipmicra.protocol.overlay_messages import (
 
 
 class Peer:
-    """One peer. `found` or `join` first; then `handle` what arrives and call `tick` now and then."""
+    """One peer. First `found_network` or `join`; then `handle` messages and call `tick` regularly."""
 
-    def __init__(self, card: PeerDescriptor, space: ZoneBox, rules: PeerRules) -> None:
-        self._known = PeerState(card, space, rules)
-        self._routing = Routing(self._known)
-        self._greeting = Gossip(self._known)
-        self._assignment = SiteAssignments(self._known, self._routing)
-        self._admission = Admission(self._known, self._greeting, self._assignment)
-        self._succession = ZoneTransfer(self._known, self._greeting, self._assignment, self._admission)
-        self._holes = CoverageRepair(self._known, self._routing, self._greeting, self._assignment)
-        self._witness = RemoteReplicas(self._known, self._assignment)
-        self._registrar = Registrar(self._known, self._assignment)
+    def __init__(self, descriptor: PeerDescriptor, space: ZoneBox, rules: PeerRules) -> None:
+        self._state = PeerState(descriptor, space, rules)
+        self._routing = Routing(self._state)
+        self._gossip = Gossip(self._state)
+        self._assignment = SiteAssignments(self._state, self._routing)
+        self._admission = Admission(self._state, self._gossip, self._assignment)
+        self._zone_transfer = ZoneTransfer(self._state, self._gossip, self._assignment, self._admission)
+        self._coverage = CoverageRepair(self._state, self._routing, self._gossip, self._assignment)
+        self._remote_replicas = RemoteReplicas(self._state, self._assignment)
+        self._registrar = Registrar(self._state, self._assignment)
         self._next_registration_s = 0.0
-        self._next_testimony_s = 0.0
-        self.last_heard: PeerDescriptor | None = (
-            None  # by whom to come in again, should I lose all my zones
-        )
-        self._next_look_s = 0.0
-        self._next_hello_s = 0.0
+        self._next_replication_s = 0.0
+        self.last_contact: PeerDescriptor | None = None  # to join again through, if all zones are lost
+        self._next_coverage_check_s = 0.0
+        self._next_gossip_s = 0.0
         self._next_announcement_s = 0.0
 
     @property
-    def card(self) -> PeerDescriptor:
-        return self._known.card
+    def descriptor(self) -> PeerDescriptor:
+        return self._state.descriptor
 
     @property
     def id(self) -> PeerId:
-        return self._known.id
+        return self._state.id
 
     @property
     def zones(self) -> tuple[ZoneBox, ...]:
-        return self._known.zones
+        return self._state.zones
 
     @property
     def table(self) -> NeighbourTable:
-        return self._known.table
+        return self._state.table
 
     @property
-    def book(self) -> SiteTable:
-        return self._known.book
+    def site_table(self) -> SiteTable:
+        return self._state.site_table
 
     @property
     def has_left(self) -> bool:
-        return self._known.leaving and not self.zones
+        return self._state.leaving and not self.zones
 
     @property
-    def letters_lost(self) -> int:
-        return self._routing.letters_lost
+    def routed_lost(self) -> int:
+        return self._routing.routed_lost
 
     def owns(self, key: SpacePoint) -> bool:
-        return self._known.owns(key)
+        return self._state.owns(key)
 
     def sites_known(self) -> set[str]:
-        """Sites that would not be forgotten if I alone remained."""
-        copied = {*self._known.copies.sites(), *self._witness.sites()}
-        return {*self.book.homed, *self.book.crawled, *self.book.on_their_way, *copied}
+        """Sites whose records this peer could restore alone."""
+        copied = {*self._state.replicas.sites(), *self._remote_replicas.sites()}
+        return {
+            *self.site_table.home_records,
+            *self.site_table.crawled,
+            *self.site_table.unacknowledged,
+            *copied,
+        }
 
-    def leased(self, now_s: float) -> dict[str, SiteRecord]:
-        """The sites that I may crawl now."""
-        return self.book.leased(now_s - self._known.rules.lease_s)
+    def leased_sites(self, now_s: float) -> dict[str, SiteRecord]:
+        """The sites that this peer may crawl now."""
+        return self.site_table.leased_records(now_s - self._state.rules.lease_s)
 
-    def around(self) -> list[PeerDescriptor]:
-        """The peers within two hops, as far as they live."""
-        found = self.table.two_hops(self.card)
-        return [card for peer, card in found.items() if peer != self.id and not self.table.mourns(peer)]
+    def nearby(self) -> list[PeerDescriptor]:
+        """The peers within two hops that are not known to be dead."""
+        found = self.table.two_hops(self.descriptor)
+        return [
+            descriptor
+            for peer, descriptor in found.items()
+            if peer != self.id and not self.table.is_dead(peer)
+        ]
 
     # --- what the transport calls -------------------------------------------------------------
 
-    def found(self) -> None:
+    def found_network(self) -> None:
         """Be the first peer: own the whole space."""
-        self._known.set_zones([self._known.space])
+        self._state.set_zones([self._state.space])
 
     def join(self, via: PeerDescriptor) -> list[Outgoing]:
-        """Ask a peer that is in the network already to let me in."""
-        return self._admission.asked_of(via)
+        """Ask a member of the network to admit us."""
+        return self._admission.join_request(via)
 
     def leave(self, now_s: float) -> list[Outgoing]:
-        """Begin to leave; I stay until a neighbour's greeting shows that it has my zones (`has_left`)."""
-        self._known.begin_to_leave()
-        return self._assignment.resignations() + self._succession.left(now_s)
+        """Begin to leave; we stay until a neighbour's update shows that it owns our zones (`has_left`)."""
+        self._state.begin_to_leave()
+        return self._assignment.hand_backs() + self._zone_transfer.offer_all(now_s)
 
-    def probes_wanted(self) -> list[Measure]:
-        """Round trips that the transport is to time, each once; it answers by `probed`."""
-        wanted, self._assignment.probes_wanted = self._assignment.probes_wanted, []
+    def take_wanted_probes(self) -> list[Measure]:
+        """Round trips that the transport is to measure, each once; it reports them to `on_probed`."""
+        wanted, self._assignment.wanted_probes = self._assignment.wanted_probes, []
         return wanted
 
-    def probed(self, wanted: Measure, round_trip_ms: float | None) -> list[Outgoing]:
-        answer = SiteMeasured(wanted.site, self.card, round_trip_ms, tuple(self.table.cards()))
+    def on_probed(self, wanted: Measure, round_trip_ms: float | None) -> list[Outgoing]:
+        answer = SiteMeasured(
+            wanted.site, self.descriptor, round_trip_ms, tuple(self.table.descriptors())
+        )
         return [Outgoing(wanted.home, answer)]
 
-    def undelivered(self, outgoing: Outgoing, now_s: float) -> list[Outgoing]:
-        """The transport could not reach a peer: letters take another way, sites go to somebody else.
+    def on_undelivered(self, outgoing: Outgoing, now_s: float) -> list[Outgoing]:
+        """The transport could not reach a peer: reroute routed messages, assign its sites to another peer.
 
-        Everything else is said again anyway. A neighbour is waited for a shorter time than otherwise.
+        All other messages are repeated anyway. The neighbour is declared dead sooner.
         """
-        self.table.unreached(outgoing.to.peer, now_s)
+        self.table.on_unreachable(outgoing.to.peer, now_s)
         match outgoing.message:
             case Routed():
-                return self._routing.around(outgoing.to.peer, outgoing.message)
+                return self._routing.reroute(outgoing.to.peer, outgoing.message)
             case CrawlSite():
-                return self._assignment.refused(outgoing.message.record.site, outgoing.to.peer, now_s)
+                return self._assignment.on_delegate_unreachable(
+                    outgoing.message.record.site, outgoing.to.peer, now_s
+                )
             case _:
                 return []
 
-    def readdressed(self, address: str) -> list[Outgoing]:
-        """Others reach me elsewhere from now on."""
-        self._known.readdress(address)
-        return self._greeting.to(self.table.cards(), with_sites=False)
+    def change_address(self, address: str) -> list[Outgoing]:
+        """Other peers reach us at this address from now on."""
+        self._state.readdress(address)
+        return self._gossip.updates_for(self.table.descriptors(), with_sites=False)
 
-    def unreached(self, peer: PeerId, now_s: float) -> None:
-        """The transport lost its line to a peer and could not open it again."""
-        self.table.unreached(peer, now_s)
+    def on_unreachable(self, peer: PeerId, now_s: float) -> None:
+        """The transport lost its connection to a peer and could not open it again."""
+        self.table.on_unreachable(peer, now_s)
 
     def tick(self, now_s: float) -> list[Outgoing]:
-        """Notice silence, claim what the dead left, greet, and review who crawls my sites."""
-        known, out = self._known, []
-        for neighbour in known.table.dead(now_s, known.rules):
-            out += self._succession.mourned(neighbour, now_s)
-        if now_s >= self._next_look_s:
-            self._next_look_s = now_s + known.rules.claim_step_s
-            out += self._holes.looked(now_s)
-        if now_s >= self._next_hello_s:
-            self._next_hello_s = now_s + known.rules.hello_every_s
-            known.copies.expire(now_s - known.rules.copies_kept_s)
-            out += self._succession.left(now_s) if known.leaving else self._succession.gave_back(now_s)
-            out += self._assignment.reviewed(now_s)
-            out += self._greeting.hello()
-            out += self._assignment.sent_again() + self._registrar.asked_again()
-        if now_s >= self._next_testimony_s:
-            self._next_testimony_s = now_s + known.rules.testify_every_s
-            out += self._witness.told() + self._witness.spoken(now_s)
+        """Find dead neighbours, claim their zones, send updates, and review the delegates of our sites."""
+        state, out = self._state, []
+        for neighbour in state.table.dead(now_s, state.rules):
+            out += self._zone_transfer.claim_dead(neighbour, now_s)
+        if now_s >= self._next_coverage_check_s:
+            self._next_coverage_check_s = now_s + state.rules.claim_step_s
+            out += self._coverage.check(now_s)
+        if now_s >= self._next_gossip_s:
+            self._next_gossip_s = now_s + state.rules.gossip_every_s
+            state.replicas.expire(now_s - state.rules.replicas_kept_s)
+            offer = (
+                self._zone_transfer.offer_all if state.leaving else self._zone_transfer.offer_fragment
+            )
+            out += offer(now_s)
+            out += self._assignment.review(now_s)
+            out += self._gossip.announce()
+            out += self._assignment.pending_submissions() + self._registrar.pending_requests()
+        if now_s >= self._next_replication_s:
+            self._next_replication_s = now_s + state.rules.replicate_every_s
+            out += self._remote_replicas.replications() + self._remote_replicas.restore_overdue(now_s)
         if now_s >= self._next_registration_s:
-            self._next_registration_s = now_s + known.rules.register_every_s
-            out += self._registrar.told()
+            self._next_registration_s = now_s + state.rules.register_every_s
+            out += self._registrar.renewals()
         if now_s >= self._next_announcement_s:
-            self._next_announcement_s = now_s + known.rules.announce_every_s
-            say = self._assignment
-            out += say.resignations() if known.leaving else say.announcements()
+            self._next_announcement_s = now_s + state.rules.announce_every_s
+            sites = self._assignment
+            out += sites.hand_backs() if state.leaving else sites.announcements()
         return out
 
     def handle(self, message: PeerMessage, now_s: float) -> list[Outgoing]:
         match message:
             case Routed():
-                return self._routed(message, now_s)
+                return self._on_routed(message, now_s)
             case Update():
-                return self._updated(message, now_s)
+                return self._on_update(message, now_s)
             case Welcome():
-                return self._admission.welcomed(message, now_s)
+                return self._admission.on_welcome(message, now_s)
             case HandOver():
-                return self._succession.inherited(message, now_s)
+                return self._zone_transfer.on_hand_over(message, now_s)
             case ConflictNotice():
-                return self._succession.challenged(message.card)
+                return self._zone_transfer.on_rival(message.descriptor)
             case StoreRecords():
-                return self._assignment.homed(message.sites, now_s)
+                return self._assignment.adopt_sites(message.sites, now_s)
             case SiteMeasured():
-                return self._assignment.was_measured(message, now_s)
+                return self._assignment.on_measured(message, now_s)
             case LocateReply():
-                return self._holes.answered(message, now_s)
+                return self._coverage.on_located(message, now_s)
             case Registered():
-                return self._registrar.answered(message.record)
+                return self._registrar.on_registered(message.record)
             case PeerLeft() | SubmitAck() | CrawlSite() | Confirm() | ReleaseSite() | Measure():
-                self._told(message, now_s)
+                self._apply(message, now_s)
                 return []
             case never:
                 assert_never(never)
 
-    # --- what comes of a message --------------------------------------------------------------
+    # --- handling -----------------------------------------------------------------------------
 
-    def _told(
+    def _apply(
         self, message: PeerLeft | SubmitAck | CrawlSite | Confirm | ReleaseSite | Measure, now_s: float
     ) -> None:
-        """What needs no answer now."""
+        """Messages that need no reply now."""
         match message:
             case PeerLeft():
-                self.table.bury(message.leaver)
-                if message.heir.peer != self.id:
-                    self.table.note(message.heir, self.zones, now_s, heard=False)
+                self.table.remove_dead(message.leaver)
+                if message.successor.peer != self.id:
+                    self.table.learn(message.successor, self.zones, now_s, direct=False)
             case SubmitAck():
-                self.book.on_their_way.pop(message.site, None)
+                self.site_table.unacknowledged.pop(message.site, None)
             case CrawlSite():
-                self.book.take_up(message.record, now_s)
+                self.site_table.start_crawling(message.record, now_s)
             case Confirm():
-                self.book.confirmed(message.site, message.epoch, now_s)
+                self.site_table.on_confirmed(message.site, message.epoch, now_s)
             case ReleaseSite():
-                self.book.lay_down(message.site, message.epoch)
+                self.site_table.stop_crawling(message.site, message.epoch)
             case Measure():
-                self._assignment.probes_wanted.append(message)
+                self._assignment.wanted_probes.append(message)
             case never:
                 assert_never(never)
 
-    def _updated(self, update: Update, now_s: float) -> list[Outgoing]:
-        if self.table.is_outdated(update.card):
+    def _on_update(self, update: Update, now_s: float) -> list[Outgoing]:
+        if self.table.is_outdated(update.descriptor):
             return []
-        self.last_heard = update.card
-        out = self._succession.taken_up(update.card, now_s)
-        out += self._succession.settled(update.card, now_s)
-        return out + self._greeting.heard(update, now_s)
+        self.last_contact = update.descriptor
+        out = self._zone_transfer.on_offer_taken(update.descriptor, now_s)
+        out += self._zone_transfer.resolve_conflict(update.descriptor, now_s)
+        return out + self._gossip.on_update(update, now_s)
 
-    def _routed(self, routed: Routed, now_s: float) -> list[Outgoing]:
-        if isinstance(routed.letter, Submit) and routed.letter.taken_in_by is None:
-            return self._registrar.asked(routed.letter.record)
-        letter = self._admission.stamped(routed.letter)
-        if self.owns(routed.key) or (isinstance(letter, Join) and letter.passed_on):
-            return self._delivered(letter, routed, now_s)
-        return self._routing.passed_on(msgspec.structs.replace(routed, letter=letter))
+    def _on_routed(self, routed: Routed, now_s: float) -> list[Outgoing]:
+        if isinstance(routed.payload, Submit) and routed.payload.taken_in_by is None:
+            return self._registrar.register(routed.payload.record)
+        payload = self._admission.stamp_scheme(routed.payload)
+        if self.owns(routed.key) or (isinstance(payload, Join) and payload.passed_on):
+            return self._deliver(payload, routed, now_s)
+        return self._routing.forward(msgspec.structs.replace(routed, payload=payload))
 
-    def _delivered(self, letter: RoutedPayload, routed: Routed, now_s: float) -> list[Outgoing]:
-        match letter:
+    def _deliver(self, payload: RoutedPayload, routed: Routed, now_s: float) -> list[Outgoing]:
+        match payload:
             case Join():
-                return self._admission.admitted(letter, routed, now_s)
+                return self._admission.on_join(payload, routed, now_s)
             case Submit():
-                return self._assignment.submitted(letter, now_s)
+                return self._assignment.on_submit(payload, now_s)
             case Announce():
-                return self._assignment.announced(letter, now_s)
+                return self._assignment.on_announce(payload, now_s)
             case HandBack():
-                return self._assignment.resigned(letter, now_s)
+                return self._assignment.on_hand_back(payload, now_s)
             case Register():
-                return self._registrar.registered(letter, now_s)
+                return self._registrar.on_register(payload, now_s)
             case ReplicateFar():
-                self._witness.heard(letter.records, now_s)
+                self._remote_replicas.store(payload.records, now_s)
                 return []
             case Locate():
-                return [Outgoing(letter.asker, LocateReply(letter.question, self.card, routed.hops))]
+                return [
+                    Outgoing(payload.asker, LocateReply(payload.question, self.descriptor, routed.hops))
+                ]
             case never:
                 assert_never(never)

@@ -1,7 +1,7 @@
-"""Everything one peer knows: its own card, its neighbours, its sites, and copies of others' sites.
+"""The state of one peer: its own descriptor, its neighbours, its sites, and replicas of others' records.
 
-Law: state only. Who may do what with it is decided by the parts that share it; all of them change a
-peer's card through here, so that its version rises with every change.
+Invariant: state only. The classes that share it decide; all of them change the peer's descriptor through
+this class, so that its version rises with every change.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from ipmicra.protocol.overlay_messages import PeerDescriptor, PeerId
 
 
 class PeerState:
-    """What the parts of one peer share."""
+    """State that the parts of one peer share."""
 
-    def __init__(self, card: PeerDescriptor, space: ZoneBox, rules: PeerRules) -> None:
+    def __init__(self, descriptor: PeerDescriptor, space: ZoneBox, rules: PeerRules) -> None:
         self.space = space
         self.rules = rules
         self.table = NeighbourTable()
-        self.book = SiteTable()
-        self.copies = NeighbourReplicas()
+        self.site_table = SiteTable()
+        self.replicas = NeighbourReplicas()
         self.leaving = False
-        self._card = card
+        self._card = descriptor
 
     @property
-    def card(self) -> PeerDescriptor:
-        """My card with my load as it is now."""
-        if self._card.load != self.book.load:
-            self._change(load=self.book.load)
+    def descriptor(self) -> PeerDescriptor:
+        """Our descriptor with the present load."""
+        if self._card.load != self.site_table.load:
+            self._change(load=self.site_table.load)
         return self._card
 
     @property
@@ -47,7 +47,7 @@ class PeerState:
 
     @property
     def key(self) -> SpacePoint:
-        """My own point, moved into the space."""
+        """Our own point, moved into the space."""
         return key_in(self.space, self._card.point)
 
     def owns(self, key: SpacePoint) -> bool:
@@ -57,14 +57,14 @@ class PeerState:
         self._change(zones=merged(zones))
 
     def add_zones(self, zones: Iterable[ZoneBox]) -> None:
-        """Take zones on top of mine; what I hold already is not held twice."""
+        """Add zones to ours; regions that we own already are not added twice."""
         self.set_zones([*self.zones, *left_of(zones, self.zones)])
 
     def readdress(self, address: str) -> None:
         self._change(address=address)
 
     def begin_to_leave(self) -> None:
-        """A peer that leaves has no capacity: nobody hands it a site any more."""
+        """A leaving peer has no capacity, so no site is assigned to it any more."""
         self.leaving = True
         self._change(capacity=0.0)
 

@@ -1,8 +1,8 @@
-"""Cards of peers -> their zones and points on a plane, to be drawn.
+"""Peer descriptors -> their zones and points on a plane, to be drawn.
 
-The plane is that of the two axes along which the peers' points differ most. A box becomes a rectangle;
-where the space has further axes, rectangles lie over each other, and `depth` says which is in front: the
-middle of the zone along the next axis, from 0 at the space's low end to 1.
+The plane is spanned by the two axes along which the peers' points differ most. A box becomes a rectangle;
+if the space has more axes, rectangles overlap, and `depth` orders them: the middle of the zone along the
+next axis, from 0 at the low end of the space to 1.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class ZoneShape(msgspec.Struct, frozen=True):
 
 
 class PeerSpot(msgspec.Struct, frozen=True):
-    """Where one peer stands, and how many pages the sites have that it crawls."""
+    """The position of one peer, and the number of pages of the sites that it crawls."""
 
     name: PeerId
     at: PlaneCorner
@@ -37,7 +37,7 @@ class PeerSpot(msgspec.Struct, frozen=True):
 
 
 class SiteSpot(msgspec.Struct, frozen=True):
-    """Where one site lies, and where its crawler stands, if that is known."""
+    """The position of one site, and of its crawler, if known."""
 
     site: str
     at: PlaneCorner
@@ -46,7 +46,7 @@ class SiteSpot(msgspec.Struct, frozen=True):
 
 
 class Projection(msgspec.Struct, frozen=True):
-    """All there is to draw; the frame is the space's."""
+    """Everything to draw; the frame is that of the space."""
 
     axes: tuple[int, int]
     low: PlaneCorner
@@ -56,25 +56,32 @@ class Projection(msgspec.Struct, frozen=True):
     sites: tuple[SiteSpot, ...] = ()
 
 
-def projected(
-    cards: Sequence[PeerDescriptor],
+def projection_of(
+    descriptors: Sequence[PeerDescriptor],
     space: ZoneBox,
     sites: Mapping[PeerId, int],
     records: Iterable[SiteRecord] = (),
 ) -> Projection:
-    """Those cards on the plane that shows most of their differences; deepest zones first.
+    """These peers on the plane that shows most of their differences; deepest zones first.
 
-    `sites` says how many sites a peer crawls, where that is known; `records` are sites to be drawn.
+    `sites`: number of sites that a peer crawls, if known. `records`: sites to draw.
     """
-    order = _axes_by_spread([card.point for card in cards], space.dimensions)
+    order = _axes_by_spread([descriptor.point for descriptor in descriptors], space.dimensions)
     first, second = (order[0], order[1]) if len(order) > 1 else (0, 0)
     behind = order[2] if len(order) > 2 else None
     zones = [
-        _zone(card.peer, zone, space, first, second, behind) for card in cards for zone in card.zones
+        _zone(descriptor.peer, zone, space, first, second, behind)
+        for descriptor in descriptors
+        for zone in descriptor.zones
     ]
     peers = [
-        PeerSpot(card.peer, (card.point[first], card.point[second]), card.load, sites.get(card.peer, 0))
-        for card in cards
+        PeerSpot(
+            descriptor.peer,
+            (descriptor.point[first], descriptor.point[second]),
+            descriptor.load,
+            sites.get(descriptor.peer, 0),
+        )
+        for descriptor in descriptors
     ]
     return Projection(
         axes=(first, second),
@@ -82,19 +89,19 @@ def projected(
         high=(space.high[first], space.high[second]),
         zones=tuple(sorted(zones, key=lambda zone: (zone.depth, zone.peer, zone.corners))),
         peers=tuple(sorted(peers, key=lambda peer: peer.name)),
-        sites=tuple(_sites(records, {peer.name: peer.at for peer in peers}, first, second)),
+        sites=tuple(_site_spots(records, {peer.name: peer.at for peer in peers}, first, second)),
     )
 
 
-def _sites(
-    records: Iterable[SiteRecord], stand: Mapping[PeerId, PlaneCorner], first: int, second: int
+def _site_spots(
+    records: Iterable[SiteRecord], positions: Mapping[PeerId, PlaneCorner], first: int, second: int
 ) -> list[SiteSpot]:
     return [
         SiteSpot(
             record.site,
             (record.point[first], record.point[second]),
             record.delegate,
-            stand.get(record.delegate),
+            positions.get(record.delegate),
         )
         for record in sorted(records, key=lambda record: record.site)
     ]

@@ -1,10 +1,10 @@
-"""A site's name -> the one place in the space where it counts as lying, whoever submits it.
+"""Site name -> the one point in the space where the site is registered, whichever peer submits it.
 
-A site's point is measured, so two peers that submit it would place it a little differently, perhaps in two
-homes. The owner of the place that the name's hash points to, the name's registrar, remembers the first
-record; whoever submits the site asks there, and goes on with what was registered first. Homes repeat their
-sites to the registrars now and then, so a new registrar learns them; a home that hears of another place
-for its site gives it up.
+A site's point is measured, so two peers that submit it would place it slightly differently, perhaps at two
+homes. The owner of the key that the name hashes to, the registrar of the name, stores the first record. A
+submitting peer asks the registrar and continues with the record that was registered first. Homes repeat their
+sites to the registrars, so a new registrar learns them; a home that receives another key for its site gives
+the site up.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from hashlib import blake2b
 from ipmicra.model.zones import SpacePoint, ZoneBox, key_in
 from ipmicra.overlay.can.assignment import SiteAssignments
 from ipmicra.overlay.can.peer_state import PeerState
-from ipmicra.overlay.can.site_table import delegate_card
+from ipmicra.overlay.can.site_table import delegate_descriptor
 from ipmicra.protocol.overlay_messages import (
     Outgoing,
     Register,
@@ -24,68 +24,74 @@ from ipmicra.protocol.overlay_messages import (
     SiteRecord,
 )
 
-MISSED_MAX = 3.0  # times that a home may be late before its registration is forgotten
+MISSED_MAX = 3.0  # renewal intervals that a home may miss before its registration expires
 
 
 class Registrar:
-    """Both sides of it, of one peer."""
+    """Both sides of registration, for one peer."""
 
-    def __init__(self, known: PeerState, assignment: SiteAssignments) -> None:
-        self._known = known
+    def __init__(self, state: PeerState, assignment: SiteAssignments) -> None:
+        self._state = state
         self._assignment = assignment
         self._registered: dict[str, tuple[SiteRecord, float]] = {}
-        self._asked: dict[str, SiteRecord] = {}
+        self._pending: dict[str, SiteRecord] = {}
 
-    # --- whoever submits, and homes -----------------------------------------------------------
+    # --- submitting peers and homes -----------------------------------------------------------
 
-    def asked(self, record: SiteRecord) -> list[Outgoing]:
-        """A site that is new to me: where does it lie? Asked again until there is an answer."""
-        self._asked[record.site] = record
-        return [self._question(record)]
+    def register(self, record: SiteRecord) -> list[Outgoing]:
+        """Ask where a new site is registered; repeated until an answer arrives."""
+        self._pending[record.site] = record
+        return [self._request(record)]
 
-    def asked_again(self) -> list[Outgoing]:
-        return [self._question(record) for record in self._asked.values()]
+    def pending_requests(self) -> list[Outgoing]:
+        """Requests without an answer, to be sent again."""
+        return [self._request(record) for record in self._pending.values()]
 
-    def told(self) -> list[Outgoing]:
-        """My sites, to their registrars."""
-        return [self._question(record) for record in self._known.book.homed.values()]
+    def renewals(self) -> list[Outgoing]:
+        """Our sites, repeated to their registrars."""
+        return [self._request(record) for record in self._state.site_table.home_records.values()]
 
-    def answered(self, record: SiteRecord) -> list[Outgoing]:
-        if self._asked.pop(record.site, None) is not None:
-            return self._assignment.taken_in(record)
-        mine = self._known.book.homed.get(record.site)
-        return [] if mine is None or mine.key == record.key else self._given_up(mine, record)
+    def on_registered(self, record: SiteRecord) -> list[Outgoing]:
+        """The registrar's answer: the record that was registered first."""
+        if self._pending.pop(record.site, None) is not None:
+            return self._assignment.submit_home(record)
+        mine = self._state.site_table.home_records.get(record.site)
+        return [] if mine is None or mine.key == record.key else self._give_up(mine, record)
 
-    def _given_up(self, mine: SiteRecord, first: SiteRecord) -> list[Outgoing]:
-        """Another home had the site before: mine is one too many, and so is its crawler."""
-        self._known.book.drop(mine.site)
-        out = self._assignment.taken_in(first)
-        if mine.delegate == self._known.id or not mine.delegate:
+    def _give_up(self, mine: SiteRecord, first: SiteRecord) -> list[Outgoing]:
+        """Another home registered the site first: drop ours, and release its delegate."""
+        self._state.site_table.drop_home(mine.site)
+        out = self._assignment.submit_home(first)
+        if mine.delegate == self._state.id or not mine.delegate:
             return out
         return [
             *out,
-            Outgoing(delegate_card(mine), ReleaseSite(mine.site, mine.epoch + 1, delegate_card(first))),
+            Outgoing(
+                delegate_descriptor(mine),
+                ReleaseSite(mine.site, mine.epoch + 1, delegate_descriptor(first)),
+            ),
         ]
 
-    def _question(self, record: SiteRecord) -> Outgoing:
-        letter = Register(record, self._known.card)
-        return Outgoing(self._known.card, Routed(name_key(self._known.space, record.site), letter))
+    def _request(self, record: SiteRecord) -> Outgoing:
+        payload = Register(record, self._state.descriptor)
+        key = name_key(self._state.space, record.site)
+        return Outgoing(self._state.descriptor, Routed(key, payload))
 
     # --- the registrar ------------------------------------------------------------------------
 
-    def registered(self, letter: Register, now_s: float) -> list[Outgoing]:
-        """The first record of a name stays, as long as its home repeats it."""
-        site = letter.record.site
-        first, heard_s = self._registered.get(site, (letter.record, now_s))
-        lasting_s = MISSED_MAX * self._known.rules.register_every_s
-        if first.key == letter.record.key or now_s - heard_s > lasting_s:
-            self._registered[site] = (letter.record, now_s)
-            first = letter.record
-        return [Outgoing(letter.asker, Registered(first))]
+    def on_register(self, request: Register, now_s: float) -> list[Outgoing]:
+        """Keep the first record of a name as long as its home repeats it."""
+        site = request.record.site
+        first, repeated_s = self._registered.get(site, (request.record, now_s))
+        valid_s = MISSED_MAX * self._state.rules.register_every_s
+        if first.key == request.record.key or now_s - repeated_s > valid_s:
+            self._registered[site] = (request.record, now_s)
+            first = request.record
+        return [Outgoing(request.asker, Registered(first))]
 
 
 def name_key(space: ZoneBox, site: str) -> SpacePoint:
-    """A place that depends on the name alone."""
+    """A point of the space that depends on the name alone."""
     digest = blake2b(site.encode(), digest_size=8 * space.dimensions).digest()
     parts = [int.from_bytes(digest[at : at + 8], "big") / 2**64 for at in range(0, len(digest), 8)]
     sides = zip(space.low, space.sides, parts, strict=True)

@@ -1,9 +1,8 @@
-"""Records of my sites -> a witness at the far end of the space, who sends them home if I fall silent.
+"""Records of our sites -> a replica on a peer at the far end of the space, which restores them if we die.
 
-Neighbours keep copies, but a power cut takes neighbours together. So a home tells its sites, now and
-then, to the owner of a place half the space away. A witness to whom a home was not repeated for a while
-submits its sites anew: to a home that lives this says nothing new; where all who knew them died, they
-are back.
+Neighbours store replicas, but a power cut may take neighbours down together. So a home regularly sends its
+records to the owner of a point half the space away. A replica whose home was not heard for a while submits
+the sites again: a live home ignores this; where every peer that knew them died, the sites are restored.
 """
 
 from __future__ import annotations
@@ -15,44 +14,45 @@ from ipmicra.overlay.can.assignment import SiteAssignments
 from ipmicra.overlay.can.peer_state import PeerState
 from ipmicra.protocol.overlay_messages import Outgoing, ReplicateFar, Routed, SiteRecord
 
-MISSED_MAX = 2.5  # times that a home may be late before its witness speaks
+MISSED_MAX = 2.5  # intervals that a home may miss before its replica restores the sites
 
 
 class RemoteReplicas:
-    """Both sides of it, of one peer."""
+    """Both sides of remote replication, for one peer."""
 
-    def __init__(self, known: PeerState, assignment: SiteAssignments) -> None:
-        self._known = known
+    def __init__(self, state: PeerState, assignment: SiteAssignments) -> None:
+        self._state = state
         self._assignment = assignment
-        self._heard: dict[str, tuple[SiteRecord, float]] = {}
+        self._stored: dict[str, tuple[SiteRecord, float]] = {}
 
     def sites(self) -> list[str]:
-        return list(self._heard)
+        return list(self._stored)
 
-    def told(self) -> list[Outgoing]:
-        """The sites of each of my zones, to that zone's witness."""
-        known, out = self._known, []
-        for zone in known.zones:
-            records = tuple(r for r in known.book.homed.values() if zone.holds(r.key))
+    def replications(self) -> list[Outgoing]:
+        """The sites of each of our zones, addressed to that zone's replica."""
+        state, out = self._state, []
+        for zone in state.zones:
+            records = tuple(r for r in state.site_table.home_records.values() if zone.holds(r.key))
             if records:
-                far = opposite(known.space, zone.centre)
-                out += [Outgoing(known.card, Routed(far, ReplicateFar(records)))]
+                far = opposite(state.space, zone.centre)
+                out += [Outgoing(state.descriptor, Routed(far, ReplicateFar(records)))]
         return out
 
-    def heard(self, records: Iterable[SiteRecord], now_s: float) -> None:
-        self._heard |= {record.site: (record, now_s) for record in records}
+    def store(self, records: Iterable[SiteRecord], now_s: float) -> None:
+        """Store the records of a remote home."""
+        self._stored |= {record.site: (record, now_s) for record in records}
 
-    def spoken(self, now_s: float) -> list[Outgoing]:
-        """What has not been repeated for too long goes home again."""
-        late_s = now_s - MISSED_MAX * self._known.rules.testify_every_s
-        late = [record for record, heard_s in self._heard.values() if heard_s < late_s]
+    def restore_overdue(self, now_s: float) -> list[Outgoing]:
+        """Submit the records that were not repeated for too long."""
+        late_s = now_s - MISSED_MAX * self._state.rules.replicate_every_s
+        late = [record for record, stored_s in self._stored.values() if stored_s < late_s]
         for record in late:
-            del self._heard[record.site]
-        return [letter for record in late for letter in self._assignment.taken_in(record)]
+            del self._stored[record.site]
+        return [outgoing for record in late for outgoing in self._assignment.submit_home(record)]
 
 
 def opposite(space: ZoneBox, point: SpacePoint) -> SpacePoint:
-    """Half of each side away, going round at the end: far from the point wherever it lies."""
+    """Half of each side away, wrapping around at the end: far from the point wherever it is."""
     moved = (
         low + (x - low + (high - low) / 2) % (high - low)
         for low, x, high in zip(space.low, point, space.high, strict=True)

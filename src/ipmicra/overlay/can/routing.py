@@ -1,7 +1,7 @@
-"""A letter and a key -> the neighbour that is nearest to the key (greedy routing).
+"""A routed message -> the neighbour nearest to its key (greedy routing).
 
-A letter notes whom it has passed, so it never goes in circles; a neighbour that cannot be reached is
-noted likewise and the letter takes another way.
+A message records the peers it has passed, so it never loops; an unreachable neighbour is recorded as
+passed too, and the message takes another path.
 """
 
 from __future__ import annotations
@@ -13,21 +13,25 @@ from ipmicra.protocol.overlay_messages import Outgoing, PeerId, Routed
 
 
 class Routing:
-    """Passes letters on."""
+    """Forwards routed messages."""
 
-    def __init__(self, known: PeerState) -> None:
-        self._known = known
-        self.letters_lost = 0
+    def __init__(self, state: PeerState) -> None:
+        self._state = state
+        self.routed_lost = 0
 
-    def passed_on(self, routed: Routed) -> list[Outgoing]:
-        nearest = self._known.table.nearest_to(routed.key, routed.seen)
-        if nearest is None or routed.hops >= self._known.rules.hops_max:
-            self.letters_lost += 1
+    def forward(self, routed: Routed) -> list[Outgoing]:
+        nearest = self._state.table.nearest_to(routed.key, routed.seen)
+        if nearest is None or routed.hops >= self._state.rules.hops_max:
+            self.routed_lost += 1
             return []
-        seen = routed.seen if self._known.id in routed.seen else (*routed.seen, self._known.id)
-        return [Outgoing(nearest.card, msgspec.structs.replace(routed, hops=routed.hops + 1, seen=seen))]
+        seen = routed.seen if self._state.id in routed.seen else (*routed.seen, self._state.id)
+        return [
+            Outgoing(
+                nearest.descriptor, msgspec.structs.replace(routed, hops=routed.hops + 1, seen=seen)
+            )
+        ]
 
-    def around(self, unreachable: PeerId, routed: Routed) -> list[Outgoing]:
-        """Send a letter another way."""
+    def reroute(self, unreachable: PeerId, routed: Routed) -> list[Outgoing]:
+        """Forward a message around an unreachable neighbour."""
         seen = (*routed.seen, unreachable)
-        return self.passed_on(msgspec.structs.replace(routed, hops=routed.hops - 1, seen=seen))
+        return self.forward(msgspec.structs.replace(routed, hops=routed.hops - 1, seen=seen))

@@ -1,12 +1,12 @@
-"""A zone, its owner and a newcomer -> where the zone is cut and who gets which part.
+"""A zone, its owner and a newcomer -> where the zone is cut, and which peer gets which part.
 
 All schemes of the CAN-on-NC paper (IV): DL, MPP, NH, GH, MP, and SWITCH between two of them. The paper
-does not say who keeps which part after a cut, nor where NH and GH cut; both decide the outcome, so
-both are spelled out in a scheme's text:
+does not say which peer keeps which part after a cut, nor where NH and GH cut. Both affect the result, so
+both are written out in a scheme's text:
 
     MP                 the middle point between the two peers, along the axis where they differ most
     MP/slab            the same along the axis with the largest difference times side: no thin slabs
-    DL/blind           halves in turn of dimensions; the newcomer gets the upper one, wherever it stands
+    DL/blind           halves, dimensions in turn; the newcomer gets the upper half, wherever it is
     DL/owner           ... the owner keeps the part that holds the owner
     DL/newcomer        ... the newcomer gets the part that holds the newcomer
     NH/median/owner    the most loaded neighbour's zone, cut at the median of its sites
@@ -33,7 +33,7 @@ class Scheme(NamedTuple):
 
     name: SchemeName
     keeping: Keeping = "owner"
-    at_median: bool = False  # cut at the median of the sites instead of half-way
+    at_median: bool = False  # cut at the median of the sites instead of the middle
     against_slabs: bool = False  # MP only
 
     @classmethod
@@ -45,10 +45,10 @@ class Scheme(NamedTuple):
                 keeping = rule
             elif rule not in ("median", "slab"):
                 raise OperatorFault(
-                    f"splitting scheme {text!r}: no rule {rule!r}; see the list of schemes"
+                    f"splitting scheme {text!r}: unknown rule {rule!r}; see the list of schemes"
                 )
         if name not in SCHEME_NAMES:
-            raise OperatorFault(f"no splitting scheme {name!r}; there are {', '.join(SCHEME_NAMES)}")
+            raise OperatorFault(f"unknown splitting scheme {name!r}; known: {', '.join(SCHEME_NAMES)}")
         return cls(name, keeping, "median" in rules or name == "MPP", "slab" in rules)
 
 
@@ -57,7 +57,7 @@ class Switch(NamedTuple):
 
     first: str
     then: str
-    after_share: float  # of the peers that are expected in the end
+    after_share: float  # share of the expected peers
 
     @classmethod
     def parse(cls, text: str) -> Switch:
@@ -69,7 +69,7 @@ class Switch(NamedTuple):
             first, share, then = text, "100", text
         else:
             raise OperatorFault(
-                f"no splitting scheme {text!r}; write MP, or MP_30_NH for a switch at 30 %"
+                f"unknown splitting scheme {text!r}; write MP, or MP_30_NH for a switch at 30 %"
             )
         Scheme.parse(first)
         Scheme.parse(then)
@@ -80,7 +80,7 @@ class Switch(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """The outcome: the part that stays with the owner, and the newcomer's."""
+    """The two parts: the one that stays with the owner, and the newcomer's."""
 
     kept: ZoneBox
     given: ZoneBox
@@ -94,7 +94,7 @@ def cut_for(
     site_keys: Sequence[SpacePoint],
     splits: int,
 ) -> Cut:
-    """How `zone` is divided. `splits` is how often it has been divided before."""
+    """How `zone` is divided. `splits`: how often it has been divided before."""
     if scheme.name == "MP":
         return _middle_point_cut(scheme, zone, owner, newcomer, splits)
     axis = _axis_in_turn(zone, splits)
@@ -104,7 +104,7 @@ def cut_for(
 
 
 def _axis_in_turn(zone: ZoneBox, splits: int) -> int:
-    """The next dimension; one that is too thin to be cut (sites on the boundary) is passed over."""
+    """The next dimension; one that is too thin to be cut (sites on the boundary) is skipped."""
     turns = [(splits + later) % zone.dimensions for later in range(zone.dimensions)]
     return next((axis for axis in turns if zone.cuttable(axis, zone.centre[axis])), turns[0])
 
@@ -112,7 +112,7 @@ def _axis_in_turn(zone: ZoneBox, splits: int) -> int:
 def _middle_point_cut(
     scheme: Scheme, zone: ZoneBox, owner: SpacePoint, newcomer: SpacePoint, splits: int
 ) -> Cut:
-    """The newcomer always gets the part that it stands in; peers on one spot halve the zone."""
+    """The newcomer always gets the part that holds its point; peers at the same point halve the zone."""
     differences = [abs(a - b) for a, b in zip(owner, newcomer, strict=True)]
     sides = zone.sides if scheme.against_slabs else (1.0,) * zone.dimensions
     merit = [difference * side for difference, side in zip(differences, sides, strict=True)]
@@ -127,7 +127,7 @@ def _middle_point_cut(
 
 
 def _median_of(axis: int, zone: ZoneBox, site_keys: Sequence[SpacePoint]) -> float | None:
-    """The median of the sites along the axis, where it cuts the zone."""
+    """The median of the sites along the axis, if it cuts the zone."""
     if not site_keys:
         return None
     at = median(key[axis] for key in site_keys)

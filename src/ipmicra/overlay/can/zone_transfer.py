@@ -1,8 +1,8 @@
-"""Zones that change hands other than by a split: leaving, giving back, taking over, disputes.
+"""Zones that change owners other than by a split: leaving, returning fragments, taking over, conflicts.
 
-Law: an offered zone stays with its giver until the taker's greeting shows it; so a region may for a
-moment have two owners and never none. Two peers that claim one region settle it by name: the greater
-name keeps it, the other hands over what it knows.
+Invariant: an offered zone stays with its giver until the receiver's update shows it; so a region may briefly
+have two owners, but never none. Two peers that claim one region resolve it by name: the greater name keeps
+it, the other sends its records.
 """
 
 from __future__ import annotations
@@ -31,160 +31,171 @@ from ipmicra.protocol.overlay_messages import (
 )
 
 
-class Promise(NamedTuple):
-    """Zones offered to, or accepted from, somebody who has yet to say so."""
+class PendingTransfer(NamedTuple):
+    """Zones offered to, or accepted from, a peer that has not confirmed yet."""
 
     zones: tuple[ZoneBox, ...]
     given_s: float
 
 
 class ZoneTransfer:
-    """Conducts offers, inheritances and disputes of one peer."""
+    """Offers, takes over and disputes the zones of one peer."""
 
     def __init__(
-        self, known: PeerState, greeting: Gossip, assignment: SiteAssignments, admission: Admission
+        self, state: PeerState, gossip: Gossip, assignment: SiteAssignments, admission: Admission
     ) -> None:
-        self._known = known
-        self._greeting = greeting
+        self._state = state
+        self._gossip = gossip
         self._assignment = assignment
         self._admission = admission
-        self._offers: dict[PeerId, Promise] = {}
-        self._accepted: dict[PeerId, Promise] = {}
+        self._offers: dict[PeerId, PendingTransfer] = {}
+        self._accepted: dict[PeerId, PendingTransfer] = {}
 
     # --- giving -------------------------------------------------------------------------------
 
-    def left(self, now_s: float) -> list[Outgoing]:
-        """Offer all my zones to the neighbour that can best use them; one that keeps silent is followed
-        by another."""
-        heir = self._heir(now_s)
-        return [] if heir is None else self._offered(self._known.zones, heir, now_s)
+    def offer_all(self, now_s: float) -> list[Outgoing]:
+        """Offer all our zones to the most suitable neighbour; if it does not answer, to the next one."""
+        successor = self._successor(now_s)
+        return [] if successor is None else self._offer(self._state.zones, successor, now_s)
 
-    def _heir(self, now_s: float) -> PeerDescriptor | None:
-        """A neighbour whose zone makes one box with mine; failing that, the one nearest to my zone."""
-        known = self._known
-        living = known.table.alive(now_s, 2 * known.rules.hello_every_s)
-        cards = [n.card for n in living if n.card.peer not in self._offers and n.card.capacity > 0]
-        fitting = [c for c in cards if any(a.joined(b) for a in c.zones for b in known.zones)]
-        centre = known.zones[0].centre if known.zones else known.card.point
-        return min(fitting or cards, key=lambda c: (dist(c.point, centre), c.peer), default=None)
+    def _successor(self, now_s: float) -> PeerDescriptor | None:
+        """A neighbour whose zone forms one box with ours; otherwise the one nearest to our zone."""
+        state = self._state
+        living = state.table.alive(now_s, 2 * state.rules.gossip_every_s)
+        descriptors = [
+            n.descriptor
+            for n in living
+            if n.descriptor.peer not in self._offers and n.descriptor.capacity > 0
+        ]
+        fitting = [c for c in descriptors if any(a.joined(b) for a in c.zones for b in state.zones)]
+        centre = state.zones[0].centre if state.zones else state.descriptor.point
+        return min(fitting or descriptors, key=lambda c: (dist(c.point, centre), c.peer), default=None)
 
-    def gave_back(self, now_s: float) -> list[Outgoing]:
-        """A zone that makes one box with a neighbour's goes to that neighbour, if I have more than one."""
-        known = self._known
-        self._offers = {peer: offer for peer, offer in self._offers.items() if self._holds(offer, now_s)}
-        if len(known.zones) < 2 or self._offers:
+    def offer_fragment(self, now_s: float) -> list[Outgoing]:
+        """Offer a zone that forms one box with a neighbour's to that neighbour, if we have more than one."""
+        state = self._state
+        self._offers = {
+            peer: offer for peer, offer in self._offers.items() if self._is_valid(offer, now_s)
+        }
+        if len(state.zones) < 2 or self._offers:
             return []
-        living = known.table.alive(now_s, 2 * known.rules.hello_every_s)
-        for zone in sorted(known.zones, key=lambda z: z.volume):
-            takers = [n.card for n in living if any(zone.joined(z) for z in n.card.zones)]
-            takers = [card for card in takers if card.capacity > 0]
-            if takers and not zone.holds(known.key):
-                taker = min(takers, key=lambda card: (card.load, card.peer))
-                return self._offered((zone,), taker, now_s)
+        living = state.table.alive(now_s, 2 * state.rules.gossip_every_s)
+        for zone in sorted(state.zones, key=lambda z: z.volume):
+            takers = [n.descriptor for n in living if any(zone.joined(z) for z in n.descriptor.zones)]
+            takers = [descriptor for descriptor in takers if descriptor.capacity > 0]
+            if takers and not zone.holds(state.key):
+                taker = min(takers, key=lambda descriptor: (descriptor.load, descriptor.peer))
+                return self._offer((zone,), taker, now_s)
         return []
 
-    def _holds(self, promise: Promise, now_s: float) -> bool:
-        """An offer that is not taken up in time is void, on either side."""
-        return now_s - promise.given_s <= self._known.rules.silent_after_s
+    def _is_valid(self, transfer: PendingTransfer, now_s: float) -> bool:
+        """An offer that is not taken in time expires on both sides."""
+        return now_s - transfer.given_s <= self._state.rules.dead_after_s
 
-    def _offered(self, zones: tuple[ZoneBox, ...], to: PeerDescriptor, now_s: float) -> list[Outgoing]:
-        """Offer zones and the sites in them. They stay mine until the taker's greeting shows them."""
-        known = self._known
-        self._offers[to.peer] = Promise(zones, now_s)
-        sites = tuple(r for r in known.book.homed.values() if any(z.holds(r.key) for z in zones))
-        others = (known.card, *(card for card in known.table.cards() if card.peer != to.peer))
-        return [Outgoing(to, HandOver(known.id, zones, sites, others))]
+    def _offer(self, zones: tuple[ZoneBox, ...], to: PeerDescriptor, now_s: float) -> list[Outgoing]:
+        """Offer zones and the sites in them. They stay ours until the receiver's update shows them."""
+        state = self._state
+        self._offers[to.peer] = PendingTransfer(zones, now_s)
+        sites = tuple(
+            r for r in state.site_table.home_records.values() if any(z.holds(r.key) for z in zones)
+        )
+        others = (
+            state.descriptor,
+            *(descriptor for descriptor in state.table.descriptors() if descriptor.peer != to.peer),
+        )
+        return [Outgoing(to, HandOver(state.id, zones, sites, others))]
 
-    def taken_up(self, taker: PeerDescriptor, now_s: float) -> list[Outgoing]:
-        """A greeting that may show that the taker has what I offered: let go of it then."""
-        known, offer = self._known, self._offers.get(taker.peer)
-        taken = [] if offer is None else _shared(offer.zones, taker.zones)
+    def on_offer_taken(self, taker: PeerDescriptor, now_s: float) -> list[Outgoing]:
+        """An update from a peer that may have taken our offer: give up the zones that it owns now."""
+        state, offer = self._state, self._offers.get(taker.peer)
+        taken = [] if offer is None else _intersection(offer.zones, taker.zones)
         if not taken:
             return []
         del self._offers[taker.peer]
-        sites = self._let_go(taken, now_s)
-        dropped = known.table.prune(known.zones)
+        sites = self._release(taken, now_s)
+        dropped = state.table.prune(state.zones)
         out = [Outgoing(taker, StoreRecords(sites))] if sites else []
-        if known.leaving and not known.zones:
-            told = {card.peer: card for card in (*dropped, taker)}
-            return out + [Outgoing(card, PeerLeft(known.id, taker)) for card in told.values()]
-        return out + self._greeting.to([*known.table.cards(), *dropped], with_sites=False)
+        if state.leaving and not state.zones:
+            notified = {descriptor.peer: descriptor for descriptor in (*dropped, taker)}
+            return out + [Outgoing(one, PeerLeft(state.id, taker)) for one in notified.values()]
+        return out + self._gossip.updates_for([*state.table.descriptors(), *dropped], with_sites=False)
 
-    def _let_go(self, zones: list[ZoneBox], now_s: float) -> tuple[SiteRecord, ...]:
-        """Zones and sites are mine no longer; I crawl them on only as somebody's delegate."""
-        known = self._known
-        sites = known.book.given_away(zones)
-        known.set_zones(left_of(known.zones, zones))
-        known.copies.refresh(sites, now_s)
+    def _release(self, zones: list[ZoneBox], now_s: float) -> tuple[SiteRecord, ...]:
+        """Give up zones and their sites; we crawl them on only as a delegate."""
+        state = self._state
+        sites = state.site_table.give_away(zones)
+        state.set_zones(left_of(state.zones, zones))
+        state.replicas.refresh(sites, now_s)
         for record in sites:
-            if known.rules.hand_over is None or known.leaving:
-                known.book.lay_down(record.site, record.epoch + 1)
+            if state.rules.hand_over is None or state.leaving:
+                state.site_table.stop_crawling(record.site, record.epoch + 1)
         return sites
 
     # --- taking -------------------------------------------------------------------------------
 
-    def inherited(self, hand_over: HandOver, now_s: float) -> list[Outgoing]:
-        """Take offered zones and sites. My greeting tells the giver, who lets go of them then."""
-        known = self._known
-        if hand_over.zones and known.leaving:
+    def on_hand_over(self, hand_over: HandOver, now_s: float) -> list[Outgoing]:
+        """Take offered zones and sites. Our update informs the giver, which gives them up then."""
+        state = self._state
+        if hand_over.zones and state.leaving:
             return []
         departed = None
         if hand_over.zones:
-            known.add_zones(hand_over.zones)
-            self._accepted[hand_over.leaver] = Promise(hand_over.zones, now_s)
+            state.add_zones(hand_over.zones)
+            self._accepted[hand_over.leaver] = PendingTransfer(hand_over.zones, now_s)
             departed = hand_over.leaver
-        out = self._assignment.homed(hand_over.sites, now_s, departed)
-        return out + self._greeting.acquainted(hand_over.acquaintances, now_s)
+        out = self._assignment.adopt_sites(hand_over.sites, now_s, departed)
+        return out + self._gossip.learn_contacts(hand_over.acquaintances, now_s)
 
-    def mourned(self, dead: Neighbour, now_s: float) -> list[Outgoing]:
-        """Claim what the dead left, when it is my turn."""
-        known, rules = self._known, self._known.rules
+    def claim_dead(self, dead: Neighbour, now_s: float) -> list[Outgoing]:
+        """Claim zones of a dead neighbour when it is our turn."""
+        state, rules = self._state, self._state.rules
         turn = int((now_s - dead.dead_since_s(rules)) / rules.claim_step_s)
-        also_dead = {neighbour.card.peer for neighbour in known.table.dead(now_s, rules)}
-        claim = zones_to_claim(known.card, dead, also_dead, turn)
+        also_dead = {neighbour.descriptor.peer for neighbour in state.table.dead(now_s, rules)}
+        claim = zones_to_claim(state.descriptor, dead, also_dead, turn)
         if not claim.zones:
             return []
         if claim.rest:
-            dead.card = msgspec.structs.replace(dead.card, zones=claim.rest)
+            dead.descriptor = msgspec.structs.replace(dead.descriptor, zones=claim.rest)
         else:
-            known.table.bury(dead.card.peer)
-        living = known.table.alive(now_s, rules.silent_after_s)
-        vacant = left_of(claim.zones, [zone for n in living for zone in n.card.zones])
-        known.add_zones(vacant)
-        out = self._assignment.homed(known.copies.within(vacant), now_s, departed=dead.card.peer)
-        survivors = [c for c in dead.neighbours.values() if c.peer != dead.card.peer]
-        return out + self._greeting.acquainted(survivors, now_s)
+            state.table.remove_dead(dead.descriptor.peer)
+        living = state.table.alive(now_s, rules.dead_after_s)
+        vacant = left_of(claim.zones, [zone for n in living for zone in n.descriptor.zones])
+        state.add_zones(vacant)
+        replicas = state.replicas.within(vacant)
+        out = self._assignment.adopt_sites(replicas, now_s, departed=dead.descriptor.peer)
+        survivors = [c for c in dead.neighbours.values() if c.peer != dead.descriptor.peer]
+        return out + self._gossip.learn_contacts(survivors, now_s)
 
-    # --- disputes -----------------------------------------------------------------------------
+    # --- conflicts ----------------------------------------------------------------------------
 
-    def challenged(self, theirs: PeerDescriptor) -> list[Outgoing]:
-        """Somebody says that another claims what is mine: ask it, for a card from others may be old."""
-        overlapping = any(a.overlaps(b) for a in theirs.zones for b in self._known.zones)
-        return self._greeting.to([theirs], with_sites=False) if overlapping else []
+    def on_rival(self, theirs: PeerDescriptor) -> list[Outgoing]:
+        """A third peer reports that another one claims our zones: ask it, the report may be out of date."""
+        overlapping = any(a.overlaps(b) for a in theirs.zones for b in self._state.zones)
+        return self._gossip.updates_for([theirs], with_sites=False) if overlapping else []
 
-    def settled(self, theirs: PeerDescriptor, now_s: float) -> list[Outgoing]:
-        """Two claims on one region, unless they hold it by an offer that is not yet let go of."""
-        known = self._known
-        disputed = [z for z in theirs.zones if any(z.overlaps(mine) for mine in known.zones)]
-        if not disputed or theirs.peer == known.id:
+    def resolve_conflict(self, theirs: PeerDescriptor, now_s: float) -> list[Outgoing]:
+        """Resolve two claims on one region, unless the other peer's offer to us is still open."""
+        state = self._state
+        disputed = [z for z in theirs.zones if any(z.overlaps(mine) for mine in state.zones)]
+        if not disputed or theirs.peer == state.id:
             self._accepted.pop(theirs.peer, None)
             return []
         accepted = self._accepted_from(theirs.peer, now_s)
-        if known.id > theirs.peer or not left_of(_shared(disputed, known.zones), accepted):
-            return self._greeting.to([theirs], with_sites=False)
-        sites = self._let_go(disputed, now_s)
-        dropped = known.table.prune(known.zones)
-        acquaintances = (known.card, *known.table.cards(), *dropped)
-        out = [Outgoing(theirs, HandOver(known.id, (), sites, acquaintances))]
-        out += self._greeting.to([theirs, *known.table.cards(), *dropped], with_sites=False)
-        return out if known.zones else out + self._admission.asked_of(theirs)
+        if state.id > theirs.peer or not left_of(_intersection(disputed, state.zones), accepted):
+            return self._gossip.updates_for([theirs], with_sites=False)
+        sites = self._release(disputed, now_s)
+        dropped = state.table.prune(state.zones)
+        acquaintances = (state.descriptor, *state.table.descriptors(), *dropped)
+        out = [Outgoing(theirs, HandOver(state.id, (), sites, acquaintances))]
+        out += self._gossip.updates_for([theirs, *state.table.descriptors(), *dropped], with_sites=False)
+        return out if state.zones else out + self._admission.join_request(theirs)
 
     def _accepted_from(self, giver: PeerId, now_s: float) -> tuple[ZoneBox, ...]:
         accepted = self._accepted.get(giver)
-        return accepted.zones if accepted is not None and self._holds(accepted, now_s) else ()
+        return accepted.zones if accepted is not None and self._is_valid(accepted, now_s) else ()
 
 
-def _shared(first: Iterable[ZoneBox], second: Iterable[ZoneBox]) -> list[ZoneBox]:
+def _intersection(first: Iterable[ZoneBox], second: Iterable[ZoneBox]) -> list[ZoneBox]:
     """The regions that lie in both."""
     zones = list(first)
     return left_of(zones, left_of(zones, second))

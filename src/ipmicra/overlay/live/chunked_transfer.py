@@ -1,55 +1,55 @@
-"""Packages and states for another peer -> parcels in parts that fit a frame, and back.
+"""Packages and site states for another peer -> chunks that fit a frame, and back.
 
-Law: a parcel counts when the receiver has answered its last part; the receiver answers that when what
-came is durable. Parts that never become whole are forgotten after a while.
+Invariant: a transfer is complete when the receiver has acknowledged its last chunk; the receiver does so when
+the data is durable. Transfers that never become complete are dropped, the oldest first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from ipmicra.errors import HostFault
-from ipmicra.overlay.live.rpc_client import asked
+from ipmicra.errors import PeerFault
+from ipmicra.overlay.live.rpc_client import request_reply
 from ipmicra.protocol.overlay_frames import FrameCodec
 from ipmicra.protocol.overlay_messages import PeerId
 from ipmicra.protocol.overlay_rpc import RpcKind, StoreAck, TransferChunk
 
-PART_BYTES_MAX = 4 << 20
-PART_SECONDS_MAX = 20.0
-UNFINISHED_MAX = 100  # parcels of which parts are missing; the oldest is forgotten
+CHUNK_BYTES_MAX = 4 << 20
+CHUNK_SECONDS_MAX = 20.0
+UNFINISHED_MAX = 100  # transfers with missing chunks; beyond this the oldest is dropped
 
 Receive = Callable[[TransferChunk, bytes], Awaitable[None]]
 
 
-async def sent(
-    address: str, seal: FrameCodec, sender: PeerId, kind: RpcKind, site: str, epoch: int, data: bytes
+async def send_in_chunks(
+    address: str, codec: FrameCodec, sender: PeerId, kind: RpcKind, site: str, epoch: int, data: bytes
 ) -> None:
-    """Give a peer a parcel; durable there on return. Raises HostFault where that failed."""
-    parts = [data[at : at + PART_BYTES_MAX] for at in range(0, len(data), PART_BYTES_MAX)] or [b""]
+    """Send data to a peer; durable there on return. Raises PeerFault if that failed."""
+    parts = [data[at : at + CHUNK_BYTES_MAX] for at in range(0, len(data), CHUNK_BYTES_MAX)] or [b""]
     for number, part in enumerate(parts):
-        parcel = TransferChunk(kind, sender, site, epoch, number, len(parts), part)
-        answer = await asked(address, seal, parcel, PART_SECONDS_MAX)
+        chunk = TransferChunk(kind, sender, site, epoch, number, len(parts), part)
+        answer = await request_reply(address, codec, chunk, CHUNK_SECONDS_MAX)
         if not isinstance(answer, StoreAck):
-            raise HostFault(f"{address} did not keep a {kind} of {len(data)} bytes")
+            raise PeerFault(f"{address} did not store a {kind} of {len(data)} bytes")
 
 
 class ChunkedTransfer:
-    """Puts parts together that come in."""
+    """Reassembles incoming chunks."""
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
-        self._parts: dict[tuple[PeerId, RpcKind, str, int], list[bytes]] = {}
+        self._unfinished: dict[tuple[PeerId, RpcKind, str, int], list[bytes]] = {}
 
-    async def came(self, parcel: TransferChunk) -> StoreAck:
-        key = (parcel.sender, parcel.kind, parcel.site, parcel.epoch)
-        parts = [] if parcel.part == 0 else self._parts.pop(key, [])
-        if len(parts) != parcel.part:
-            raise HostFault(f"part {parcel.part} of a {parcel.kind} came without those before it")
-        parts.append(parcel.data)
-        if len(parts) == parcel.parts:
-            await self._receive(parcel, b"".join(parts))
+    async def on_chunk(self, chunk: TransferChunk) -> StoreAck:
+        key = (chunk.sender, chunk.kind, chunk.site, chunk.epoch)
+        parts = [] if chunk.part == 0 else self._unfinished.pop(key, [])
+        if len(parts) != chunk.part:
+            raise PeerFault(f"chunk {chunk.part} of a {chunk.kind} arrived without those before it")
+        parts.append(chunk.data)
+        if len(parts) == chunk.parts:
+            await self._receive(chunk, b"".join(parts))
         else:
-            self._parts[key] = parts
-            while len(self._parts) > UNFINISHED_MAX:
-                del self._parts[next(iter(self._parts))]
+            self._unfinished[key] = parts
+            while len(self._unfinished) > UNFINISHED_MAX:
+                del self._unfinished[next(iter(self._unfinished))]
         return StoreAck()

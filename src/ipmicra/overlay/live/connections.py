@@ -1,10 +1,11 @@
-"""Frames for an address -> a connection to it, kept open while it is used.
+"""Frames for an address -> a connection to it, kept open while it is in use.
 
-    host:port         a peer that can be reached
-    host:port/name    a peer that cannot, by way of the one at host:port (see `relay`)
+    host:port         a reachable peer
+    host:port/name    an unreachable peer, relayed by the one at host:port (see `relay`)
 
-Law: one writer an address, so frames arrive in order. What could not be written comes back by `lost`; a
-peer whose line broke and could not be opened again is named by `lost` even if nothing was to be said.
+Invariant: one writer per address, so frames arrive in order. A frame that could not be written is returned
+through `on_lost`; a peer whose connection broke and could not be reopened is reported there even if no frame
+was waiting.
 """
 
 from __future__ import annotations
@@ -18,30 +19,32 @@ from typing import NamedTuple
 from ipmicra.protocol.overlay_messages import Outgoing, PeerDescriptor
 
 CONNECT_SECONDS_MAX = 3.0
-WAITING_MAX = 10_000  # frames; a peer that reads slower than this loses the newest
+WAITING_MAX = 10_000  # frames; beyond this the newest are lost
 IDLE_SECONDS_MAX = 60.0
-SHORTEST_SECONDS = 1.0  # a line that breaks sooner is no line: a relay hangs up on whom it cannot find
+SHORTEST_SECONDS = (
+    1.0  # shorter is a failure: a relay closes the connection if it does not know the peer
+)
 
-Sealing = Callable[[Outgoing], bytes]
+EncodeFrame = Callable[[Outgoing], bytes]
 
 
 class ConnectionLost(NamedTuple):
-    """A peer that cannot be reached, and what was meant for it, if anything."""
+    """An unreachable peer, and the message meant for it, if any."""
 
     to: PeerDescriptor
     outgoing: Outgoing | None
 
 
 class PeerConnections:
-    """Connections to other peers, each opened when there is something to say."""
+    """Connections to other peers, each opened when there is something to send."""
 
     def __init__(
-        self, tasks: asyncio.TaskGroup, seal: Sealing, lost: Callable[[ConnectionLost], None]
+        self, tasks: asyncio.TaskGroup, codec: EncodeFrame, on_lost: Callable[[ConnectionLost], None]
     ) -> None:
         self._tasks = tasks
-        self._seal = seal
-        self._lost = lost
-        self._lines: dict[str, _Line] = {}
+        self._codec = codec
+        self._on_lost = on_lost
+        self._connections: dict[str, _Connection] = {}
         self._writers: set[asyncio.Task[None]] = set()
 
     def close(self) -> None:
@@ -49,88 +52,88 @@ class PeerConnections:
             writer.cancel()
 
     def send(self, outgoing: Outgoing) -> None:
-        line = self._lines.get(outgoing.to.address)
-        if line is None:
-            line = _Line(outgoing.to)
-            speaking = self._speak(line)
+        connection = self._connections.get(outgoing.to.address)
+        if connection is None:
+            connection = _Connection(outgoing.to)
+            running = self._run(connection)
             try:
-                task = self._tasks.create_task(speaking)
-            except RuntimeError:  # the node is ending, and its tasks begin nothing more
-                speaking.close()
+                task = self._tasks.create_task(running)
+            except RuntimeError:  # the node is stopping: its task group accepts no new task
+                running.close()
                 return
-            self._lines[outgoing.to.address] = line
+            self._connections[outgoing.to.address] = connection
             self._writers.add(task)
             task.add_done_callback(self._writers.discard)
         try:
-            line.waiting.put_nowait(outgoing)
+            connection.waiting.put_nowait(outgoing)
         except asyncio.QueueFull:
-            self._lost(ConnectionLost(outgoing.to, outgoing))
+            self._on_lost(ConnectionLost(outgoing.to, outgoing))
 
-    async def _speak(self, line: _Line) -> None:
-        """Until the peer cannot be reached or nothing was said for a while."""
+    async def _run(self, connection: _Connection) -> None:
+        """Write until the peer cannot be reached or the connection was idle for a while."""
         try:
-            while await line.carried(self._seal):
+            while await connection.write_until_broken(self._codec):
                 pass
-        except OSError:  # TimeoutError is one
-            self._lost(ConnectionLost(line.to, line.unsaid))
-            while not line.waiting.empty():
-                left = line.waiting.get_nowait()
+        except OSError:  # includes TimeoutError
+            self._on_lost(ConnectionLost(connection.to, connection.pending))
+            while not connection.waiting.empty():
+                left = connection.waiting.get_nowait()
                 if left is not None:
-                    self._lost(ConnectionLost(left.to, left))
+                    self._on_lost(ConnectionLost(left.to, left))
         finally:
-            del self._lines[line.to.address]
+            del self._connections[connection.to.address]
 
 
-class _Line:
+class _Connection:
     """One connection at a time to one peer."""
 
     def __init__(self, to: PeerDescriptor) -> None:
         self.to = to
         self.waiting: asyncio.Queue[Outgoing | None] = asyncio.Queue(WAITING_MAX)
-        self.unsaid: Outgoing | None = None
+        self.pending: Outgoing | None = None
 
-    async def carried(self, seal: Sealing) -> bool:
-        """Connect and write until the line breaks (True) or is idle (False). Raises OSError: no way."""
-        reader, writer = await opened(self.to.address)
+    async def write_until_broken(self, codec: EncodeFrame) -> bool:
+        """Connect and write until the connection breaks (True) or is idle (False). Raises OSError."""
+        reader, writer = await open_connection(self.to.address)
         opened_s = time.monotonic()
-        watching = asyncio.create_task(self._watch(reader))
+        watching = asyncio.create_task(self._watch_for_end(reader))
         try:
-            broke = await self._write(writer, seal)
+            broke = await self._write(writer, codec)
             if broke and time.monotonic() - opened_s < SHORTEST_SECONDS:
-                raise ConnectionError(f"{self.to.address} hung up at once")
+                raise ConnectionError(f"{self.to.address} closed the connection at once")
             return broke
         finally:
             watching.cancel()
             writer.close()
 
-    async def _watch(self, reader: asyncio.StreamReader) -> None:
-        """The other side says nothing on this connection; when it ends, it is gone."""
+    async def _watch_for_end(self, reader: asyncio.StreamReader) -> None:
+        """The other side sends nothing on this connection; when it ends, the peer is gone."""
         with contextlib.suppress(OSError):
             await reader.read(1)
         if not self.waiting.full():
             self.waiting.put_nowait(None)
 
-    async def _write(self, writer: asyncio.StreamWriter, seal: Sealing) -> bool:
+    async def _write(self, writer: asyncio.StreamWriter, codec: EncodeFrame) -> bool:
         while True:
-            if self.unsaid is None:
+            if self.pending is None:
                 try:
                     async with asyncio.timeout(IDLE_SECONDS_MAX):
-                        self.unsaid = await self.waiting.get()
+                        self.pending = await self.waiting.get()
                 except TimeoutError:
                     return False
-            if self.unsaid is None:
+            if self.pending is None:
                 return True
-            self.to = self.unsaid.to
+            self.to = self.pending.to
             try:
-                writer.write(seal(self.unsaid))
+                writer.write(codec(self.pending))
                 await writer.drain()
             except OSError:
-                return True  # said again on a new connection
-            self.unsaid = None
+                return True  # sent again on a new connection
+            self.pending = None
 
 
-async def opened(address: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """A connection to the peer at this address, or to the one that relays for it."""
+async def open_connection(address: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A connection to the peer at this address, or to its relay."""
     host, _, port = address.partition("/")[0].rpartition(":")
     async with asyncio.timeout(CONNECT_SECONDS_MAX):
         return await asyncio.open_connection(host.strip("[]"), int(port))

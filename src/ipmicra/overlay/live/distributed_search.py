@@ -1,12 +1,12 @@
-"""A question to one peer -> answers of all peers that can be asked in time, merged.
+"""A query to one peer -> the merged replies of all peers that answer in time.
 
-The asked peer goes from peer to peer: it asks those it knows, each of which names its neighbours, a few at
-a time, until nobody is left or the time is over. Zones tile the space, so the zones of those who answered
-tell what share of all sites was asked for; what is missing is said.
+The queried peer asks the peers it knows, a few at a time; each reply names that peer's neighbours, until no
+peer is left or the time is over. Zones tile the space, so the zones of the peers that answered tell which
+share of all sites was searched; the missing share is reported.
 
-Law: what the crawler of a site says of it counts; what others keep of it counts where its crawler did not
-answer or has not been through it yet. Of two sights of a page the later one counts. Scores are each
-index's own.
+Invariant: the reply of a site's crawler has priority; replicas on other peers count only if the crawler did
+not answer or has not crawled the whole site yet. Of two versions of a page the later one counts. Scores are
+those of each peer's own index.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from ipmicra.errors import HostFault
+from ipmicra.errors import PeerFault
 from ipmicra.model.search import Hit, SearchAnswer, SearchRequest
 from ipmicra.model.zones import ZoneBox
 from ipmicra.protocol.overlay_messages import PeerDescriptor, PeerId
@@ -29,48 +29,48 @@ AskOne = Callable[[PeerDescriptor], Awaitable[LocalSearchReply]]
 
 @dataclass
 class DistributedSearch:
-    """One question on its way round the network."""
+    """One query on its way through the network."""
 
     ask: AskOne
     at_once_max: int
-    found: dict[PeerId, LocalSearchReply] = field(default_factory=dict)
+    replies: dict[PeerId, LocalSearchReply] = field(default_factory=dict)
     silent: set[PeerId] = field(default_factory=set)
     _waiting: list[PeerDescriptor] = field(default_factory=list)
     _met: set[PeerId] = field(default_factory=set)
 
-    async def gathered(self, mine: LocalSearchReply, seconds_max: float) -> None:
-        """All that can be asked; what is still under way when the time is over is given up."""
-        self._came(mine)
+    async def gather(self, mine: LocalSearchReply, seconds_max: float) -> None:
+        """Query all reachable peers; queries still running when the time is over are cancelled."""
+        self._on_reply(mine)
         try:
             async with asyncio.timeout(seconds_max), asyncio.TaskGroup() as tasks:
                 under_way: set[asyncio.Task[None]] = set()
                 while self._waiting or under_way:
                     while self._waiting and len(under_way) < self.at_once_max:
-                        under_way.add(tasks.create_task(self._asked(self._waiting.pop())))
+                        under_way.add(tasks.create_task(self._ask(self._waiting.pop())))
                     _, under_way = await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
         except TimeoutError:
             pass
 
-    async def _asked(self, card: PeerDescriptor) -> None:
+    async def _ask(self, descriptor: PeerDescriptor) -> None:
         try:
-            self._came(await self.ask(card))
-        except HostFault:
-            self.silent.add(card.peer)
+            self._on_reply(await self.ask(descriptor))
+        except PeerFault:
+            self.silent.add(descriptor.peer)
 
-    def _came(self, answer: LocalSearchReply) -> None:
-        self.found[answer.card.peer] = answer
-        self._met.add(answer.card.peer)
-        for card in answer.neighbours:
-            if card.peer not in self._met and card.address:
-                self._met.add(card.peer)
-                self._waiting.append(card)
+    def _on_reply(self, answer: LocalSearchReply) -> None:
+        self.replies[answer.descriptor.peer] = answer
+        self._met.add(answer.descriptor.peer)
+        for descriptor in answer.neighbours:
+            if descriptor.peer not in self._met and descriptor.address:
+                self._met.add(descriptor.peer)
+                self._waiting.append(descriptor)
 
 
-def merged(
-    found: Iterable[LocalSearchReply], space: ZoneBox, request: SearchRequest, began_s: float
+def merged_answer(
+    replies: Iterable[LocalSearchReply], space: ZoneBox, request: SearchRequest, began_s: float
 ) -> SearchAnswer:
-    """One answer out of many, and what it does not know."""
-    answers = list(found)
+    """One answer out of many replies, with a note on what is missing."""
+    answers = list(replies)
     covered = {site for answer in answers for site in answer.complete}
     best: dict[str, Hit] = {}
     for answer in answers:
@@ -83,7 +83,7 @@ def merged(
                 best[hit.url] = hit
     ranked = sorted(best.values(), key=lambda hit: (-hit.score, hit.url))
     folded = _folded(ranked, request.per_site)
-    share = sum(zone.volume for answer in answers for zone in answer.card.zones) / space.volume
+    share = sum(zone.volume for answer in answers for zone in answer.descriptor.zones) / space.volume
     remarks = (
         [] if share > 1 - 1e-6 else [f"peers with {1 - share:.0%} of the space did not answer in time"]
     )
@@ -97,7 +97,7 @@ def merged(
 
 
 def _folded(ranked: list[Hit], per_site: int) -> list[Hit]:
-    """At most so many of each site; the first of a site says how many more there were."""
+    """At most `per_site` hits per site; the first hit of a site has the number of hidden ones."""
     shown: dict[str, int] = {}
     totals: dict[str, int] = {}
     for hit in ranked:

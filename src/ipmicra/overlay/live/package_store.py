@@ -1,7 +1,7 @@
-"""Packages, my own and those I keep for others -> files on a shelf, and a search index over all of them.
+"""Packages, our own and replicas for other peers -> files, and a search index over all of them.
 
-Law: a package is on the shelf before anybody is told that it is kept: synced, listed by the sites it is
-about, and found by a search. Putting one there twice changes nothing.
+Invariant: a package is stored before it is acknowledged: synced, listed under its sites, and searchable.
+Storing the same package twice changes nothing.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ StoredVisit: TypeAlias = PageSeen | PageChanged | PageGone | PageMoved | VisitFa
 
 
 class PeerPackageStore:
-    """One peer's packages. Threads may use it, one at a time is let in. Close it."""
+    """The packages of one peer. Safe for threads: one at a time. Close it."""
 
     def __init__(self, folder: Path) -> None:
         self._packages, self._index_folder = folder / PACKAGES_FOLDER, folder / INDEX_FOLDER
@@ -50,28 +50,28 @@ class PeerPackageStore:
         self._list.executescript(f"PRAGMA journal_mode = WAL; {_TABLES}")
         self._index = TantivyIndex(self._index_folder)
         self._normaliser = Normaliser()
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
 
     def close(self) -> None:
         self._index.close()
         self._list.close()
 
-    def whole(self, data: bytes) -> bytes:
-        """The package with every page in it whole: keepers and heirs need not have the ones before."""
+    def complete_package(self, data: bytes) -> bytes:
+        """The package with every page complete: replicas and successors need no earlier package."""
         package = unpack(data)
         changed = urls_changed([package])
         if not changed:
             return data
-        with self._turn:
+        with self._lock:
             before = [record for site in self._sites_in(package) for record in self._pages_of(site)]
         before.sort(key=lambda record: record.fetched_at_ms)
         *_, complete = made_whole([package._replace(records=list(before)), package], changed)
         return pack(complete.records, package.header.crawler, package.header.sequence)
 
-    def put(self, packages: Iterable[bytes]) -> set[Site]:
-        """Keep packages, all together; returns the sites they link to. Raises PackageRefused for none."""
+    def store(self, packages: Iterable[bytes]) -> set[Site]:
+        """Store packages together; returns the sites they link to. Raises PackageRefused."""
         opened = [(digest_of(data), data, unpack(data)) for data in packages]
-        with self._turn:
+        with self._lock:
             for digest, data, package in opened:
                 path = self._path(digest)
                 if not path.exists():
@@ -83,36 +83,38 @@ class PeerPackageStore:
         return {site_of(url) for url in links}
 
     def _integrate(self, packages: list[tuple[str, Package]]) -> None:
-        writing = TantivyIndex(self._index_folder, writable=True)
+        writer = TantivyIndex(self._index_folder, writable=True)
         try:
             for digest, package in packages:
-                writing.integrate(package, digest)
-            writing.commit()
+                writer.integrate(package, digest)
+            writer.commit()
         finally:
-            writing.close()
+            writer.close()
         self._index.reload()
 
     def package(self, digest: str) -> bytes:
         return self._path(digest).read_bytes()
 
     def documents_of(self, site: str) -> list[bytes]:
-        """All that is known of a site's pages, as a package by each crawler that saw them."""
+        """Everything known about a site's pages, as one package per crawler that visited them."""
         newest: dict[tuple[str, str], StoredVisit] = {}
-        with self._turn:
-            for package in self._about(site):
+        with self._lock:
+            for package in self._packages_about(site):
                 for record in self._visits_in(package, site):
                     known = newest.get((package.header.crawler, record.url))
                     if known is None or known.visit < record.visit:
                         newest[package.header.crawler, record.url] = record
         return _packed(newest)
 
-    def _about(self, site: str) -> Iterator[Package]:
+    def _packages_about(self, site: str) -> Iterator[Package]:
         rows = self._list.execute("SELECT digest FROM about WHERE site = ? ORDER BY digest", (site,))
         for (digest,) in rows.fetchall():
             yield unpack(self.package(digest))
 
     def _pages_of(self, site: str) -> list[StoredVisit]:
-        return [record for package in self._about(site) for record in self._visits_in(package, site)]
+        return [
+            record for package in self._packages_about(site) for record in self._visits_in(package, site)
+        ]
 
     def _visits_in(self, package: Package, site: str) -> Iterator[StoredVisit]:
         for record in package.records:
@@ -120,11 +122,11 @@ class PeerPackageStore:
                 yield record
 
     def search(self, request: SearchRequest) -> SearchAnswer:
-        with self._turn:
+        with self._lock:
             return self._index.search(request)
 
     def page_count(self) -> int:
-        with self._turn:
+        with self._lock:
             return self._index.page_count()
 
     def _path(self, digest: str) -> Path:

@@ -1,17 +1,21 @@
-"""What peers say of themselves -> a picture of all of them on a plane."""
+"""Status replies of peers -> all of them on a plane."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ipmicra.overlay.can.projection import Projection, projected
+from ipmicra.overlay.can.projection import Projection, projection_of
 from ipmicra.protocol.overlay_rpc import PeerStatus
 
 
-def shown_on_a_plane(peers: Sequence[PeerStatus]) -> Projection:
-    """The asked peers with their sites; of one that was asked alone, its neighbours, too."""
-    cards = {card.peer: card for peer in peers for card in peer.neighbours} if len(peers) == 1 else {}
-    cards |= {peer.card.peer: peer.card for peer in peers}
-    counts = {peer.card.peer: len(peer.crawled) for peer in peers}
+def peer_projection(peers: Sequence[PeerStatus]) -> Projection:
+    """The queried peers with their sites; for a single queried peer, also its neighbours."""
+    descriptors = (
+        {descriptor.peer: descriptor for peer in peers for descriptor in peer.neighbours}
+        if len(peers) == 1
+        else {}
+    )
+    descriptors |= {peer.descriptor.peer: peer.descriptor for peer in peers}
+    counts = {peer.descriptor.peer: len(peer.crawled) for peer in peers}
     records = [record for peer in peers for record in peer.places]
-    return projected(list(cards.values()), peers[0].space, counts, records)
+    return projection_of(list(descriptors.values()), peers[0].space, counts, records)

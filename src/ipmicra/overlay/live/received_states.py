@@ -1,7 +1,7 @@
-"""Site states that other peers have sent -> files, until their sites are begun here or passed on.
+"""Site states from other peers -> files, until their sites are started here or handed on.
 
-Invariant: on return from `keep` a state survives the death of the process and of the machine, so it may be
-acknowledged. A file is whole under its name; one that does not read as a state of a site is removed.
+Invariant: on return from `store` a state survives the death of the process and of the machine, so it may be
+acknowledged. A file under its final name is complete; one that is not a site state is removed.
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ from ipmicra.carrier.durable import sync_folder, write_durably
 from ipmicra.errors import HostFault
 
 FOLDER = "received"
-STATES_MAX = (
-    1_000  # that wait at once; a sender whose state is refused keeps the site, or it begins anew
-)
+STATES_MAX = 1_000  # waiting at once; if a state is refused, the site is crawled from the start
 
 _log = logging.getLogger(__name__)
 
@@ -35,7 +33,7 @@ _decode = msgspec.msgpack.Decoder(ReceivedState).decode
 
 
 class ReceivedStates:
-    """The states that wait. Those of an earlier process are `recovered`."""
+    """The waiting states. Those of an earlier process are `recovered`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / FOLDER
@@ -53,10 +51,10 @@ class ReceivedStates:
     def __len__(self) -> int:
         return len(self._files)
 
-    def keep(self, site: str, state: bytes) -> None:
+    def store(self, site: str, state: bytes) -> None:
         """Durable on return. Replaces an earlier state of the site."""
         if site not in self._files and len(self._files) >= STATES_MAX:
-            raise HostFault(f"{STATES_MAX} states of sites wait already")
+            raise HostFault(f"{STATES_MAX} site states are waiting already")
         path = self._folder / f"{hashlib.sha256(site.encode()).hexdigest()[:40]}.state"
         write_durably(path, msgspec.msgpack.encode(ReceivedState(site, state)))
         self._files[site] = path
@@ -65,7 +63,7 @@ class ReceivedStates:
         return _decode(self._files[site].read_bytes()).state
 
     def discard(self, site: str) -> None:
-        """It is begun, passed on, or too old."""
+        """The site was started or handed on, or the state is too old."""
         path = self._files.pop(site, None)
         if path is not None:
             path.unlink(missing_ok=True)
@@ -77,7 +75,7 @@ class ReceivedStates:
             try:
                 yield _decode(path.read_bytes()).site, path
             except msgspec.MsgspecError as error:
-                _log.warning("%s is removed: it is not the state of a site: %s", path, error)
+                _log.warning("removing %s, which is not a site state: %s", path, error)
                 path.unlink()
         for unfinished in self._folder.glob(".*.unfinished"):
             unfinished.unlink()

@@ -1,12 +1,12 @@
-"""Peers that cannot be reached from outside -> reachable through one that can.
+"""Peers that cannot be reached from outside -> reachable through a peer that can.
 
-The unreachable peer keeps a connection open to a reachable one, its relay. Who writes to
-`relay's address/name` connects to the relay, which hands each frame on over that connection, and each
-answer back. The relay cannot change what it carries: frames are sealed to the address with the name.
-When the relay is gone the peer looks for another and tells its neighbours its new address.
+The unreachable peer keeps a connection open to a reachable one, its relay. A sender to
+`relay's address/name` connects to the relay, which forwards each frame over that connection, and each reply
+back. The relay cannot change what it forwards: frames are authenticated for the full address with the name.
+When the relay is gone the peer looks for another one and tells its neighbours the new address.
 
-Law: a relay forgets a peer with its connection; what comes for one that is not there ends the sender's
-connection, which then knows.
+Invariant: a relay drops a peer together with its connection; a frame for a peer that is not attached ends
+the sender's connection, which informs the sender.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ import itertools
 import time
 from collections.abc import Awaitable, Callable, Iterable
 
-from ipmicra.errors import HostFault
-from ipmicra.overlay.live.connections import CONNECT_SECONDS_MAX, opened
+from ipmicra.errors import PeerFault
+from ipmicra.overlay.live.connections import CONNECT_SECONDS_MAX, open_connection
 from ipmicra.protocol.overlay_frames import MAC_BYTES, FrameCodec, length_of
 from ipmicra.protocol.overlay_messages import PeerId
 from ipmicra.protocol.overlay_rpc import Attach, Attached, RelayedFrame
 
-LOOK_AGAIN_SECONDS = 1.0
+RETRY_SECONDS = 1.0
 
 Reply = Callable[[bytes], Awaitable[None]]
-HearFrame = Callable[[bytes, Reply], Awaitable[None]]
+OnFrame = Callable[[bytes, Reply], Awaitable[None]]
 
 
 async def read_frame(reader: asyncio.StreamReader) -> bytes:
-    """The next frame without its length. Raises IncompleteReadError at the end."""
+    """The next frame without its length prefix. Raises IncompleteReadError at the end."""
     return await reader.readexactly(length_of(await reader.readexactly(4)))
 
 
 class Relay:
-    """The reachable side: who is attached here."""
+    """The reachable side: the attached peers."""
 
-    def __init__(self, address: str, seal: FrameCodec) -> None:
-        self._address, self._seal = address, seal
+    def __init__(self, address: str, codec: FrameCodec) -> None:
+        self._address, self._codec = address, codec
         self._attached: dict[str, asyncio.StreamWriter] = {}
         self._channels: dict[int, Reply] = {}
         self._numbers = itertools.count()
@@ -53,21 +53,22 @@ class Relay:
     def is_for_attached(self, receiver: str) -> bool:
         return receiver.startswith(f"{self._address}/")
 
-    async def hand_on(self, receiver: str, frame: bytes, reply: Reply, channel: int | None) -> int:
-        """A frame for an attached peer. Returns the channel on which answers come back to `reply`."""
+    async def forward(self, receiver: str, frame: bytes, reply: Reply, channel: int | None) -> int:
+        """Forward a frame to an attached peer. Returns the channel on which replies come to `reply`."""
         writer = self._attached.get(receiver)
         if writer is None or writer.is_closing():
-            raise HostFault(f"{receiver} is not attached here")
+            raise PeerFault(f"{receiver} is not attached here")
         number = next(self._numbers) if channel is None else channel
         self._channels[number] = reply
-        writer.write(self._seal.sealed(RelayedFrame(number, frame), receiver, time.time()))
+        writer.write(self._codec.encode(RelayedFrame(number, frame), receiver, time.time()))
         await writer.drain()
         return number
 
-    async def handed_back(self, carried: RelayedFrame) -> None:
-        reply = self._channels.get(carried.channel)
+    async def return_reply(self, relayed: RelayedFrame) -> None:
+        """Pass an attached peer's reply to the sender of the request."""
+        reply = self._channels.get(relayed.channel)
         if reply is not None:
-            await reply(carried.frame)
+            await reply(relayed.frame)
 
     def close_channel(self, channel: int | None) -> None:
         if channel is not None:
@@ -79,46 +80,50 @@ class Relay:
 
 
 class RelayClient:
-    """The unreachable side: one relay at a time."""
+    """The unreachable side: attached to one relay at a time."""
 
-    def __init__(self, name: PeerId, seal: FrameCodec, hear: HearFrame) -> None:
-        self._name, self._seal, self._hear = name, seal, hear
+    def __init__(self, name: PeerId, codec: FrameCodec, on_frame: OnFrame) -> None:
+        self._name, self._codec, self._on_frame = name, codec, on_frame
         self.address = ""
 
-    async def run(self, candidates: Callable[[], Iterable[str]], moved: Callable[[str], None]) -> None:
-        """Be attached somewhere, as long as anybody answers; `moved` hears of every new address."""
+    async def run(
+        self, candidates: Callable[[], Iterable[str]], on_address: Callable[[str], None]
+    ) -> None:
+        """Stay attached to one of the candidates; `on_address` receives every new address."""
         while True:
             for relay in list(candidates()):
                 try:
-                    await self._attached_to(relay, moved)
-                except (OSError, HostFault, asyncio.IncompleteReadError):
+                    await self._serve_through(relay, on_address)
+                except (OSError, PeerFault, asyncio.IncompleteReadError):
                     continue
-            await asyncio.sleep(LOOK_AGAIN_SECONDS)
+            await asyncio.sleep(RETRY_SECONDS)
 
-    async def _attached_to(self, relay: str, moved: Callable[[str], None]) -> None:
-        """Until the connection ends, which raises."""
-        reader, writer = await opened(relay)
+    async def _serve_through(self, relay: str, on_address: Callable[[str], None]) -> None:
+        """Receive through one relay until the connection ends, which raises."""
+        reader, writer = await open_connection(relay)
         try:
-            question = self._seal.sealed(Attach(self._name), relay, time.time())
+            question = self._codec.encode(Attach(self._name), relay, time.time())
             writer.write(question)
             mark = question[4 : 4 + MAC_BYTES].hex()
             async with asyncio.timeout(CONNECT_SECONDS_MAX):
-                answer = self._seal.opened(await read_frame(reader), mark, time.time()).message
+                answer = self._codec.decode(await read_frame(reader), mark, time.time()).message
             if not isinstance(answer, Attached):
-                raise HostFault(f"{relay} relays for nobody")
+                raise PeerFault(f"{relay} does not relay")
             self.address = answer.address
-            moved(answer.address)
+            on_address(answer.address)
             while True:
-                carried = self._seal.opened(await read_frame(reader), self.address, time.time()).message
-                if isinstance(carried, RelayedFrame):
-                    with contextlib.suppress(HostFault):  # a frame that is not for me ends nothing
-                        await self._hear(carried.frame, self._reply_on(carried.channel, relay, writer))
+                relayed = self._codec.decode(await read_frame(reader), self.address, time.time()).message
+                if isinstance(relayed, RelayedFrame):
+                    with contextlib.suppress(PeerFault):  # one bad frame does not end the connection
+                        await self._on_frame(
+                            relayed.frame, self._reply_on(relayed.channel, relay, writer)
+                        )
         finally:
             writer.close()
 
     def _reply_on(self, channel: int, relay: str, writer: asyncio.StreamWriter) -> Reply:
         async def reply(frame: bytes) -> None:
-            writer.write(self._seal.sealed(RelayedFrame(channel, frame), relay, time.time()))
+            writer.write(self._codec.encode(RelayedFrame(channel, frame), relay, time.time()))
             await writer.drain()
 
         return reply

@@ -1,14 +1,17 @@
-"""An operator's question -> a running peer, and its answer."""
+"""A request to a running peer -> its reply.
+
+Invariant: every failure to get the expected reply is a PeerFault that names the peer.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
 
-from ipmicra.errors import HostFault
+from ipmicra.errors import PeerFault
 from ipmicra.model.search import SearchRequest
 from ipmicra.model.zones import SpacePoint, ZoneBox, key_in
-from ipmicra.overlay.live.connections import opened
+from ipmicra.overlay.live.connections import open_connection
 from ipmicra.protocol.overlay_frames import MAC_BYTES, FrameCodec, length_of
 from ipmicra.protocol.overlay_messages import LocateReply, PeerId, SiteRecord, SubmitAck
 from ipmicra.protocol.overlay_rpc import (
@@ -28,89 +31,92 @@ SUBMITTING_SECONDS_MAX = 30.0
 SEARCHING_SECONDS_MAX = 10.0
 
 
-async def status_of(address: str, seal: FrameCodec) -> PeerStatus:
-    """What the peer at this address says of itself."""
-    answer = await asked(address, seal, GetStatus(), SECONDS_MAX)
+async def status_of(address: str, codec: FrameCodec) -> PeerStatus:
+    """The status of the peer at this address."""
+    answer = await request_reply(address, codec, GetStatus(), SECONDS_MAX)
     if not isinstance(answer, PeerStatus):
-        raise HostFault(f"{address} answered something else than its status")
+        raise PeerFault(f"unexpected reply from {address} to a status request")
     return answer
 
 
-async def everybody(address: str, seal: FrameCodec, at_once_max: int = 16) -> list[PeerStatus]:
-    """The status of all peers that can be found, from neighbour to neighbour; who is silent is left out."""
+async def all_statuses(address: str, codec: FrameCodec, at_once_max: int = 16) -> list[PeerStatus]:
+    """The status of all peers, followed from neighbour to neighbour; peers that do not answer are omitted."""
     found: dict[PeerId, PeerStatus] = {}
     waiting, met = [address], {address}
     while waiting:
         asking, waiting = waiting[:at_once_max], waiting[at_once_max:]
-        answers = await asyncio.gather(*(_status_or_fault(one, seal) for one in asking))
+        answers = await asyncio.gather(*(_status_or_fault(one, codec) for one in asking))
         for status in answers:
-            if isinstance(status, HostFault):
+            if isinstance(status, PeerFault):
                 continue
-            found[status.card.peer] = status
-            new = {card.address for card in status.neighbours if card.address} - met
+            found[status.descriptor.peer] = status
+            new = {descriptor.address for descriptor in status.neighbours if descriptor.address} - met
             waiting += sorted(new)
             met |= new
     if not found:
-        raise HostFault(
-            f"the peer at {address} did not answer; does it run, with this network's secret?"
+        raise PeerFault(
+            f"the peer at {address} did not answer; check that it runs and has this network's secret"
         )
     return [found[peer] for peer in sorted(found)]
 
 
-async def _status_or_fault(address: str, seal: FrameCodec) -> PeerStatus | HostFault:
+async def _status_or_fault(address: str, codec: FrameCodec) -> PeerStatus | PeerFault:
     try:
-        return await status_of(address, seal)
-    except HostFault as fault:
+        return await status_of(address, codec)
+    except PeerFault as fault:
         return fault
 
 
 async def submit(
-    site: str, point: SpacePoint | None, space: ZoneBox, address: str, seal: FrameCodec
+    site: str, point: SpacePoint | None, space: ZoneBox, address: str, codec: FrameCodec
 ) -> None:
-    """Give a site to any peer; on return its home has it. Without a point peers place it by probes."""
+    """Submit a site to any peer; on return its home has it. Without a point, peers place it by probes."""
     record = None if point is None else SiteRecord(site, key_in(space, point), point)
-    answer = await asked(address, seal, SubmitSite(site, record), SUBMITTING_SECONDS_MAX)
+    answer = await request_reply(address, codec, SubmitSite(site, record), SUBMITTING_SECONDS_MAX)
     if not isinstance(answer, SubmitAck):
-        raise HostFault(f"{address} answered something else than that {site} is home")
+        raise PeerFault(f"unexpected reply from {address} while submitting {site}")
 
 
-async def who_owns(key: SpacePoint, address: str, seal: FrameCodec) -> LocateReply:
-    """The owner of a place, found by way of any peer."""
-    answer = await asked(address, seal, LocateKey(key), SECONDS_MAX)
+async def locate_owner(key: SpacePoint, address: str, codec: FrameCodec) -> LocateReply:
+    """The owner of a key, located through any peer."""
+    answer = await request_reply(address, codec, LocateKey(key), SECONDS_MAX)
     if not isinstance(answer, LocateReply):
-        raise HostFault(f"{address} answered something else than who owns {key}")
+        raise PeerFault(f"unexpected reply from {address} while locating {key}")
     return answer
 
 
-async def search(request: SearchRequest, address: str, seal: FrameCodec) -> SearchReply:
-    """What the network finds, asked by way of any peer."""
-    answer = await asked(address, seal, SearchAll(request), SEARCHING_SECONDS_MAX)
+async def search(request: SearchRequest, address: str, codec: FrameCodec) -> SearchReply:
+    """Search the whole network through any peer."""
+    answer = await request_reply(address, codec, SearchAll(request), SEARCHING_SECONDS_MAX)
     if not isinstance(answer, SearchReply):
-        raise HostFault(f"{address} answered something else than what it found")
+        raise PeerFault(f"unexpected reply from {address} to a search")
     return answer
 
 
-async def asked(address: str, seal: FrameCodec, question: RpcRequest, seconds_max: float) -> WireMessage:
-    """One question over a connection of its own. Raises HostFault where no answer comes."""
+async def request_reply(
+    address: str, codec: FrameCodec, question: RpcRequest, seconds_max: float
+) -> WireMessage:
+    """Send one request over its own connection. Raises PeerFault if no reply arrives."""
     try:
         async with asyncio.timeout(seconds_max):
-            reader, writer = await opened(address)
+            reader, writer = await open_connection(address)
             try:
-                frame = seal.sealed(question, address, time.time())
+                frame = codec.encode(question, address, time.time())
                 writer.write(frame)
                 await writer.drain()
                 answer = await reader.readexactly(length_of(await reader.readexactly(4)))
                 mark = frame[4 : 4 + MAC_BYTES].hex()
-                return _unless_sorry(seal.opened(answer, mark, time.time()).message, address)
+                return _checked(codec.decode(answer, mark, time.time()).message, address)
             finally:
                 writer.close()
     except (OSError, asyncio.IncompleteReadError) as error:
-        raise HostFault(
-            f"the peer at {address} did not answer ({error!r}); does it run, with this network's secret?"
+        raise PeerFault(
+            f"the peer at {address} did not answer ({error!r}); "
+            "check that it runs and has this network's secret"
         ) from None
 
 
-def _unless_sorry(answer: WireMessage, address: str) -> WireMessage:
+def _checked(answer: WireMessage, address: str) -> WireMessage:
     if isinstance(answer, RpcError):
-        raise HostFault(f"the peer at {address} says: {answer.why}")
+        raise PeerFault(f"the peer at {address} reports: {answer.why}")
     return answer

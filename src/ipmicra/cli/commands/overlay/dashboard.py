@@ -9,7 +9,7 @@ import uvicorn
 
 from ipmicra.cli import terminal
 from ipmicra.net.listener import PORT_MAX, listening_socket
-from ipmicra.overlay.live.network_file import read
+from ipmicra.overlay.live.network_file import read_network_file
 from ipmicra.protocol.overlay_frames import FrameCodec
 from ipmicra.web.overlay_pages import OverlayObserver, application
 
@@ -35,7 +35,7 @@ def command(network: Path, via: str, address: str, port: int) -> None:
       ipmicra overlay dashboard net.json 192.0.2.1:7400
       ipmicra overlay dashboard net.json 192.0.2.1:7400 --port 9000
     """
-    lookout = OverlayObserver(via, FrameCodec(read(network).secret.encode()))
+    lookout = OverlayObserver(via, FrameCodec(read_network_file(network).secret.encode()))
     listener = listening_socket(address, port)
     terminal.print_note(f"the network of {via} at http://{address}:{port}/ until Ctrl-C")
     config = uvicorn.Config(application(lookout), log_level="warning", access_log=False)

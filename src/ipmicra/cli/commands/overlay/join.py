@@ -17,7 +17,7 @@ from ipmicra.cli.overlay_peer import (
     served,
 )
 from ipmicra.errors import OperatorFault
-from ipmicra.overlay.live.network_file import read
+from ipmicra.overlay.live.network_file import read_network_file
 
 
 @click.command()
@@ -58,4 +58,4 @@ def command(
     name = listen or f"peer-{secrets.token_hex(6)}"
     terminal.print_note(f"joining through {via} as {name}")
     standing = PeerSummary(name, listen or "", point_of(point), via)
-    served(read(network), standing, context, folder)
+    served(read_network_file(network), standing, context, folder)

@@ -11,7 +11,7 @@ from ipmicra.cli import terminal
 from ipmicra.cli.search_answers import shown
 from ipmicra.model.search import SearchRequest
 from ipmicra.overlay.live import rpc_client
-from ipmicra.overlay.live.network_file import read
+from ipmicra.overlay.live.network_file import read_network_file
 from ipmicra.protocol.overlay_frames import FrameCodec
 
 
@@ -36,6 +36,8 @@ def command(
       ipmicra overlay search net.json 192.0.2.9:7400 '"exact phrase" site:example.org' --json
     """
     request = SearchRequest(text=" ".join(words), limit=limit, per_site=0 if all_of_site else 1)
-    found = asyncio.run(rpc_client.search(request, via, FrameCodec(read(network).secret.encode())))
+    found = asyncio.run(
+        rpc_client.search(request, via, FrameCodec(read_network_file(network).secret.encode()))
+    )
     terminal.show(found, as_json, lambda: shown(found.answer))
     terminal.print_note(f"{found.peers_asked} peers answered, {found.peers_silent} did not")

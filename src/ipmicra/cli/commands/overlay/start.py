@@ -16,7 +16,7 @@ from ipmicra.cli.overlay_peer import (
     served,
 )
 from ipmicra.errors import OperatorFault
-from ipmicra.overlay.live.network_file import make
+from ipmicra.overlay.live.network_file import create_network_file
 
 DIMENSIONS = 3
 
@@ -57,6 +57,6 @@ def command(
         raise OperatorFault("the first peer must be reachable: give --listen ADDRESS:PORT")
     place = point_of(point) or (0.0,) * DIMENSIONS
     sides = (reach,) * len(place)
-    made = make(network, tuple(-side for side in sides), sides, scheme)
+    made = create_network_file(network, tuple(-side for side in sides), sides, scheme)
     terminal.print_note(f"made {network}; listening at {listen}")
     served(made, PeerSummary(listen, listen, place, None), context, folder)

@@ -11,9 +11,9 @@ from rich.table import Table
 
 from ipmicra.cli import terminal
 from ipmicra.overlay.can.projection import Projection
-from ipmicra.overlay.live.network_file import read
-from ipmicra.overlay.live.projection import shown_on_a_plane
-from ipmicra.overlay.live.rpc_client import everybody, status_of
+from ipmicra.overlay.live.network_file import read_network_file
+from ipmicra.overlay.live.projection import peer_projection
+from ipmicra.overlay.live.rpc_client import all_statuses, status_of
 from ipmicra.protocol.overlay_frames import FrameCodec
 from ipmicra.protocol.overlay_rpc import PeerStatus
 
@@ -41,38 +41,44 @@ def command(network: Path, address: str, of_all: bool, as_json: bool) -> None:
       ipmicra overlay status net.json 192.0.2.1:7400 --all
       ipmicra overlay status net.json 192.0.2.1:7400 --all --json
     """
-    seal = FrameCodec(read(network).secret.encode())
-    peers = asyncio.run(_asked(address, seal, of_all))
-    told = NetworkStatus(peers, shown_on_a_plane(peers))
+    codec = FrameCodec(read_network_file(network).secret.encode())
+    peers = asyncio.run(_asked(address, codec, of_all))
+    told = NetworkStatus(peers, peer_projection(peers))
     terminal.show(told, as_json, lambda: _overview(peers) if of_all else _table(peers[0]))
 
 
-async def _asked(address: str, seal: FrameCodec, of_all: bool) -> list[PeerStatus]:
-    return await everybody(address, seal) if of_all else [await status_of(address, seal)]
+async def _asked(address: str, codec: FrameCodec, of_all: bool) -> list[PeerStatus]:
+    return await all_statuses(address, codec) if of_all else [await status_of(address, codec)]
 
 
 def _overview(peers: list[PeerStatus]) -> Table:
     table = Table("peer", "share of space", "neighbours", "home to", "crawls", "pages", "to fetch")
     for peer in peers:
-        share = sum(zone.volume for zone in peer.card.zones) / peer.space.volume
-        counts = (len(peer.neighbours), len(peer.homed), len(peer.crawled), peer.pages, peer.pending)
-        table.add_row(peer.card.peer, f"{share:.1%}", *map(str, counts))
+        share = sum(zone.volume for zone in peer.descriptor.zones) / peer.space.volume
+        counts = (
+            len(peer.neighbours),
+            len(peer.home_sites),
+            len(peer.crawled),
+            peer.pages,
+            peer.pending,
+        )
+        table.add_row(peer.descriptor.peer, f"{share:.1%}", *map(str, counts))
     return table
 
 
 def _table(found: PeerStatus) -> Table:
     table = Table("what", "value", show_header=False)
-    table.add_row("peer", f"{found.card.peer} at {found.card.address}")
-    table.add_row("point", ", ".join(f"{x:g}" for x in found.card.point))
-    share = sum(zone.volume for zone in found.card.zones) / found.space.volume
-    table.add_row("zones", f"{len(found.card.zones)}, {share:.1%} of the space")
-    table.add_row("neighbours", ", ".join(card.peer for card in found.neighbours) or "none")
-    table.add_row("home to", ", ".join(found.homed) or "no site")
+    table.add_row("peer", f"{found.descriptor.peer} at {found.descriptor.address}")
+    table.add_row("point", ", ".join(f"{x:g}" for x in found.descriptor.point))
+    share = sum(zone.volume for zone in found.descriptor.zones) / found.space.volume
+    table.add_row("zones", f"{len(found.descriptor.zones)}, {share:.1%} of the space")
+    table.add_row("neighbours", ", ".join(descriptor.peer for descriptor in found.neighbours) or "none")
+    table.add_row("home to", ", ".join(found.home_sites) or "no site")
     table.add_row("to crawl", ", ".join(found.crawled) or "no site")
-    table.add_row("crawls", f"no: {found.resting}" if found.resting else "yes")
+    table.add_row("crawls", f"no: {found.pause_reason}" if found.pause_reason else "yes")
     table.add_row("pages found here", str(found.pages))
     table.add_row("URLs to fetch", str(found.pending))
     table.add_row("packages with no copy yet", str(found.packages_uncopied))
-    table.add_row("letters lost", str(found.letters_lost))
+    table.add_row("letters lost", str(found.routed_lost))
     table.add_row("frames refused", str(found.frames_refused))
     return table

@@ -10,7 +10,7 @@ import click
 from ipmicra.cli import terminal
 from ipmicra.cli.overlay_peer import checked, point_of, point_option, site_named
 from ipmicra.overlay.live import rpc_client
-from ipmicra.overlay.live.network_file import read
+from ipmicra.overlay.live.network_file import read_network_file
 from ipmicra.protocol.overlay_frames import FrameCodec
 
 
@@ -29,7 +29,7 @@ def command(network: Path, via: str, site: str, point: str | None) -> None:
       ipmicra overlay submit net.json 192.0.2.9:7400 example.org
       ipmicra overlay submit net.json 192.0.2.9:7400 https://example.org --point 12,-5,2
     """
-    shared, place = read(network), point_of(point)
+    shared, place = read_network_file(network), point_of(point)
     if place is not None:
         checked(place, shared)
     named = site_named(site)

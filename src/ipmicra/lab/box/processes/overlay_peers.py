@@ -13,12 +13,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from ipmicra.errors import HostFault
+from ipmicra.errors import PeerFault
 from ipmicra.lab.box.box import NetworkBox
 from ipmicra.lab.box.processes.system import settings_in
 from ipmicra.lab.box.world.box_world import BoxSite
 from ipmicra.overlay.live import rpc_client
-from ipmicra.overlay.live.network_file import NetworkFile, read
+from ipmicra.overlay.live.network_file import NetworkFile, read_network_file
 from ipmicra.protocol.overlay_frames import FrameCodec
 from ipmicra.protocol.overlay_rpc import PeerStatus
 
@@ -43,7 +43,7 @@ class Peers:
 
     @property
     def network(self) -> NetworkFile:
-        return read(self._file)
+        return read_network_file(self._file)
 
     def start_first(self) -> None:
         """The first makes the network."""
@@ -70,9 +70,9 @@ class Peers:
     async def submit(self, sites: Sequence[BoxSite]) -> None:
         """Each site to the first living peer; some of them time it, and place it by that."""
         network = self.network
-        seal, via = FrameCodec(network.secret.encode()), self._addresses[self.alive[0]]
+        codec, via = FrameCodec(network.secret.encode()), self._addresses[self.alive[0]]
         for site in sites:
-            await rpc_client.submit(named(site), None, network.space, via, seal)
+            await rpc_client.submit(named(site), None, network.space, via, codec)
 
     async def owners(self) -> dict[str, list[str]]:
         """Who says that they crawl each site; peers that do not answer yet say nothing."""
@@ -86,7 +86,7 @@ class Peers:
     async def covered_share(self) -> float:
         """Of the space, as far as the living peers' zones cover it; 0 while one of them is silent."""
         known = [await self._status(name) for name in self.alive]
-        zones = [zone for status in known if status is not None for zone in status.card.zones]
+        zones = [zone for status in known if status is not None for zone in status.descriptor.zones]
         return sum(zone.volume for zone in zones) / self.network.space.volume if all(known) else 0.0
 
     async def _status(self, name: str) -> PeerStatus | None:
@@ -94,7 +94,7 @@ class Peers:
             return await rpc_client.status_of(
                 self._addresses[name], FrameCodec(self.network.secret.encode())
             )
-        except (HostFault, TimeoutError):
+        except (PeerFault, TimeoutError):
             return None
 
     def _run(self, name: str, *words: str) -> None:
