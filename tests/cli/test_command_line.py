@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import click
 import pytest
 
+from ipmicra import __version__
 from ipmicra.cli import main as command_line
 from ipmicra.errors import Fault, HostFault, OperatorFault, OurFault, SiteFault
 
@@ -55,8 +56,9 @@ def test_a_module_run_is_the_command() -> None:
     assert "general.data_folder" in [knob["name"] for knob in json.loads(result.stdout)]
 
 
-def test_the_version_is_printed() -> None:
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line.run(["--version"]) == 0
+    assert __version__ in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

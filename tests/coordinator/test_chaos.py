@@ -79,7 +79,7 @@ def live_through_a_bad_day(world: World, chaos: Chaos) -> None:
     time.sleep(6)  # it looks at its settings every two seconds, and drains
     asked = asked_by(world, "rome")
     chaos.calm()
-    assert len(chaos.strikes) > STRIKES or set(struck) == set(chaos.strikes)
+    assert len(set(struck)) == min(STRIKES, len(chaos.strikes)), "no kind again before every other"
     world.until(lambda: set(world.integrated()) == world.urls, 240)
     world.until(lambda: set(world.client.status().packages) <= {"integrated"}, 90)
     assert len(world.integrated()) == len(world.urls), "nothing is there twice"

@@ -11,9 +11,11 @@ from sqlalchemy import func, select, update
 
 from ipmicra.carrier.package import Package, pack, unpack
 from ipmicra.coordinator.ingest import purge
-from ipmicra.coordinator.store import assignments, failures, hosts, packages
+from ipmicra.coordinator.ingest.integrator import Integrator
+from ipmicra.coordinator.store import assignments, failures, hosts
 from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.failures import DAY_S, DAYS, SITES_A_DAY_MAX, FailedVisits
+from ipmicra.coordinator.store.package_files import FilePackageStore
 from ipmicra.coordinator.store.schema import failure_table, schema_version_table
 from ipmicra.model.failures import FailureKind
 from ipmicra.model.records import VisitFailed
@@ -92,16 +94,20 @@ def test_a_package_that_comes_twice_counts_once(kitchen: Kitchen) -> None:
     assert counts(kitchen.database) == {"connect": 2}
 
 
-def test_a_package_that_two_workers_have_counts_once(kitchen: Kitchen) -> None:
-    """One took so long that its claim ran out; then both end."""
+def test_a_package_that_two_workers_have_counts_once(kitchen: Kitchen, tmp_path: Path) -> None:
+    """One waits so long for its file that its claim runs out, and another comes first; then both end."""
     kitchen.send(pack([failed("/a")], "lima", 1))
-    with kitchen.database.begin() as connection:
-        (slow,) = packages.claim(connection, "slow", NOW, CLAIM_S, 1)
-    assert kitchen.worker("quick").integrate_pending(NOW + CLAIM_S + 1) == 1
-    worker = kitchen.worker("slow")
-    judged = worker._load(slow, NOW)
-    assert judged is not None
-    worker._record(slow, judged, NOW + CLAIM_S + 2)
+    quick: list[int] = []
+
+    class SlowStore(FilePackageStore):
+        def fetch(self, digest: str) -> bytes:
+            quick.append(kitchen.worker("quick").integrate_pending(NOW + CLAIM_S + 1))
+            return super().fetch(digest)
+
+    store = SlowStore(tmp_path / "packages")
+    slow = Integrator(kitchen.database, store, kitchen.index, "slow", CLAIM_S)
+    assert slow.integrate_pending(NOW) == 1
+    assert quick == [1], "both had it"
     assert counts(kitchen.database, NOW + CLAIM_S + 2) == {"connect": 1}
 
 

@@ -74,12 +74,12 @@ class World:
         """By the documented commands."""
         told = self.coordinator.rows("register", name, "--json")
         token = msgspec.json.decode(told)["token"]
-        words = [*self._options(name), "host", "join", self.coordinator.address, token, "--yes"]
+        words = [*self.options(name), "host", "join", self.coordinator.address, token, "--yes"]
         result = CliRunner().invoke(program, words, catch_exceptions=False)
         assert result.exit_code == 0, result.output
 
     def start_host(self, name: str) -> None:
-        words = [sys.executable, "-m", "ipmicra", *self._options(name), "host", "run"]
+        words = [sys.executable, "-m", "ipmicra", *self.options(name), "host", "run"]
         with (self.folder / f"{name}.log").open("ab") as log:
             environment = {**os.environ, **self.environments.get(name, {})}
             self.hosts[name] = subprocess.Popen(words, stdout=log, stderr=log, env=environment)
@@ -102,7 +102,7 @@ class World:
         self.worker.wait()
 
     def host_command(self, name: str, *words: str) -> str:
-        line = [*self._options(name), "host", *words]
+        line = [*self.options(name), "host", *words]
         result = CliRunner().invoke(program, line, catch_exceptions=False)
         assert result.exit_code == 0, result.output
         return result.stdout
@@ -141,7 +141,7 @@ class World:
         names = [self.coordinator.log, *self.folder.glob("*.log")]
         return "\n".join(f"{path.name}:\n{path.read_text()[-1500:]}" for path in names if path.exists())
 
-    def _options(self, name: str) -> list[str]:
+    def options(self, name: str) -> list[str]:
         data_folder = {"general.data_folder": str(self.folder / name)}
         settings = {**data_folder, **self.settings, **self.of_host.get(name, {})}
         words = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]

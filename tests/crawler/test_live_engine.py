@@ -10,11 +10,13 @@ from pathlib import Path
 
 import msgspec
 
+from ipmicra.carrier.package import unpack
 from ipmicra.carrier.spool import SealRules, Spool, SpoolPosition
 from ipmicra.crawler.engine import Engine
 from ipmicra.crawler.fetching.web_fetcher import WebFetcher
 from ipmicra.crawler.frontier import DiscoveredUrl, Frontier
 from ipmicra.crawler.plan import plan_from
+from ipmicra.model.records import PageSeen
 from ipmicra.model.urls import Site, Url, site_of
 from tests.crawler.crawl_harness import settings_for
 from tests.crawler.local_site import Answer, LocalSite, html
@@ -133,6 +135,9 @@ def test_the_last_package_is_sealed_though_nothing_further_happens(tmp_path: Pat
                 async with asyncio.timeout(20):
                     while not list((tmp_path / "spool").glob("*.package")):
                         await asyncio.sleep(0.01)
+                (package,) = (tmp_path / "spool").glob("*.package")
+                pages = [r for r in unpack(package.read_bytes()).records if isinstance(r, PageSeen)]
+                assert [page.url for page in pages] == [f"{site.address}/"]
 
     asyncio.run(story())
 

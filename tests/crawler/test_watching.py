@@ -131,7 +131,8 @@ def test_what_a_304_asks_for_is_heard(tmp_path: Path, directive: str, kind: type
             records = await watch(tmp_path, site, lambda: len(site.asked) >= 7)
         assert [type(record) for record in sorted(records, key=lambda r: r.visit)] == [PageSeen, kind]
         last = max(records, key=lambda record: record.visit)
-        assert not isinstance(last, PageSeen) or last.page.robots.nosnippet
+        hides = isinstance(last, PageSeen) and last.page.robots.nosnippet
+        assert hides is (directive == "nosnippet")
 
     asyncio.run(story())
 

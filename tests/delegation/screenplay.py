@@ -164,10 +164,10 @@ class Referee:
             assert self.strategy.delegated(target) == decision.crawler
             for subnet in decision.subnets:
                 assert self.strategy.delegations.owner(subnet) == decision.crawler
-        self._check_owners()
+        self.check_owners()
         self.course.append(f"{target.site} {decision.crawler} {decision.why} {asked}")
 
-    def _check_owners(self) -> None:
+    def check_owners(self) -> None:
         """One owner per ground, and both ways of looking it up agree."""
         delegations = self.strategy.delegations
         held = [ground for crawler in sorted(self.places) for ground in delegations.held_by(crawler)]

@@ -139,7 +139,7 @@ def test_two_delegations_under_way_at_once_keep_to_the_laws(name: str) -> None:
     rest = driven_from(first, answer, referee)
     assert second.crawler is not None
     assert referee.strategy.delegated(one) == rest
-    referee._check_owners()
+    referee.check_owners()
 
 
 def driven_from(talk: Delegating, answer: ProbeAnswer, referee: Referee) -> str | None:

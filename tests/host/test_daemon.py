@@ -7,6 +7,7 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ipmicra.errors import OperatorFault
 from ipmicra.protocol.host_messages import (
     AssignSites,
     Pause,
@@ -271,7 +272,8 @@ def test_a_host_that_retires_releases_sends_everything_and_ends(tmp_path: Path) 
             assert sorted(home.pages()) == urls(site, "/", "/a", "/b", "/c")
             assert site.address in home.states
         refused = command(tmp_path, "host", "run")
-        assert "the study is over" in refused.output or refused.exit_code == 1
+        assert isinstance(refused.exception, OperatorFault)
+        assert "retired: the study is over" in str(refused.exception)
 
     asyncio.run(story())
 

@@ -153,7 +153,7 @@ def test_arrays_say_of_delegated_lines_what_line_by_line_reading_says(lines: lis
     DelegatedParser(by_arrays, "f").parse(Block(b"\n".join(lines) + b"\n", 1))
     slow = DelegatedParser(by_line, "f")
     for number, line in enumerate(lines, 1):
-        slow._read_line(line, number)
+        slow.read_line(line, number)
     check_equal(by_arrays, by_line)
 
 
@@ -187,7 +187,7 @@ def test_arrays_say_of_networks_what_line_by_line_reading_says(lines: list[bytes
     NetworksParser(by_arrays, "f").parse(Block(b"\n".join(lines) + b"\n", 1))
     slow = NetworksParser(by_line, "f")
     for number, line in enumerate(lines, 1):
-        slow._read_line(line, number)
+        slow.read_line(line, number)
     check_equal(by_arrays, by_line)
 
 
@@ -238,7 +238,7 @@ def test_arrays_say_of_rpsl_objects_what_reading_one_by_one_says(lines: list[byt
     for text in (b"\n".join(lines) + b"\n\n").split(b"\n\n"):
         begin = len(text) - len(text.lstrip(b"\n"))
         if text.strip(b"\n"):
-            slow._read_object(text.strip(b"\n"), number + begin)
+            slow.read_object(text.strip(b"\n"), number + begin)
         number += text.count(b"\n") + 2
     check_equal(by_arrays, by_object)
 

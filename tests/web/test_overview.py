@@ -62,7 +62,7 @@ def test_a_watcher_hears_samples_and_heartbeats_and_the_stream_ends_with_the_ser
 ) -> None:
     async def watch() -> list[bytes]:
         heard = []
-        async for event in scene.pages.live._events():
+        async for event in scene.pages.live.events():
             heard.append(event)
             if len(heard) == 2:
                 await scene.pages.sampler.look()

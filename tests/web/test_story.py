@@ -102,7 +102,7 @@ def watch_it_join(person: Visitor, world: World, command: str) -> None:
     expect(page.locator("#state")).to_contain_text("registered")
     program, *words = shlex.split(command)
     assert program == "ipmicra"
-    line = [sys.executable, "-m", "ipmicra", *world._options("lima"), *words, "--yes"]
+    line = [sys.executable, "-m", "ipmicra", *world.options("lima"), *words, "--yes"]
     subprocess.run(line, check=True, capture_output=True, timeout=60)
     world.start_host("lima")
     expect(page.locator("#state .tag")).to_have_text("awake")

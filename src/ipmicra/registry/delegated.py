@@ -6,7 +6,7 @@
 The handle stands for an organisation of that registry and says nothing else about it. Free and
 reserved space, AS numbers, the version line, summaries and remarks are passed over.
 
-Law: `_read_line` says what a line means; the arrays say the same for a block at a time, and hand back to
+Law: `read_line` says what a line means; the arrays say the same for a block at a time, and hand back to
 it every line that they find odd.
 """
 
@@ -59,7 +59,7 @@ class DelegatedParser:
         for family, rows in of_family.items():
             done |= self._take_plain_lines(family, fields, rows & taken)
         for row in np.flatnonzero(~done).tolist():
-            self._read_line(fields.line(row), block.line + row)
+            self.read_line(fields.line(row), block.line + row)
 
     def _take_plain_lines(self, family: Family, fields: Fields, chosen: Truths) -> Truths:
         """Take the plain ones of the chosen lines, and say which these are."""
@@ -94,7 +94,7 @@ class DelegatedParser:
         first, second = (np.uint32(self._gathering.words.number(status)) for status in TAKEN)
         return np.where(fields.are(STATUS, TAKEN[0]), first, second)
 
-    def _read_line(self, line: bytes, number: int) -> None:
+    def read_line(self, line: bytes, number: int) -> None:
         try:
             self._take_line(line)
         except Malformed as malformed:

@@ -5,7 +5,7 @@ split files), ARIN's bulk WHOIS text, LACNIC's bulk WHOIS. An object's class is 
 attribute. Of an attribute that is repeated the first counts; a line that begins with a blank or "+"
 continues the one above; "%" and "#" lines are remarks.
 
-Law: `_read_object` says what an object means. One regular expression finds the few wanted attributes, since
+Law: `read_object` says what an object means. One regular expression finds the few wanted attributes, since
 splitting every line costs twice the time. Plain RPSL objects are taken by arrays (`plain_objects`).
 """
 
@@ -101,15 +101,15 @@ class KeyedParser:
     def parse(self, block: Block) -> None:
         if self._dialect is RPSL:
             for left in self._plain.take(block.text):
-                self._read_object(left.text, block.line + left.lines_before)
+                self.read_object(left.text, block.line + left.lines_before)
             return
         line = block.line
         for text in block.text.split(SEPARATORS[0]):
             if text and text != b"\n":
-                self._read_object(text, line)
+                self.read_object(text, line)
             line += text.count(b"\n") + 2
 
-    def _read_object(self, text: bytes, line: int) -> None:
+    def read_object(self, text: bytes, line: int) -> None:
         try:
             self._take(text)
         except Malformed as malformed:

@@ -46,9 +46,9 @@ class RoutedParser(ABC):
             done |= self._take_plain_lines(family, fields)
         for row in np.flatnonzero(~done).tolist():
             line = block.text[int(fields.line_begin[row]) : int(fields.line_end[row])]
-            self._read_line(line, block.line + row)
+            self.read_line(line, block.line + row)
 
-    def _read_line(self, line: bytes, number: int) -> None:
+    def read_line(self, line: bytes, number: int) -> None:
         if not line.strip() or line.startswith(b"#"):
             self._gathering.tally.passed_over["remark"] += 1
             return

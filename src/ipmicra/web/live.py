@@ -35,7 +35,7 @@ class Live:
             if self.watchers >= WATCHERS_MAX or self._sampler.is_closed:
                 return Response(b"", status_code=503, headers={"Retry-After": "10"})
             headers = NO_STORE | {"X-Accel-Buffering": "no"}
-            return Stream(self._events, media_type="text/event-stream", headers=headers)
+            return Stream(self.events, media_type="text/event-stream", headers=headers)
 
         @get("/figures", include_in_schema=False)
         async def once() -> Response[bytes]:
@@ -44,7 +44,7 @@ class Live:
 
         return [live, once]
 
-    async def _events(self) -> AsyncIterator[bytes]:
+    async def events(self) -> AsyncIterator[bytes]:
         self.watchers += 1
         try:
             yield f"retry: {RETRY_MS}\n\n".encode()

@@ -32,8 +32,16 @@ NOW = 1_800_000_000.0
 
 
 def test_a_database_opens_twice(database_address: str) -> None:
-    Database(database_address).close()
-    Database(database_address).close()
+    first = Database(database_address)
+    enrolled(first)
+    first.close()
+    second = Database(database_address)
+    with second.read() as connection:
+        assert [host.name for host in hosts.all_hosts(connection)] == ["lima"], "as it was left"
+        assert connection.execute(select(schema_version_table.c.version)).scalars().all() == [
+            SCHEMA_VERSION
+        ]
+    second.close()
 
 
 def test_a_newer_schema_is_refused_by_an_older_program(database_address: str) -> None:

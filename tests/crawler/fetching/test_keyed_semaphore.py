@@ -45,7 +45,7 @@ def test_never_more_than_the_limit_whatever_is_cancelled(
 
     asyncio.run(act())
     assert (turnstile.inside("a"), turnstile.inside("b")) == (0, 0)
-    assert turnstile._waiting == {}
+    assert turnstile.keys_in_use == set()
 
 
 def test_whoever_comes_first_enters_first() -> None:

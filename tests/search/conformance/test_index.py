@@ -117,7 +117,7 @@ def test_a_page_is_found_by_what_links_to_it_say(index: SearchIndex) -> None:
     fill(index, seen(B, "target", "some text"))
     assert found(index, "pelican") == []
     fill(index, seen(A, "source", f'<a href="{B}">pelican</a>'), sequence=2)
-    assert found(index, "pelican")[0:2] == [B, A] or found(index, "pelican")[0:2] == [A, B]
+    assert sorted(found(index, "pelican")) == sorted([A, B]), "in an order of the engine's own"
     fill(index, seen(A, "source", "no link any more", visit=2), sequence=3)
     assert found(index, "pelican") == []
 

@@ -23,6 +23,11 @@ class KeyedSemaphore(Generic[SemaphoreKey]):
     def inside(self, key: SemaphoreKey) -> int:
         return self._inside.get(key, 0)
 
+    @property
+    def keys_in_use(self) -> set[SemaphoreKey]:
+        """Of which somebody is inside or waits."""
+        return {*self._inside, *self._waiting}
+
     def enter_now(self, key: SemaphoreKey, limit: int) -> bool:
         """Enter if fewer than `limit` are inside and nobody waits; `leave` must follow."""
         inside = self._inside.get(key, 0)
