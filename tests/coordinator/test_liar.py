@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from ipmicra.carrier.package import pack
@@ -74,7 +76,7 @@ SETTINGS = {
     "coordinator.strategy": '"brute-force"',
     "coordinator.acquaintance_seconds": "1000000",
 }
-WITNESSES = ("lima", "oslo")
+WITNESSES = ("lima", "oslo", "rome")
 LIES = "<p>" + " ".join(f"buy {number} of these pills today" for number in range(60)) + "</p>"
 
 
@@ -82,7 +84,7 @@ LIES = "<p>" + " ".join(f"buy {number} of these pills today" for number in range
 @pytest.mark.timeout(300)
 def test_a_crawler_that_alters_pages_is_found_out_and_purged_by_one_command(tmp_path: Path) -> None:
     database = f"sqlite:///{tmp_path / 'coordinator.sqlite'}"
-    with made_up_world(tmp_path, database, sites=2, pages=6, settings=SETTINGS) as world:
+    with made_up_world(tmp_path, database, sites=3, pages=6, settings=SETTINGS) as world:
         world.coordinator.start()
         liar = world.coordinator.registered("liar")
         for name in WITNESSES:
@@ -94,7 +96,11 @@ def test_a_crawler_that_alters_pages_is_found_out_and_purged_by_one_command(tmp_
         invented = [f"{root}invented" for root in world.roots]
         taken = take_all(liar, len(world.roots))
         assert set(taken) == {root.rstrip("/") for root in world.roots}
-        false = [seen(url, "Pills", LIES) for url in (*altered, *invented)]
+        now_ms = int(time.time() * 1000)
+        false = [
+            msgspec.structs.replace(seen(url, "Pills", LIES), fetched_at_ms=now_ms)
+            for url in (*altered, *invented)
+        ]
         assert liar.send_package(1, pack(false, "liar", 1)).status == 200
         world.until(lambda: set(world.integrated()) == {*altered, *invented}, 60)
         world.until(lambda: is_revoked(liar), 120)

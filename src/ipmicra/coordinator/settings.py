@@ -57,6 +57,13 @@ class CoordinatorSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
         float,
         setting_field("Of pages brought, how many another host looks at too; more costs requests."),
     ] = 0.005
+    revokes_liars: Annotated[
+        bool,
+        setting_field(
+            "Whether a host whose pages several others contradict is revoked at once; otherwise it is only "
+            "reported."
+        ),
+    ] = True
     known_pages: Annotated[
         tuple[KnownPage, ...],
         setting_field(

@@ -157,7 +157,8 @@ def _report(context: CoordinatorContext, request: HttpRequest, body: bytes) -> A
         host = authenticate(connection, request, "reports", body, now_s).name
         epoch = hosts.renew_lease(connection, host, now_s, context.settings.lease_seconds)
         hosts.set_address(connection, host, caller(request))
-        unneeded = heartbeats.apply_heartbeat(connection, host, heartbeat, now_s)
+        revokes = context.settings.revokes_liars
+        unneeded = heartbeats.apply_heartbeat(connection, host, heartbeat, now_s, revokes)
     for digest in unneeded:
         context.store.discard(digest)
     return _ack(context, epoch, now_s)

@@ -44,14 +44,16 @@ class PassiveRoundTrip(NamedTuple):
     passive: Passive
 
 
-def apply_heartbeat(connection: Connection, host: str, report: Heartbeat, now_s: float) -> list[str]:
+def apply_heartbeat(
+    connection: Connection, host: str, report: Heartbeat, now_s: float, revokes_liars: bool = True
+) -> list[str]:
     """Apply a heartbeat. Returns the digests of hand-over states that are no longer needed."""
     unneeded: list[str] = []
     for done in report.done:
         body = orders.close(connection, host, done, now_s)
         if body is not None:
             _count(body, done)
-            unneeded += _follow_up(connection, host, body, done, now_s)
+            unneeded += _follow_up(connection, host, body, done, now_s, revokes_liars)
     if report.passive:
         rows = [
             {"crawler": host, "at_s": now_s, "body": msgspec.msgpack.encode(passive)}
@@ -78,7 +80,12 @@ def _count(body: OrderBody, done: OrderDone) -> None:
 
 
 def _follow_up(
-    connection: Connection, host: str, body: OrderBody, done: OrderDone, now_s: float
+    connection: Connection,
+    host: str,
+    body: OrderBody,
+    done: OrderDone,
+    now_s: float,
+    revokes_liars: bool,
 ) -> list[str]:
     if done.unknown_kind:
         kind = done.unknown_kind
@@ -89,7 +96,7 @@ def _follow_up(
         for site, epoch in body.sites:
             release.on_site_released(connection, host, site, epoch)
     if isinstance(body, ObservePages):
-        cross_check.on_pages_observed(connection, host, body, done, now_s)
+        cross_check.on_pages_observed(connection, host, body, done, now_s, revokes_liars)
     if isinstance(body, Retire) and done.done:
         hosts.end_host(connection, host, HostState.RETIRED)
         events.record(connection, "host-retired", host, body.reason, now_s)

@@ -110,7 +110,9 @@ class Integrator:
             INTEGRATION_LAG.observe(max(0.0, now_s - received_s))
             count_pages(filtered.package)
             failures.count_failures(connection, filtered.package, now_s)
-            cross_check.select_pages(connection, filtered.package, self._compared_share, now_s)
+            cross_check.select_pages(
+                connection, filtered.package, self._compared_share, now_s, self._index.page
+            )
             if filtered.reason:
                 events.record(connection, "records-refused", claim.crawler, filtered.reason, now_s)
 
@@ -143,7 +145,7 @@ class Integrator:
         return filtered
 
     def _check_known_pages(self, package: Package, now_s: float) -> None:
-        reason = contradiction(package, self._known_pages)
+        reason = contradiction(package, self._known_pages, self._index.page)
         if reason is not None:
             with self._database.begin() as connection:
                 cross_check.revoke(connection, package.header.crawler, reason, now_s)

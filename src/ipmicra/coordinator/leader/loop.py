@@ -201,7 +201,7 @@ class LeaderLoop:
         state.mesh.probe_due_pairs(connection, state.dispatcher, now_s)
         state.dispatcher.advance(connection, now_s)
         self._revoke_liars(connection, state, now_s)
-        cross_check.send_checks(connection, now_s)
+        cross_check.send_checks(connection, now_s, self._settings.revokes_liars)
         state.decisions.write(connection, now_s)
         release.expire_releases(connection, now_s, self._settings.release_seconds_max)
         assigner.send_links(connection, now_s, LINKS_PER_ROUND, self._settings.links_per_order_max)

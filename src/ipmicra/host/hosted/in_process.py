@@ -22,10 +22,11 @@ from ipmicra.crawler.crawl import fetcher_for, seal_rules
 from ipmicra.crawler.engine import Engine
 from ipmicra.crawler.frontier import Counts, DiscoveredUrl, Frontier
 from ipmicra.crawler.plan import CrawlPlan, plan_from
+from ipmicra.crawler.politeness_gate import PolitenessGate
 from ipmicra.host import site_state_file
 from ipmicra.host.hosted.interface import HeldSites
 from ipmicra.host.limits.metered_fetcher import MeteredFetcher, Metering
-from ipmicra.host.measuring.page_observation import observe_page
+from ipmicra.host.measuring.page_observation import PageObserver
 from ipmicra.host.settings import HostingSettings
 from ipmicra.host.store import HeldSite
 from ipmicra.model.fetches import Fetcher
@@ -85,6 +86,7 @@ class InProcessCrawler:
         except BaseException:
             self.frontier.close()
             raise
+        self._observer, self._gate = PageObserver(), PolitenessGate(self.frontier.address_clock)
         self._engine: Engine | None = None
         self._task: asyncio.Task[None] | None = None
 
@@ -129,7 +131,8 @@ class InProcessCrawler:
     async def look(self, url: str) -> PageObservation:
         web = self._web_for(self.settings, self.held)
         async with MeteredFetcher(web, self._meter, self.passive) as fetcher:
-            return await observe_page(fetcher, url)
+            gate = self._gate if self._engine is None else self._engine.courtesy
+            return await self._observer.observe(fetcher, url, self._plan(), gate)
 
     async def _run(self) -> None:
         fetching = msgspec.structs.replace(

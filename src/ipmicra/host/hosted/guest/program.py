@@ -56,18 +56,26 @@ class GuestProgram:
     async def obey(self, reader: asyncio.StreamReader) -> None:
         """Until the dock hangs up. Its first word is what it begins with, before anything is fetched."""
         self._say(self._news())
-        news = asyncio.create_task(self._tell_news())
+        news, looking = asyncio.create_task(self._tell_news()), set[asyncio.Task[None]]()
         try:
             while (frame := await guest_messages.next_frame(reader)) is not None:
                 ask = guest_messages.read_ask(frame)
-                try:
-                    done = GuestReply(ask.number, await self._do(ask.order))
-                except Fault as fault:
-                    done = GuestReply(ask.number, fault=str(fault))
-                self._say(done)
+                if isinstance(ask.order, guest_messages.ObservePage):  # it waits for a site's turn
+                    looking.add(look := asyncio.create_task(self._answer(ask)))
+                    look.add_done_callback(looking.discard)
+                else:
+                    await self._answer(ask)
         finally:
-            news.cancel()
-            await asyncio.wait([news])
+            for task in (news, *looking):
+                task.cancel()
+            await asyncio.wait([news, *looking])
+
+    async def _answer(self, ask: guest_messages.HeardAsk) -> None:
+        try:
+            done = GuestReply(ask.number, await self._do(ask.order))
+        except Fault as fault:
+            done = GuestReply(ask.number, fault=str(fault))
+        self._say(done)
 
     async def _do(self, order: GuestCommand | guest_messages.Unknown) -> str:
         crawler = self._crawler
