@@ -19,6 +19,7 @@ from typing import Any
 import click
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
 
@@ -225,16 +226,13 @@ def _resolved(part: Any, described: dict[str, Any]) -> Any:
 
 
 def _metrics(text: str) -> Any:
-    """Names, with type and labels."""
+    """Names of ours, with type, and the labels of gauges: other series may not have begun yet."""
     found: dict[str, Any] = {}
-    for line in text.splitlines():
-        if line.startswith("# TYPE "):
-            _, _, name, kind = line.split()
-            found[name] = {"type": kind, "labels": []}
-        elif not line.startswith("#"):
-            name, _, rest = line.rpartition(" ")[0].partition("{")
-            labels = [one.partition("=")[0] for one in rest.rstrip("}").split(",") if one]
-            found[name]["labels"] = labels
+    for family in text_string_to_metric_families(text):
+        if family.name.startswith("ipmicra_") and not family.name.endswith("_created"):
+            is_gauge = family.type == "gauge"
+            labels = {label for sample in family.samples if is_gauge for label in sample.labels}
+            found[family.name] = {"type": family.type, "labels": sorted(labels)}
     return found
 
 
