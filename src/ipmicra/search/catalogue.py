@@ -79,7 +79,7 @@ class PageCatalogue:
                 f"{VERSION}"
             )
         execute("PRAGMA journal_mode = WAL")
-        execute("PRAGMA synchronous = NORMAL")
+        execute("PRAGMA synchronous = FULL")  # its package counts as integrated right after the commit
         execute("PRAGMA busy_timeout = 10000")
         execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
         self._database.executescript(_SCHEMA)

@@ -13,6 +13,7 @@ from sqlalchemy import select
 
 from ipmicra.carrier.format.column_encoder import ColumnEncoder
 from ipmicra.carrier.package import MAGIC, Package, PackageHeader, digest_of, pack, unpack
+from ipmicra.coordinator.ingest import integrator
 from ipmicra.coordinator.ingest.integrator import Integrator
 from ipmicra.coordinator.store import assignments, hosts, packages, sites
 from ipmicra.coordinator.store.database import Database
@@ -308,3 +309,11 @@ def framed(body: bytes, records: int) -> bytes:
     )
     head = msgspec.msgpack.encode(header)
     return MAGIC + len(head).to_bytes(4, "little") + head + frame
+
+
+def test_a_flood_of_links_is_cut(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(integrator, "SITES_PER_PACKAGE_MAX", 7)
+    links = "".join(f'<a href="https://s{number}.example/">x</a>' for number in range(50))
+    kitchen.send(pack([seen(PAGE.url, "Flood", links)], "lima", 1), 1)
+    kitchen.worker().integrate_pending(NOW)
+    assert kitchen.found_sites() == {"waiting": 7}

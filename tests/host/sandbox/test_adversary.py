@@ -26,6 +26,8 @@ REFUSED_BY_THE_FILTER = [
     ("reconnect", "PermissionError", "tried connect"),
     ("fast_open", "PermissionError", "connect a socket while sending"),
     ("source_route", "PermissionError", "where a connection's packets go"),
+    ("list_interfaces", "PermissionError", "tried ioctl"),
+    ("bind_to_an_interface", "PermissionError", "where a connection's packets go"),
     ("io_uring", "PermissionError", "tried io_uring_setup"),
     ("ptrace", "PermissionError", "tried ptrace"),
     ("read_others", "PermissionError", "tried process_vm_readv"),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+from itertools import islice
 
 from sqlalchemy.exc import InterfaceError, OperationalError
 
@@ -29,6 +30,8 @@ from ipmicra.search.contract import IndexDamaged, SearchIndex
 AT_ONCE = 16  # packages between two commits of the index
 OUTSIDE_FAULTS = (OperationalError, InterfaceError, sqlite3.OperationalError, OSError, MemoryError)
 REASON_CHARACTERS_MAX = 300
+LINKS_PER_PACKAGE_MAX = 20_000  # to other sites; more is a flood, which would hold up all writers
+SITES_PER_PACKAGE_MAX = 1_000
 
 _log = logging.getLogger(__name__)
 
@@ -102,7 +105,10 @@ class Integrator:
 
     def _note_contents(self, claim: ClaimedPackage, filtered: FilteredPackage, now_s: float) -> None:
         with self._database.begin() as connection:
-            sites.add_links(connection, self._record_filter.links_elsewhere(filtered.package), now_s)
+            links = self._record_filter.links_elsewhere(filtered.package)
+            sites.add_links(
+                connection, islice(links, LINKS_PER_PACKAGE_MAX), now_s, SITES_PER_PACKAGE_MAX
+            )
             received_s = packages.received_s(connection, claim)
             if not packages.mark_integrated(connection, claim, now_s, filtered.reason):
                 return

@@ -45,9 +45,10 @@ class FilePackageStore:
 
     def keep(self, digest: str, data: bytes) -> None:
         path = self._path(digest)
-        if path.exists():
-            return
         try:
+            if path.exists():  # perhaps not durably: whoever wrote it may have died before the sync
+                sync_folder(path.parent)
+                return
             if not path.parent.exists():
                 path.parent.mkdir(exist_ok=True)
                 sync_folder(self._folder)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
+from itertools import islice
 from typing import NamedTuple
 
 from sqlalchemy import Connection, RowMapping, bindparam, func, or_, select, update
@@ -27,6 +28,7 @@ from ipmicra.model.urls import Url, site_of
 
 SITE_CHARACTERS_MAX = 300
 OWN_UNIT = "own"  # the unit of a site that its host's owner asked for: it moves with no subnet
+LINKS_AT_ONCE_MAX = 100_000  # in one transaction
 URL_CHARACTERS_MAX = 2_000  # must fit into a PostgreSQL index entry
 
 
@@ -54,11 +56,19 @@ class SiteRow(NamedTuple):
 # --- new links and sites --------------------------------------------------------------------------
 
 
-def add_links(connection: Connection, urls: Iterable[Url], now_s: float) -> int:
-    """Store links; sites without a crawler become `waiting`. Returns the number of new links."""
-    sites_by_url = {url: site_of(url) for url in urls if len(url) <= URL_CHARACTERS_MAX}
+def add_links(
+    connection: Connection, urls: Iterable[Url], now_s: float, sites_max: int | None = None
+) -> int:
+    """Store links; sites without a crawler become `waiting`. Returns the number of new links.
+
+    Of a flood only the first links and the first `sites_max` sites are kept.
+    """
+    taken = islice((url for url in urls if len(url) <= URL_CHARACTERS_MAX), LINKS_AT_ONCE_MAX)
+    sites_by_url = {url: site_of(url) for url in taken}
     sites_by_url = {url: site for url, site in sites_by_url.items() if len(site) <= SITE_CHARACTERS_MAX}
-    names = list(dict.fromkeys(sites_by_url.values()))
+    names = list(dict.fromkeys(sites_by_url.values()))[:sites_max]
+    accepted = set(names)
+    sites_by_url = {url: site for url, site in sites_by_url.items() if site in accepted}
     for batch in in_batches(names):
         _add_sites(connection, batch, SiteStatus.WAITING, now_s)
         connection.execute(

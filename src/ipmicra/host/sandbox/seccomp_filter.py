@@ -31,6 +31,8 @@ _CLONE_NEW = (0x0002_0000, *(1 << bit for bit in range(25, 31)))  # namespaces, 
 _MSG_FASTOPEN = 0x2000_0000
 _SHARED_ANONYMOUS = 0x21
 _SETTABLE_LEVELS_NOT = (0, 41)  # IPPROTO_IP, IPPROTO_IPV6: source routes and the like
+_FAMILY, _SOCKET_IOCTLS = 0xFF00, 0x8900  # linux/sockios.h
+_SO_BINDTODEVICE = 25  # at any level: TCP's option of that number is used by nobody here
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 _PR_SET_PDEATHSIG = 1
 
@@ -39,8 +41,15 @@ FORBIDDEN_WHEN: dict[str, tuple[FilterCondition, ...]] = {
     "sendto": (FilterCondition(3, _MSG_FASTOPEN, _MSG_FASTOPEN),),  # would connect an unconnected socket
     "sendmsg": (FilterCondition(2, _MSG_FASTOPEN, _MSG_FASTOPEN),),
     "mmap": (FilterCondition(3, _SHARED_ANONYMOUS, _SHARED_ANONYMOUS),),  # memory that no limit counts
-    "ioctl": (FilterCondition(1, _WHOLE, _TIOCSTI), FilterCondition(1, _WHOLE, _TIOCLINUX)),
-    "setsockopt": tuple(FilterCondition(1, _WHOLE, level) for level in _SETTABLE_LEVELS_NOT),
+    "ioctl": (
+        FilterCondition(1, _WHOLE, _TIOCSTI),
+        FilterCondition(1, _WHOLE, _TIOCLINUX),
+        FilterCondition(1, _FAMILY, _SOCKET_IOCTLS),  # interfaces, their addresses, routes
+    ),
+    "setsockopt": (
+        *(FilterCondition(1, _WHOLE, level) for level in _SETTABLE_LEVELS_NOT),
+        FilterCondition(2, _WHOLE, _SO_BINDTODEVICE),
+    ),
     "sendmmsg": (FilterCondition(3, _MSG_FASTOPEN, _MSG_FASTOPEN),),
     "clone": (
         FilterCondition(0, _CLONE_THREAD, 0),  # a process; threads are limited by number

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import fcntl
 import json
 import mmap
 import os
@@ -105,6 +106,12 @@ class Attacker:
         return self.connection().setsockopt(
             socket.IPPROTO_IP, socket.IP_OPTIONS, b"\x83\x07\x04\x7f\0\0\2"
         )
+
+    def list_interfaces(self) -> object:
+        return fcntl.ioctl(self.connection(), 0x8912, b"\0" * 16)  # SIOCGIFCONF
+
+    def bind_to_an_interface(self) -> object:
+        return self.connection().setsockopt(socket.SOL_SOCKET, 25, b"lo\0")  # SO_BINDTODEVICE
 
     def ask_for_the_lan(self) -> object:
         return self.connection("127.0.0.2", self.settings["lan_port"])
