@@ -24,7 +24,8 @@ from ipmicra.addresses import AddressRange
 from ipmicra.delegation.crawlers import CrawlerProfile, GeoPosition
 from ipmicra.delegation.strategies.adaptive import Adaptive, AdaptiveSettings
 from ipmicra.hierarchy import Allocation, Allocations, SubnetTree, build_tree
-from ipmicra.model.probes import CrawlerId, ProbeAnswer, Target
+from ipmicra.model.ids import CrawlerId
+from ipmicra.model.probes import ProbeAnswer, Target
 
 COUNTRIES = ("DE", "US", "JP", "BR", "ZA", "AU", "FR", "GB", "IN", "CA")
 SUBNETS = 2048  # /20s, each in one place

@@ -53,6 +53,7 @@ from ipmicra.crawler.extraction import extract
 from ipmicra.delegation.subnets import SubnetLookup, known_subnet
 from ipmicra.hierarchy import build_tree
 from ipmicra.lab.loopback.pages import made_sites
+from ipmicra.model.ids import LeaseEpoch
 from ipmicra.model.records import PageSeen
 from ipmicra.model.urls import Url
 from ipmicra.protocol.host_messages import (
@@ -216,7 +217,10 @@ def integrating(folder: Path, database: Database) -> dict[str, str]:
             records.append(PageSeen(url=url, visit=1, fetched_at_ms=1, page=seen))
         data = pack(records, "lima", number)
         packages.receive(
-            database, store, PackageArrival("lima", number, digest_of(data), 0, data), time.time()
+            database,
+            store,
+            PackageArrival("lima", number, digest_of(data), LeaseEpoch(0), data),
+            time.time(),
         )
     index = TantivyIndex(folder / f"index-{time.time_ns()}", writable=True)
     worker = Integrator(database, store, index, "benchmark", 60)

@@ -26,7 +26,8 @@ from ipmicra.delegation.driver import drive
 from ipmicra.delegation.registry import STRATEGIES, strategy_named
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.hierarchy import SubnetTree, build_tree
-from ipmicra.model.probes import CrawlerId, ProbeAnswer, Target
+from ipmicra.model.ids import CrawlerId
+from ipmicra.model.probes import ProbeAnswer, Target
 
 CRAWLERS = 12
 SITES = int(os.environ.get("IPMICRA_BENCH_SITES", "20_000"))

@@ -41,6 +41,7 @@ from ipmicra.host.hosted.sandboxed import SandboxedCrawler
 from ipmicra.host.limits.usage import UsageMeter
 from ipmicra.host.sandbox.code import own_code
 from ipmicra.host.store import HeldSite, HostStore
+from ipmicra.model.ids import SiteEpoch
 from ipmicra.model.urls import Url, site_of
 from ipmicra.settings import Settings
 
@@ -102,7 +103,7 @@ async def _crawled(way: str, served: Served, folder: Path) -> Run:
         dispatched = time.monotonic()
         tenant = _tenant(way, folder, settings, meter)
         for url in urls:
-            tenant.hold(HeldSite(site_of(Url(url)), 1, ""))
+            tenant.hold(HeldSite(site_of(Url(url)), SiteEpoch(1), ""))
         await tenant.give(urls)
         tenant.start()
         first = await _first_fetch(served) - dispatched

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from benchmarks.extraction import material
 from ipmicra.crawler.extraction import Page, extract
-from ipmicra.search.keys import site_of
+from ipmicra.search.keys import site_name_of
 
 QUESTIONS_MAX = 400  # of one kind
 PAGES_OF_A_SITE_MIN = 4  # of which one may be left out
@@ -30,7 +30,7 @@ class Judged(NamedTuple):
 
     @property
     def site(self) -> str:
-        return site_of(self.url)
+        return site_name_of(self.url)
 
 
 class JudgedSet(NamedTuple):
@@ -56,11 +56,11 @@ def judged_set(seed: int = 7) -> JudgedSet:
 
 def _divided(pages: list[Page], dice: random.Random) -> tuple[list[Page], list[Page]]:
     """Those that ask by their links, and those that are indexed."""
-    of_site = Counter(site_of(page.url) for page in pages)
+    of_site = Counter(site_name_of(page.url) for page in pages)
     left_out: list[Page] = []
     kept: list[Page] = []
     for page in pages:
-        may_ask = of_site[site_of(page.url)] >= PAGES_OF_A_SITE_MIN
+        may_ask = of_site[site_name_of(page.url)] >= PAGES_OF_A_SITE_MIN
         (left_out if may_ask and dice.random() < 0.25 else kept).append(page)
     return left_out, kept
 

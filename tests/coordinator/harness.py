@@ -18,6 +18,7 @@ from ipmicra.coordinator.store.hosts import HostState
 from ipmicra.coordinator.store.package_files import FilePackageStore
 from ipmicra.coordinator.store.sites import SiteRow
 from ipmicra.delegation.subnets import NoSubnets, SubnetLookup
+from ipmicra.model.ids import SiteEpoch
 from ipmicra.model.urls import Url
 from ipmicra.protocol.host_messages import (
     AssignOwnSites,
@@ -155,7 +156,7 @@ class Stage:
 
     def _let_go(self, name: str, site: str, epoch: int) -> None:
         state = f"{name}'s state of {site}".encode()
-        handovers.save_state(self.database, self.store, name, site, epoch, state, self.now_s)
+        handovers.save_state(self.database, self.store, name, site, SiteEpoch(epoch), state, self.now_s)
         del self.crawls[name][site]
 
     def _ms(self, name: str, address: str) -> float | None:

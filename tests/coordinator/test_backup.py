@@ -30,6 +30,7 @@ from ipmicra.coordinator.store.schema import (
     site_table,
 )
 from ipmicra.errors import OperatorFault
+from ipmicra.model.ids import SiteEpoch
 from ipmicra.protocol.host_messages import Resume
 from tests.coordinator.conftest import emptied
 from tests.coordinator.harness import TREE, Stage
@@ -186,7 +187,7 @@ def test_a_hand_over_that_was_taken_meanwhile_is_left_out(kitchen: Kitchen, tmp_
     file = backed_up(kitchen, tmp_path)
     restored = Restored(file, tmp_path / "new")
     with restored.database.begin() as connection:
-        assert handovers.on_state_taken(connection, "https://x.example", GAP * 2) is None
+        assert handovers.on_state_taken(connection, "https://x.example", SiteEpoch(GAP * 2)) is None
     restored.database.close()
 
 

@@ -9,6 +9,7 @@ import pytest
 from ipmicra.coordinator.store import handovers, traffic
 from ipmicra.coordinator.store.hosts import HostRefused
 from ipmicra.coordinator.store.sites import SiteStatus
+from ipmicra.model.ids import SiteEpoch
 from tests.coordinator.harness import SETTINGS, Stage
 
 
@@ -89,7 +90,7 @@ def test_a_state_is_taken_from_the_owner_and_given_to_the_next_only(stage: Stage
     stage.play()
     epoch = stage.row(bread).epoch
     owner, other = ("lima", "oslo") if stage.owner(bread) == "lima" else ("oslo", "lima")
-    for host, wrong_epoch in ((other, epoch), (owner, epoch + 1)):
+    for host, wrong_epoch in ((other, epoch), (owner, SiteEpoch(epoch + 1))):
         with pytest.raises(HostRefused, match="is not"):
             handovers.save_state(
                 stage.database, stage.store, host, bread, wrong_epoch, b"x", stage.now_s

@@ -16,15 +16,8 @@ from ipmicra.delegation.driver import drive
 from ipmicra.delegation.registry import strategy_named
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.hierarchy import SubnetTree
-from ipmicra.model.probes import (
-    CrawlerId,
-    Measurement,
-    NoAnswer,
-    Probe,
-    ProbeAnswer,
-    Source,
-    Target,
-)
+from ipmicra.model.ids import CrawlerId
+from ipmicra.model.probes import Measurement, NoAnswer, Probe, ProbeAnswer, Source, Target
 from tests.delegation.worlds import tree_of
 
 COUNTRIES = ("DE", "FR", "JP", "US", "BR")

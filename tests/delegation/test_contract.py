@@ -15,7 +15,8 @@ from ipmicra.delegation.decision import Why
 from ipmicra.delegation.driver import drive
 from ipmicra.delegation.registry import STRATEGIES
 from ipmicra.delegation.strategy import Delegating
-from ipmicra.model.probes import CrawlerId, NoAnswer, Probe, ProbeAnswer
+from ipmicra.model.ids import CrawlerId
+from ipmicra.model.probes import NoAnswer, Probe, ProbeAnswer
 from tests.delegation.screenplay import Referee, course_of
 from tests.delegation.worlds import driven, target, told
 

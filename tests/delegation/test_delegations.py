@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from ipmicra.delegation.delegations import Delegations, DelegationUnit
 from ipmicra.delegation.holder_index import HolderIndex
 from ipmicra.hierarchy import Subnet
-from ipmicra.model.probes import CrawlerId
+from ipmicra.model.ids import CrawlerId
 from tests.delegation.worlds import address, tree_of
 
 CRAWLERS = [CrawlerId(name) for name in "abc"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ipmicra.delegation.crawlers import CrawlerProfile, Crawlers
 from ipmicra.delegation.light_bounds import contradicting
-from ipmicra.model.probes import CrawlerId
+from ipmicra.model.ids import CrawlerId
 
 LONDON, HAIFA, PARIS = (CrawlerId(name) for name in ("london", "haifa", "paris"))
 DUBLIN_MS = {LONDON: 16.0, HAIFA: 63.0}  # a site's round trips

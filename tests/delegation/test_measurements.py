@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from ipmicra.addresses import AddressRange
 from ipmicra.delegation.measurements import Measurements
-from ipmicra.model.probes import CrawlerId, Measurement, Source
+from ipmicra.model.ids import CrawlerId
+from ipmicra.model.probes import Measurement, Source
 
 A, B = CrawlerId("a"), CrawlerId("b")
 PLACE = AddressRange.parse("192.0.2.0/24")

@@ -17,7 +17,8 @@ from ipmicra.delegation.registry import strategy_named
 from ipmicra.delegation.strategy import Delegating, Strategy
 from ipmicra.delegation.subnets import NoSubnets, SubnetLookup
 from ipmicra.hierarchy import Allocation, Allocations, SubnetTree, build_tree
-from ipmicra.model.probes import CrawlerId, NoAnswer, Probe, ProbeAnswer, Target
+from ipmicra.model.ids import CrawlerId
+from ipmicra.model.probes import NoAnswer, Probe, ProbeAnswer, Target
 
 Teller = Callable[[Probe], ProbeAnswer]
 

@@ -12,6 +12,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import msgspec
 
 from ipmicra.carrier.package import digest_of, unpack
+from ipmicra.model.ids import LeaseEpoch
 from ipmicra.model.records import FetchMeasurement, PageSeen
 from ipmicra.protocol.host_messages import (
     PROTOCOL,
@@ -189,7 +190,10 @@ class ScriptedCoordinator:
 
     def _ack(self) -> Ack:
         return Ack(
-            server_time_ms=self._now_ms(), epoch=self.epoch, lease_s=self.lease_s, protocol=PROTOCOL
+            server_time_ms=self._now_ms(),
+            epoch=LeaseEpoch(self.epoch),
+            lease_s=self.lease_s,
+            protocol=PROTOCOL,
         )
 
     def _offered(self) -> bytes:
@@ -206,7 +210,7 @@ class ScriptedCoordinator:
         return Orders(
             orders=tuple(open_ones),
             server_time_ms=self._now_ms(),
-            epoch=self.epoch,
+            epoch=LeaseEpoch(self.epoch),
             lease_s=self.lease_s,
             protocol=PROTOCOL,
         )

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ipmicra.errors import OperatorFault
+from ipmicra.model.ids import SiteEpoch
 from ipmicra.protocol.host_messages import (
     AssignSites,
     Pause,
@@ -34,7 +35,7 @@ WEB = {
 
 def take(site: LocalSite, *links: str, epoch: int = 1, has_state: bool = False) -> AssignSites:
     grant = SiteGrant(
-        site=site.address, epoch=epoch, address="127.0.0.1", links=links, has_state=has_state
+        site=site.address, epoch=SiteEpoch(epoch), address="127.0.0.1", links=links, has_state=has_state
     )
     return AssignSites(grants=(grant,))
 
@@ -106,7 +107,7 @@ def test_a_released_site_is_left_at_once_and_goes_on_elsewhere_where_it_was(tmp_
             home.give(take(site, f"{site.address}/"))
             async with living(lima, host_settings(lima)):
                 await home.until(lambda: "/a" in site.paths())
-                released = home.give(ReleaseSites(sites=((site.address, 1),)))
+                released = home.give(ReleaseSites(sites=((site.address, SiteEpoch(1)),)))
                 await home.until(lambda: released in home.done, seconds=10)
                 assert site.address in home.states  # before it was reported as done
             first = len(site.asked)

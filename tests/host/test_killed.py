@@ -12,6 +12,7 @@ import signal
 from functools import partial
 from pathlib import Path
 
+from ipmicra.model.ids import SiteEpoch
 from ipmicra.protocol.host_messages import AssignSites, SiteGrant
 from tests.crawler.local_site import Answer, Asked, LocalSite, html
 from tests.host.host_harness import join, started
@@ -41,7 +42,7 @@ def test_killed_at_random_moments_every_page_comes_home_once(tmp_path: Path) -> 
     async def story() -> None:
         async with ScriptedCoordinator().serving() as home, LocalSite(page).serving() as site:
             await join(home, tmp_path)
-            grant = SiteGrant(site=site.address, epoch=1, links=(f"{site.address}/",))
+            grant = SiteGrant(site=site.address, epoch=SiteEpoch(1), links=(f"{site.address}/",))
             home.give(AssignSites(grants=(grant,)))
             for _ in range(KILLS):
                 process = started(tmp_path)

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from ipmicra.cli.main import program
 from ipmicra.errors import SiteFault
 from ipmicra.host.coordinator_client import ANSWER_BYTES_MAX, enrol
+from ipmicra.model.ids import SiteEpoch
 from ipmicra.protocol.host_messages import AssignSites, ProbeTarget, ProbeTargets, SiteGrant
 from tests.crawler.local_site import Answer, Asked, LocalSite, html
 from tests.host.host_harness import command, host_settings, join, living, started
@@ -29,7 +30,9 @@ def endless(asked: Asked) -> Answer:
 
 
 def take(site: LocalSite) -> AssignSites:
-    return AssignSites(grants=(SiteGrant(site=site.address, epoch=1, links=(f"{site.address}/",)),))
+    return AssignSites(
+        grants=(SiteGrant(site=site.address, epoch=SiteEpoch(1), links=(f"{site.address}/",)),)
+    )
 
 
 def test_pages_come_no_faster_than_the_owner_allows(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from ipmicra.host.limits.token_bucket import TokenBucket
 from ipmicra.host.limits.usage import UsageMeter
 from ipmicra.host.settings import HostSettings, checked, in_words, most_it_can_cost
 from ipmicra.host.store import Contact, HeldSite, HostStore
+from ipmicra.model.ids import LeaseEpoch, SiteEpoch
 from ipmicra.model.urls import Site
 from ipmicra.protocol.host_messages import OrderDone
 
@@ -159,20 +160,20 @@ def test_a_site_that_was_given_up_is_not_taken_again_in_the_same_or_an_earlier_e
     tmp_path: Path,
 ) -> None:
     ledger = HostStore(tmp_path)
-    assert ledger.hold(HeldSite("https://a.example", 4, ""))
-    assert ledger.hold(HeldSite("https://a.example", 4, ""))  # more links of a held site
-    ledger.let_go("https://a.example", 4, None)
-    assert not ledger.hold(HeldSite("https://a.example", 3, ""))
-    assert not ledger.hold(HeldSite("https://a.example", 4, ""))
-    assert ledger.hold(HeldSite("https://a.example", 5, ""))
+    assert ledger.hold(HeldSite("https://a.example", SiteEpoch(4), ""))
+    assert ledger.hold(HeldSite("https://a.example", SiteEpoch(4), ""))  # more links of a held site
+    ledger.let_go("https://a.example", SiteEpoch(4), None)
+    assert not ledger.hold(HeldSite("https://a.example", SiteEpoch(3), ""))
+    assert not ledger.hold(HeldSite("https://a.example", SiteEpoch(4), ""))
+    assert ledger.hold(HeldSite("https://a.example", SiteEpoch(5), ""))
     ledger.close()
 
 
 def test_packages_belong_to_the_epoch_in_which_they_were_made(tmp_path: Path) -> None:
     ledger = HostStore(tmp_path)
     assert ledger.epoch() is None
-    ledger.begin_epoch(0, 1)
-    ledger.begin_epoch(2, 9)
+    ledger.begin_epoch(LeaseEpoch(0), 1)
+    ledger.begin_epoch(LeaseEpoch(2), 9)
     assert [ledger.epoch_of(number) for number in (1, 8, 9, 100)] == [0, 0, 2, 2]
     assert ledger.epoch() == 2
     ledger.close()
@@ -214,7 +215,7 @@ def test_a_state_comes_back_whole_or_not_at_all(
     tmp_path_factory: pytest.TempPathFactory, chunks: list[bytes], data: st.DataObject
 ) -> None:
     folder = tmp_path_factory.mktemp("states")
-    name = site_state_file.write_state(folder, Site("https://a.example"), 3, iter(chunks))
+    name = site_state_file.write_state(folder, Site("https://a.example"), SiteEpoch(3), iter(chunks))
     assert name is not None
     written = (folder / name).read_bytes()
     assert list(site_state_file.chunks_in(written)) == chunks
@@ -227,7 +228,9 @@ def test_a_state_comes_back_whole_or_not_at_all(
 
 
 def test_a_site_without_a_state_has_no_file(tmp_path: Path) -> None:
-    assert site_state_file.write_state(tmp_path, Site("https://a.example"), 3, iter(())) is None
+    assert (
+        site_state_file.write_state(tmp_path, Site("https://a.example"), SiteEpoch(3), iter(())) is None
+    )
     assert list(tmp_path.iterdir()) == []
 
 

@@ -10,6 +10,7 @@ from typing import get_args
 import msgspec
 import pytest
 
+from ipmicra.model.ids import LeaseEpoch
 from ipmicra.protocol.host_messages import (
     FIRST_ORDER_KINDS,
     ORDER_KINDS,
@@ -63,7 +64,7 @@ def test_the_kinds_are_those_of_the_union_and_the_first_ones_stay() -> None:
 
 
 def test_a_host_of_protocol_1_reads_an_acknowledgement_as_orders_without_any() -> None:
-    ack = msgspec.msgpack.encode(Ack(server_time_ms=1, epoch=7, lease_s=60.0))
+    ack = msgspec.msgpack.encode(Ack(server_time_ms=1, epoch=LeaseEpoch(7), lease_s=60.0))
     assert msgspec.msgpack.decode(ack, type=Orders).orders == ()
 
 

@@ -19,7 +19,8 @@ from ipmicra.lab.noise import made_up_jitter
 from ipmicra.lab.sampling import Draw, DrawnSite
 from ipmicra.lab.simulator import crawler_id, introduce_crawlers, play, simulate
 from ipmicra.lab.world import LatencyNode
-from ipmicra.model.probes import CrawlerId, Measurement, Probe, ProbeAnswer, Source, Target
+from ipmicra.model.ids import CrawlerId
+from ipmicra.model.probes import Measurement, Probe, ProbeAnswer, Source, Target
 
 WEST, EAST = crawler_id(0), crawler_id(1)
 ROUND_TRIPS_MS = np.array([[10.0, 50.0, 30.0], [40.0, 20.0, 30.0]])

@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from ipmicra.model.ids import DelegateEpoch
 from ipmicra.model.zones import ZoneBox
 from ipmicra.overlay.can.nearness import HandOverRule
 from ipmicra.overlay.can.rules import PeerRules
@@ -63,21 +64,21 @@ def test_peers_that_all_join_at_once_come_to_tile_the_space() -> None:
 def test_a_delegate_stops_when_the_home_does_not_confirm_the_lease() -> None:
     site_table, key = SiteTable(), (0.0, 0.0, 0.0)
     site_table.start_crawling(
-        SiteRecord("s.example", key, key, delegate=PeerId("me"), epoch=3), now_s=10.0
+        SiteRecord("s.example", key, key, delegate=PeerId("me"), epoch=DelegateEpoch(3)), now_s=10.0
     )
     assert "s.example" in site_table.leased_records(since_s=9.0)
     assert "s.example" not in site_table.leased_records(since_s=11.0)
-    site_table.on_confirmed("s.example", 2, now_s=12.0)
+    site_table.on_confirmed("s.example", DelegateEpoch(2), now_s=12.0)
     assert "s.example" not in site_table.leased_records(since_s=11.0), "that was an older epoch's lease"
-    site_table.on_confirmed("s.example", 3, now_s=12.0)
+    site_table.on_confirmed("s.example", DelegateEpoch(3), now_s=12.0)
     assert "s.example" in site_table.leased_records(since_s=11.0)
 
 
 def test_an_old_message_does_not_restart_a_released_site() -> None:
     site_table, key = SiteTable(), (0.0, 0.0, 0.0)
-    record = SiteRecord("s.example", key, key, delegate=PeerId("me"), epoch=3)
+    record = SiteRecord("s.example", key, key, delegate=PeerId("me"), epoch=DelegateEpoch(3))
     assert site_table.start_crawling(record, now_s=10.0)
-    assert site_table.stop_crawling("s.example", 4)
+    assert site_table.stop_crawling("s.example", DelegateEpoch(4))
     assert not site_table.start_crawling(record, now_s=11.0)
 
 

@@ -13,6 +13,7 @@ from random import Random
 import pytest
 
 from ipmicra.errors import PeerFault
+from ipmicra.model.ids import DelegateEpoch
 from ipmicra.overlay.live.rpc_client import status_of, submit
 from ipmicra.protocol.overlay_frames import CLOCK_SKEW_S, FrameCodec, length_of
 from ipmicra.protocol.overlay_messages import PeerDescriptor, PeerId, ReleaseSite
@@ -105,7 +106,7 @@ def test_a_killed_process_of_peers_is_taken_over(
 def test_a_frame_opens_only_with_the_secret_at_its_address_and_in_time() -> None:
     codec, message = (
         FrameCodec(b"one"),
-        ReleaseSite("s.example", 3, PeerDescriptor(PeerId("nobody"), (0.0,), ())),
+        ReleaseSite("s.example", DelegateEpoch(3), PeerDescriptor(PeerId("nobody"), (0.0,), ())),
     )
     frame = codec.encode(message, "127.0.0.1:1", now_s=100.0)
     assert length_of(frame[:4]) == len(frame) - 4

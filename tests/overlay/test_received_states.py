@@ -14,6 +14,7 @@ import pytest
 from ipmicra.crawler.frontier import DiscoveredUrl, Frontier
 from ipmicra.errors import HostFault
 from ipmicra.host.site_state_file import write_state
+from ipmicra.model.ids import DelegateEpoch, SiteEpoch
 from ipmicra.model.urls import Site, Url
 from ipmicra.overlay.can.peer import Peer
 from ipmicra.overlay.live import received_states
@@ -37,7 +38,7 @@ def service_in(folder: Path) -> tuple[Peer, PeerCrawlService]:
 def state_of(folder: Path, *paths: str) -> bytes:
     frontier = Frontier(folder / "former.sqlite")
     frontier.add([DiscoveredUrl(Url(f"{SITE}{path}"), 0, 0) for path in paths])
-    name = write_state(folder, SITE, 1, frontier.export_site(Site(SITE)))
+    name = write_state(folder, SITE, SiteEpoch(1), frontier.export_site(Site(SITE)))
     frontier.close()
     assert name is not None
     return (folder / name).read_bytes()
@@ -47,7 +48,7 @@ async def receive_and_wait(folder: Path, state: bytes) -> None:
     """What the killed process does: it takes a state in two parts, says so, and waits to be killed."""
     _, service = service_in(folder)
     for number, part in enumerate((state[:100], state[100:])):
-        chunk = TransferChunk("state", PeerId("oslo"), SITE, 2, number, 2, part)
+        chunk = TransferChunk("state", PeerId("oslo"), SITE, SiteEpoch(2), number, 2, part)
         answer = await service.transfers.on_chunk(chunk)
     assert isinstance(answer, StoreAck)
     sys.stdout.write("acknowledged\n")
@@ -69,7 +70,7 @@ def test_an_acknowledged_state_survives_a_killed_peer(tmp_path: Path) -> None:
         try:
             now_s = time.monotonic()
             peer.site_table.start_crawling(
-                SiteRecord(SITE, HERE, HERE, delegate=PeerId("lima"), epoch=2), now_s
+                SiteRecord(SITE, HERE, HERE, delegate=PeerId("lima"), epoch=DelegateEpoch(2)), now_s
             )
             await service.step(now_s)
             assert service.held_sites() == [SITE], "there is nothing to wait for: the state is here"
@@ -88,10 +89,10 @@ def test_a_damaged_state_does_not_keep_the_site_from_being_crawled(tmp_path: Pat
         peer, service = service_in(tmp_path)
         try:
             await service.transfers.on_chunk(
-                TransferChunk("state", PeerId("oslo"), SITE, 2, 0, 1, b"no state")
+                TransferChunk("state", PeerId("oslo"), SITE, SiteEpoch(2), 0, 1, b"no state")
             )
             peer.site_table.start_crawling(
-                SiteRecord(SITE, HERE, HERE, delegate=PeerId("lima"), epoch=2), 1.0
+                SiteRecord(SITE, HERE, HERE, delegate=PeerId("lima"), epoch=DelegateEpoch(2)), 1.0
             )
             await service.step(1.0)
             assert service.held_sites() == [SITE]

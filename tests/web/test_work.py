@@ -8,15 +8,16 @@ from ipmicra.carrier.package import digest_of, pack, unpack
 from ipmicra.coordinator.store import events, failures, packages
 from ipmicra.coordinator.store.packages import ClaimedPackage, PackageArrival
 from ipmicra.coordinator.views.alerts import STUCK_SECONDS, AlertList, alerts
+from ipmicra.model.ids import LeaseEpoch
 from ipmicra.model.records import VisitFailed
 from tests.web.dashboard_harness import Scene
 
 
 def sent(scene: Scene, crawler: str, sequence: int) -> ClaimedPackage:
     data = f"{crawler} {sequence}".encode()
-    arrival = PackageArrival(crawler, sequence, digest_of(data), 0, data)
+    arrival = PackageArrival(crawler, sequence, digest_of(data), LeaseEpoch(0), data)
     packages.receive(scene.database, scene.store, arrival, scene.now_s)
-    return ClaimedPackage(crawler, sequence, arrival.digest, 0)
+    return ClaimedPackage(crawler, sequence, arrival.digest, LeaseEpoch(0))
 
 
 def kinds(scene: Scene) -> dict[str, int]:

@@ -20,7 +20,8 @@ from ipmicra.delegation.decision import Decision
 from ipmicra.delegation.delegations import DelegationUnit
 from ipmicra.delegation.measurements import SMOOTHING_GAIN
 from ipmicra.delegation.strategy import Strategy
-from ipmicra.model.probes import CrawlerId, Probe, ProbeAnswer, Target
+from ipmicra.model.ids import CrawlerId
+from ipmicra.model.probes import Probe, ProbeAnswer, Target
 
 
 class CalibrationSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

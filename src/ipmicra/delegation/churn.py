@@ -15,7 +15,8 @@ from typing import NamedTuple
 from ipmicra.delegation.delegations import DelegationUnit
 from ipmicra.delegation.probe_session import ProbeSession
 from ipmicra.delegation.strategy import Strategy
-from ipmicra.model.probes import CrawlerId, Probe, ProbeAnswer, Target
+from ipmicra.model.ids import CrawlerId
+from ipmicra.model.probes import Probe, ProbeAnswer, Target
 
 
 class Reassignment(NamedTuple):

@@ -10,7 +10,7 @@ import math
 import msgspec
 
 from ipmicra.addresses import IPAddress
-from ipmicra.model.probes import CrawlerId
+from ipmicra.model.ids import CrawlerId
 
 EARTH_RADIUS_KM = 6371.0
 

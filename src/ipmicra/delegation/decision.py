@@ -11,7 +11,8 @@ from enum import StrEnum
 import msgspec
 
 from ipmicra.hierarchy import Subnet
-from ipmicra.model.probes import CrawlerId, ProbeAnswer
+from ipmicra.model.ids import CrawlerId
+from ipmicra.model.probes import ProbeAnswer
 
 
 class Why(StrEnum):

@@ -14,11 +14,11 @@ from typing import Protocol, TypeAlias, TypeGuard, TypeVar
 from ipmicra.addresses import IPAddress
 from ipmicra.delegation.subnets import UNKNOWN_ORGANISATION
 from ipmicra.hierarchy import Subnet
-from ipmicra.model.probes import CrawlerId, Site
+from ipmicra.model.ids import CrawlerId, SiteName
 
 # What can be held: a subnet of the tree; an address that lies in no subnet, or that a strategy without
 # a tree remembers; a site, for strategies that go by name.
-DelegationUnit: TypeAlias = Subnet | IPAddress | Site
+DelegationUnit: TypeAlias = Subnet | IPAddress | SiteName
 
 LONE_MAX = 500_000  # addresses and sites that are remembered one by one; some 200 MB
 

@@ -14,7 +14,7 @@ from bisect import bisect_left, insort
 from ipmicra.delegation.delegations import DelegationUnit, is_subnet
 from ipmicra.delegation.subnets import SubnetLookup
 from ipmicra.hierarchy import Subnet
-from ipmicra.model.probes import CrawlerId
+from ipmicra.model.ids import CrawlerId
 
 LEVELS = 2  # children, and "the crawlers of their children" (IPMicra paper, 4.3)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ipmicra.delegation.crawlers import Crawlers
-from ipmicra.model.probes import CrawlerId
+from ipmicra.model.ids import CrawlerId
 
 # Light in fibre runs at two thirds of its speed in vacuum, 200 km a millisecond: there and back 100.
 FIBRE_KM_PER_ROUND_TRIP_MS = 100.0

@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from ipmicra.addresses import AddressRange, IPAddress
-from ipmicra.model.probes import CrawlerId, Measurement, Source
+from ipmicra.model.ids import CrawlerId
+from ipmicra.model.probes import Measurement, Source
 
 # TCP's gains for its smoothed round trip and its scatter (RFC 6298, 2.3): about eight samples of memory.
 SMOOTHING_GAIN = 1 / 8

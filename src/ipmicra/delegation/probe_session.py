@@ -13,7 +13,8 @@ from ipmicra.delegation.decision import Decision, DecisionStep, Why
 from ipmicra.delegation.light_bounds import contradicting
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.hierarchy import Subnet
-from ipmicra.model.probes import CrawlerId, Measurement, NoAnswer, Probe, ProbeAnswer, Target
+from ipmicra.model.ids import CrawlerId
+from ipmicra.model.probes import Measurement, NoAnswer, Probe, ProbeAnswer, Target
 
 
 class ProbeSession:

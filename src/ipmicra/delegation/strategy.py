@@ -25,7 +25,8 @@ from ipmicra.delegation.measurements import Measurements
 from ipmicra.delegation.subnets import UNKNOWN_ORGANISATION, SubnetLookup, known_subnet
 from ipmicra.delegation.trust import Trust
 from ipmicra.hierarchy import Subnet
-from ipmicra.model.probes import CrawlerId, Measurement, Probe, ProbeAnswer, Target
+from ipmicra.model.ids import CrawlerId
+from ipmicra.model.probes import Measurement, Probe, ProbeAnswer, Target
 
 Delegating: TypeAlias = Generator[Probe, ProbeAnswer, Decision]
 

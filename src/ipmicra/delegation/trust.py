@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 
-from ipmicra.model.probes import CrawlerId
+from ipmicra.model.ids import CrawlerId
 
 CONTRADICTIONS_MIN = 20  # below this, chance and a few anycast addresses explain it
 PARTNERS_MIN = 3  # with fewer, the partner could as well be the liar

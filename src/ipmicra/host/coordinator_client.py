@@ -25,6 +25,7 @@ from ipmicra import __version__
 from ipmicra.errors import OperatorFault, SiteFault
 from ipmicra.host.limits.usage import UsageMeter
 from ipmicra.host.store import HostStore
+from ipmicra.model.ids import LeaseEpoch, SiteEpoch
 from ipmicra.protocol.host_messages import (
     PROTOCOL_WITHOUT_NONE,
     Enrolled,
@@ -129,12 +130,12 @@ class CoordinatorConnection:
     async def report(self, heartbeat: Heartbeat) -> None:
         await self._ask("reports", "POST", "/v1/host/report", _encode(heartbeat))
 
-    async def put_package(self, sequence: int, digest: str, epoch: int, data: bytes) -> None:
+    async def put_package(self, sequence: int, digest: str, epoch: LeaseEpoch, data: bytes) -> None:
         """On return the coordinator holds the package durably."""
         path = f"/v1/host/packages/{sequence}?digest={digest}&epoch={epoch}"
         await self._ask("packages", "PUT", path, data)
 
-    async def put_state(self, site: str, epoch: int, data: bytes) -> None:
+    async def put_state(self, site: str, epoch: SiteEpoch, data: bytes) -> None:
         path = f"/v1/host/states?site={quote(site, safe='')}&epoch={epoch}"
         await self._ask("packages", "PUT", path, data)
 

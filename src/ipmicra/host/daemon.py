@@ -41,6 +41,7 @@ from ipmicra.host.order_executor import OrderExecutor
 from ipmicra.host.sandbox.code import Code
 from ipmicra.host.settings import HostingSettings, in_words
 from ipmicra.host.store import HostStore
+from ipmicra.model.ids import LeaseEpoch
 from ipmicra.model.urls import Site
 from ipmicra.protocol.host_messages import (
     ORDER_KINDS,
@@ -196,7 +197,7 @@ class HostDaemon:
         elif told.epoch > known:
             await self._begin_epoch(told.epoch)
 
-    async def _begin_epoch(self, epoch: int) -> None:
+    async def _begin_epoch(self, epoch: LeaseEpoch) -> None:
         """The lease was lost: the sites are others' now, and what is unsent is not wanted."""
         self._ledger.note(f"the lease was lost; epoch {epoch} begins without sites")
         await self._crawler.stop(0)

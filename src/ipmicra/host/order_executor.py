@@ -34,6 +34,7 @@ from ipmicra.host.hosted.interface import HostedCrawler
 from ipmicra.host.limits.usage import UsageMeter
 from ipmicra.host.measuring.probe_service import ProbeService
 from ipmicra.host.store import HeldSite, HostStore
+from ipmicra.model.ids import SiteEpoch
 from ipmicra.model.urls import Site
 from ipmicra.protocol.host_messages import (
     AssignOwnSites,
@@ -189,7 +190,7 @@ class OrderExecutor:
         except (RequestRefused, Fault) as error:
             self._ledger.note(f"{site} begins anew, without its state: {error}")
 
-    async def release(self, site: Site, epoch: int) -> None:
+    async def release(self, site: Site, epoch: SiteEpoch) -> None:
         """Export, note, forget: in this order, so that any of it may be repeated."""
         held = {held.site: held for held in self._ledger.held()}.get(site)
         if held is None or held.epoch > epoch:

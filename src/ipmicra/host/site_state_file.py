@@ -15,6 +15,7 @@ import zstandard
 
 from ipmicra.carrier.durable import sync_folder
 from ipmicra.errors import HostFault
+from ipmicra.model.ids import SiteEpoch
 
 FOLDER = "states"
 _LENGTH = struct.Struct("<I")
@@ -23,7 +24,7 @@ _END = 0xFFFF_FFFF  # instead of a further chunk's length
 _LEVEL = 3
 
 
-def write_state(folder: Path, site: str, epoch: int, chunks: Iterable[bytes]) -> str | None:
+def write_state(folder: Path, site: str, epoch: SiteEpoch, chunks: Iterable[bytes]) -> str | None:
     """The name of a durable file with all chunks; None where there were none."""
     folder.mkdir(parents=True, exist_ok=True)
     name = f"{hashlib.sha256(site.encode()).hexdigest()[:32]}-{epoch}.state"

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import msgspec
 
 from ipmicra.errors import HostFault
+from ipmicra.model.ids import LeaseEpoch, SiteEpoch
 from ipmicra.protocol.host_messages import OrderDone
 
 FILE = "host.sqlite"
@@ -52,7 +53,7 @@ _decode_done = msgspec.msgpack.Decoder(OrderDone).decode
 
 class HeldSite(NamedTuple):
     site: str
-    epoch: int
+    epoch: SiteEpoch
     address: str
 
 
@@ -60,7 +61,7 @@ class WaitingState(NamedTuple):
     """A released site's state, exported and still to be sent."""
 
     site: str
-    epoch: int
+    epoch: SiteEpoch
     file: str
 
 
@@ -203,7 +204,7 @@ class HostStore:
         rows = self._database.execute("SELECT site, epoch, address FROM sites WHERE held ORDER BY site")
         return [HeldSite(*row) for row in rows]
 
-    def let_go(self, site: str, epoch: int, state_file: str | None) -> None:
+    def let_go(self, site: str, epoch: SiteEpoch, state_file: str | None) -> None:
         """The site is no longer held; its state, where there is one, waits to be sent."""
         with self._transaction():
             self._database.execute(
@@ -225,22 +226,22 @@ class HostStore:
 
     # --- epochs of packages -------------------------------------------------------------------------
 
-    def epoch(self) -> int | None:
+    def epoch(self) -> LeaseEpoch | None:
         """Of the host's lease, as last heard; None before the first word of the coordinator."""
         (epoch,) = self._database.execute("SELECT max(epoch) FROM epochs").fetchone()
-        return None if epoch is None else int(epoch)
+        return None if epoch is None else LeaseEpoch(epoch)
 
-    def begin_epoch(self, epoch: int, first_package: int) -> None:
+    def begin_epoch(self, epoch: LeaseEpoch, first_package: int) -> None:
         """Packages from that number on are made in this epoch."""
         with self._transaction():
             self._database.execute("INSERT OR REPLACE INTO epochs VALUES (?, ?)", (first_package, epoch))
 
-    def epoch_of(self, package: int) -> int:
+    def epoch_of(self, package: int) -> LeaseEpoch:
         (epoch,) = self._database.execute(
             "SELECT epoch FROM epochs WHERE first_package <= ? ORDER BY first_package DESC LIMIT 1",
             (package,),
         ).fetchone() or (0,)
-        return int(epoch)
+        return LeaseEpoch(epoch)
 
     # --- contacts -----------------------------------------------------------------------------------
 

@@ -27,7 +27,8 @@ from ipmicra.errors import OurFault
 from ipmicra.lab.noise import Jitter
 from ipmicra.lab.sampling import Draw
 from ipmicra.lab.world import LatencyNode, Milliseconds
-from ipmicra.model.probes import CrawlerId, Measurement, Probe, ProbeAnswer, Source, Target
+from ipmicra.model.ids import CrawlerId
+from ipmicra.model.probes import Measurement, Probe, ProbeAnswer, Source, Target
 
 # Between two sites becoming known; only ages of measurements hang on it.
 BETWEEN_SITES_S = 1.0

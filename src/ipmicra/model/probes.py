@@ -7,25 +7,22 @@ keeps; this room only ever subtracts moments.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NewType
 
 import msgspec
 
 from ipmicra.addresses import IPAddress
-
-CrawlerId = NewType("CrawlerId", str)
-Site = NewType("Site", str)
+from ipmicra.model.ids import CrawlerId, SiteName
 
 
 class Target(msgspec.Struct, frozen=True):
     """A site to be delegated, with the addresses its name has."""
 
-    site: Site
+    site: SiteName
     addresses: tuple[IPAddress, ...]
 
     @classmethod
     def of(cls, site: str, *addresses: IPAddress) -> Target:
-        return cls(Site(site), addresses)
+        return cls(SiteName(site), addresses)
 
     @property
     def address(self) -> IPAddress:

@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
+from ipmicra.model.ids import SiteEpoch
 from ipmicra.protocol.host_messages import PROTOCOL_WITHOUT_NONE, Passive
 
 FRAME_BYTES_MAX = 256 << 20  # a site's state is the largest thing that the dock says
@@ -47,7 +48,7 @@ class ExportSite(msgspec.Struct, frozen=True, tag="release"):
     """Answered by the name of the state's file; empty: there is none."""
 
     site: str
-    epoch: int
+    epoch: SiteEpoch
 
 
 class ForgetSite(msgspec.Struct, frozen=True, tag="forget"):

@@ -19,6 +19,8 @@ from typing import NamedTuple, TypeAlias, get_args
 
 import msgspec
 
+from ipmicra.model.ids import LeaseEpoch, SiteEpoch
+
 PROTOCOL = 2
 PROTOCOL_WITHOUT_NONE = 1  # its readers refuse a report with `None` for a time
 ORDERS_AT_ONCE = 50
@@ -48,7 +50,7 @@ class SiteGrant(_Record, frozen=True, kw_only=True):
     """A site that is the crawler's for an epoch, and what it should begin with."""
 
     site: str
-    epoch: int
+    epoch: SiteEpoch
     address: str = ""  # crawl it at this address, the one that was probed
     links: tuple[str, ...] = ()
     has_state: bool = False  # a former crawler's frontier, clocks and history wait to be fetched
@@ -74,7 +76,7 @@ class AssignSites(_Record, frozen=True, kw_only=True, tag="take"):
 class ReleaseSites(_Record, frozen=True, kw_only=True, tag="release"):
     """Stop crawling sites at once, and send their state for whoever has them next."""
 
-    sites: tuple[tuple[str, int], ...]  # name and the epoch that ends
+    sites: tuple[tuple[str, SiteEpoch], ...]  # name and the epoch that ends
 
 
 class AssignOwnSites(_Record, frozen=True, kw_only=True, tag="own-sites"):
@@ -150,7 +152,7 @@ class Orders(_Record, frozen=True, kw_only=True):
 
     orders: tuple[Order, ...] = ()
     server_time_ms: int
-    epoch: int  # of the host's lease; a higher one than the host knows: it had been given up
+    epoch: LeaseEpoch  # of the host's lease; a higher one than the host knows: it had been given up
     lease_s: float
     protocol: int = PROTOCOL_WITHOUT_NONE  # that the coordinator speaks
 
@@ -227,7 +229,7 @@ class Ack(_Record, frozen=True, kw_only=True):
     """
 
     server_time_ms: int
-    epoch: int
+    epoch: LeaseEpoch
     lease_s: float
     protocol: int = PROTOCOL_WITHOUT_NONE
 

@@ -11,6 +11,7 @@ from typing import NewType, TypeAlias
 
 import msgspec
 
+from ipmicra.model.ids import DelegateEpoch
 from ipmicra.model.zones import SpacePoint, ZoneBox
 
 PeerId = NewType("PeerId", str)
@@ -50,7 +51,9 @@ class SiteRecord(msgspec.Struct, frozen=True, array_like=True):
     measured: tuple[PeerMeasurement, ...] = ()  # the nearest first; survives its home with the record
     delegate: PeerId = PeerId("")
     delegate_address: str = ""  # as in the delegate's descriptor; a new home may not have that
-    epoch: int = 0  # rises whenever the delegate changes; the older epoch stops crawling
+    epoch: DelegateEpoch = DelegateEpoch(
+        0
+    )  # rises whenever the delegate changes; the older epoch stops crawling
 
 
 class Join(msgspec.Struct, frozen=True, tag=True):
@@ -185,14 +188,14 @@ class Confirm(msgspec.Struct, frozen=True, tag=True):
     """Home to delegate: in this epoch the site is still yours; the lease begins anew."""
 
     site: str
-    epoch: int
+    epoch: DelegateEpoch
 
 
 class ReleaseSite(msgspec.Struct, frozen=True, tag="Release"):
     """Home to former delegate: from this epoch on the successor crawls the site and needs its state."""
 
     site: str
-    epoch: int
+    epoch: DelegateEpoch
     successor: PeerDescriptor = msgspec.field(name="heir")
 
 

@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from ipmicra.model.ids import SiteEpoch
 from ipmicra.model.search import Hit, SearchAnswer, SearchRequest
 from ipmicra.model.zones import SpacePoint, ZoneBox
 from ipmicra.protocol.overlay_messages import (
@@ -66,7 +67,7 @@ class TransferChunk(msgspec.Struct, frozen=True, tag="Parcel"):
     kind: RpcKind
     sender: PeerId
     site: str
-    epoch: int
+    epoch: SiteEpoch
     part: int
     parts: int
     data: bytes

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ipmicra.model.page import Page
 from ipmicra.search import link_graph
 from ipmicra.search.contract import IndexDamaged
-from ipmicra.search.keys import key_of
+from ipmicra.search.keys import text_key
 from ipmicra.search.link_graph import LinkGraph
 from ipmicra.search.page_codec import HitFields, StoredPage, facts_of, kept, page_of, text_of
 
@@ -126,7 +126,7 @@ class PageCatalogue:
             " WHERE CASE WHEN excluded.crawler = pages.crawler AND excluded.visit > 1"
             " THEN excluded.visit > pages.visit"
             " ELSE excluded.fetched_at_ms > pages.fetched_at_ms END",
-            (key_of(url), url, crawler, visit, fetched_at_ms, *content),
+            (text_key(url), url, crawler, visit, fetched_at_ms, *content),
         )
         if not changed.rowcount:
             return False
@@ -146,7 +146,7 @@ class PageCatalogue:
             "SELECT url FROM pages WHERE crawler = ? AND facts IS NOT NULL", (crawler,)
         ).fetchall()
         for (url,) in brought:
-            touched = [(key_of(url),), *((target,) for target in self.links.replace(url, None))]
+            touched = [(text_key(url),), *((target,) for target in self.links.replace(url, None))]
             self._database.executemany("UPDATE pages SET dirty = 1 WHERE key = ?", touched)
         self._database.execute(
             "UPDATE pages SET crawler = '', visit = 0, fetched_at_ms = 0,"
@@ -159,7 +159,7 @@ class PageCatalogue:
     def page(self, url: str) -> Page | None:
         """The page as it is known; None where it is gone or unknown."""
         row = self._database.execute(
-            "SELECT facts, head, rest, links FROM pages WHERE key = ?", (key_of(url),)
+            "SELECT facts, head, rest, links FROM pages WHERE key = ?", (text_key(url),)
         ).fetchone()
         return None if row is None else _page(list(row))
 
@@ -168,7 +168,7 @@ class PageCatalogue:
         row = self._database.execute(
             "SELECT 1 FROM pages WHERE key = ? AND CASE WHEN crawler = ?"
             " THEN visit >= ? ELSE fetched_at_ms >= ? END",
-            (key_of(url), crawler, visit, fetched_at_ms),
+            (text_key(url), crawler, visit, fetched_at_ms),
         ).fetchone()
         return row is not None
 

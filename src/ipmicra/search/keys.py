@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 
 
-def key_of(text: str) -> int:
+def text_key(text: str) -> int:
     """63 bits of a URL or a site's name."""
     digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 1
 
 
-def site_of(url: str) -> str:
+def site_name_of(url: str) -> str:
     """The site's name, without port."""
     authority = url.partition("//")[2].partition("/")[0]
     if "?" in authority or "@" in authority or ":" in authority:

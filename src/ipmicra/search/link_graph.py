@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from ipmicra.model.page import Page
 from ipmicra.search.authority import site_authority
-from ipmicra.search.keys import key_of, site_of
+from ipmicra.search.keys import site_name_of, text_key
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS links (
@@ -41,7 +41,7 @@ class LinkGraph:
 
     def replace(self, url: str, page: Page | None) -> list[int]:
         """What a page links to now. Returns the keys of those for whom that changed something."""
-        source = key_of(url)
+        source = text_key(url)
         before = set(self._database.execute("SELECT * FROM links WHERE source = ?", (source,)))
         after = set(_rows(url, page))
         gone, new = before - after, after - before
@@ -103,10 +103,12 @@ class LinkGraph:
 def _rows(url: str, page: Page | None) -> list[_Row]:
     if page is None or page.robots.nofollow:
         return []
-    source, site = key_of(url), key_of(site_of(url))
+    source, site = text_key(url), text_key(site_name_of(url))
     targets = {
         link.url: link.text[:_TEXT_CHARACTERS_MAX]
         for link in reversed(page.links[:LINKS_OF_A_PAGE_MAX])
         if "nofollow" not in link.rel and link.url != url
     }
-    return [(key_of(to), source, site, key_of(site_of(to)), text) for to, text in targets.items()]
+    return [
+        (text_key(to), source, site, text_key(site_name_of(to)), text) for to, text in targets.items()
+    ]

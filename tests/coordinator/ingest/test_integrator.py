@@ -20,6 +20,7 @@ from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.package_files import FilePackageStore
 from ipmicra.coordinator.store.packages import PackageArrival
 from ipmicra.coordinator.store.schema import package_table
+from ipmicra.model.ids import LeaseEpoch
 from ipmicra.model.records import PageGone, PageSeen
 from ipmicra.model.search import SearchRequest
 from ipmicra.search.tantivy.index import TantivyIndex
@@ -51,7 +52,7 @@ class Kitchen:
         return Integrator(self.database, self.store, self.index, name, CLAIM_S)
 
     def send(self, data: bytes, sequence: int = 1, epoch: int = 0) -> bool:
-        arrival = PackageArrival("lima", sequence, digest_of(data), epoch, data)
+        arrival = PackageArrival("lima", sequence, digest_of(data), LeaseEpoch(epoch), data)
         return packages.receive(self.database, self.store, arrival, NOW)
 
     def states(self) -> dict[str, int]:
@@ -187,10 +188,10 @@ def test_what_was_the_crawlers_under_an_earlier_lease_counts_for_that_lease_only
         assert hosts.expire_leases(connection, NOW + 2) == ["lima"]
         assignments.delete_ended(connection, "lima")
         site = ["https://bread.example"]
-        assert assignments.unassigned_sites(connection, "lima", 0, site) == set(), (
+        assert assignments.unassigned_sites(connection, "lima", LeaseEpoch(0), site) == set(), (
             "an index may be made anew"
         )
-        assert assignments.unassigned_sites(connection, "lima", 1, site) == set(site), (
+        assert assignments.unassigned_sites(connection, "lima", LeaseEpoch(1), site) == set(site), (
             "no package can need it"
         )
 
@@ -281,7 +282,10 @@ def test_a_clock_that_is_ahead_wins_against_nobody(kitchen: Kitchen) -> None:
     later = msgspec.structs.replace(later, fetched_at_ms=int(NOW * 1000) + 5_000)
     data = pack([later], "oslo", 1)
     packages.receive(
-        kitchen.database, kitchen.store, PackageArrival("oslo", 1, digest_of(data), 0, data), NOW
+        kitchen.database,
+        kitchen.store,
+        PackageArrival("oslo", 1, digest_of(data), LeaseEpoch(0), data),
+        NOW,
     )
     kitchen.worker().integrate_pending(NOW + 10)
     assert [hit.crawler for hit in kitchen.index.search(SearchRequest(text="barley")).hits] == ["oslo"]

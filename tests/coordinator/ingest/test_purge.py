@@ -16,6 +16,7 @@ from ipmicra.coordinator.store import assignments, events, hosts, packages
 from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.packages import PackageArrival
 from ipmicra.errors import OperatorFault
+from ipmicra.model.ids import LeaseEpoch
 from ipmicra.model.search import SearchRequest
 from tests.coordinator.ingest.test_integrator import NOW, PAGE, Kitchen
 from tests.search.worlds import seen
@@ -95,7 +96,7 @@ def test_whom_nobody_knows_cannot_be_purged(kitchen: Kitchen) -> None:
 
 
 def brought(kitchen: Kitchen, crawler: str, data: bytes, sequence: int) -> None:
-    arrival = PackageArrival(crawler, sequence, digest_of(data), 0, data)
+    arrival = PackageArrival(crawler, sequence, digest_of(data), LeaseEpoch(0), data)
     assert packages.receive(kitchen.database, kitchen.store, arrival, NOW)
 
 

@@ -18,6 +18,7 @@ from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.packages import PackageArrival
 from ipmicra.coordinator.store.schema import site_table
 from ipmicra.coordinator.store.sites import SiteStatus, add_links
+from ipmicra.model.ids import LeaseEpoch
 from ipmicra.model.records import PageChanged, PageSeen
 from ipmicra.model.search import SearchRequest
 from ipmicra.model.urls import Url
@@ -165,6 +166,6 @@ def records(home: ScriptedCoordinator, kind: type) -> list[int]:
 
 def integrate(kitchen: Kitchen, home: ScriptedCoordinator, sequence: int) -> None:
     epoch, data = home.packages[sequence]
-    arrival = PackageArrival("lima", sequence, digest_of(data), epoch, data)
+    arrival = PackageArrival("lima", sequence, digest_of(data), LeaseEpoch(epoch), data)
     packages.receive(kitchen.database, kitchen.store, arrival, NOW)
     kitchen.worker().integrate_pending(NOW)

@@ -13,7 +13,7 @@ from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.views import explanation
 from ipmicra.delegation.decision import IN_WORDS, Why
 from ipmicra.delegation.strategies.adaptive.strategy import Adaptive
-from ipmicra.model.probes import CrawlerId
+from ipmicra.model.ids import CrawlerId
 from tests.coordinator.harness import SETTINGS, Stage
 
 OSLO, LIMA, ROME = "192.0.2.1", "198.51.100.1", "203.0.113.1"

@@ -8,6 +8,7 @@ from ipmicra.carrier.package import digest_of
 from ipmicra.coordinator.store import events, packages, sites
 from ipmicra.coordinator.store.hosts import HostRefused, HostState
 from ipmicra.coordinator.store.packages import PackageArrival
+from ipmicra.model.ids import LeaseEpoch
 from tests.coordinator.harness import SETTINGS, Stage
 
 # --- hosts that go --------------------------------------------------------------------------------
@@ -28,7 +29,7 @@ def test_a_silent_host_loses_its_sites_and_its_late_packages_are_refused(stage: 
     assert stage.owner(bread) == second
     assert stage.row(bread).epoch > epoch
     assert stage.crawls[second] == {bread: {f"{bread}/", f"{bread}/rye"}}, "every link, once more"
-    late = PackageArrival(first, 1, digest_of(b"late"), lease_epoch, b"late")
+    late = PackageArrival(first, 1, digest_of(b"late"), LeaseEpoch(lease_epoch), b"late")
     with pytest.raises(HostRefused, match="silent for too long"):
         packages.receive(stage.database, stage.store, late, stage.now_s)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from ipmicra.coordinator.store.hosts import Host, HostState
 from ipmicra.coordinator.store.liveness import profile_of
 from ipmicra.delegation.crawlers import GeoPosition
+from ipmicra.model.ids import LeaseEpoch
 
 
 def host(**report: object) -> Host:
-    return Host("oslo", "", HostState.ENROLLED, "198.51.100.1", 0.0, 1e9, 1, report)
+    return Host("oslo", "", HostState.ENROLLED, "198.51.100.1", 0.0, 1e9, LeaseEpoch(1), report)
 
 
 def test_delegation_is_told_where_a_machine_stands_when_its_owner_says_so() -> None:

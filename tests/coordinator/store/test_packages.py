@@ -16,6 +16,7 @@ from ipmicra.coordinator.store.hosts import HostRefused
 from ipmicra.coordinator.store.package_files import PackageStore
 from ipmicra.coordinator.store.packages import PackageArrival
 from ipmicra.errors import HostFault, OperatorFault
+from ipmicra.model.ids import LeaseEpoch
 from tests.coordinator.coordinator_process import free_port
 from tests.coordinator.s3_server import BUCKET, s3_server
 
@@ -48,7 +49,7 @@ def home(database: Database) -> Database:
 
 
 def arrival(sequence: int = 1, data: bytes = b"pages", epoch: int = 0) -> PackageArrival:
-    return PackageArrival("lima", sequence, digest_of(data), epoch, data)
+    return PackageArrival("lima", sequence, digest_of(data), LeaseEpoch(epoch), data)
 
 
 def test_a_store_keeps_what_it_was_given(store: PackageStore) -> None:

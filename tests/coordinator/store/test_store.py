@@ -22,6 +22,7 @@ from ipmicra.coordinator.store.schema import (
     site_table,
 )
 from ipmicra.errors import HostFault, OperatorFault
+from ipmicra.model.ids import LeaseEpoch
 from ipmicra.protocol.host_messages import OrderDone, Pause, ProbeTarget, ProbeTargets, Resume
 from ipmicra.protocol.signing import RequestSignature, claim_in, signed_headers
 
@@ -279,5 +280,8 @@ def test_an_older_schema_is_brought_up_to_date(database_address: str) -> None:
             == []
         )
         assert hosts.host_named(connection, "lima") is not None
-        assert assignments.unassigned_sites(connection, "lima", 0, ["https://a.example"]) == set()
+        assert (
+            assignments.unassigned_sites(connection, "lima", LeaseEpoch(0), ["https://a.example"])
+            == set()
+        )
     database.close()

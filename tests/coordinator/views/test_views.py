@@ -12,6 +12,7 @@ from ipmicra.coordinator.store import packages, traffic
 from ipmicra.coordinator.store.packages import PackageArrival
 from ipmicra.coordinator.views import packages as views_packages
 from ipmicra.coordinator.views.alerts import alerts
+from ipmicra.model.ids import LeaseEpoch
 from ipmicra.protocol.host_messages import Passive
 from tests.web.dashboard_harness import Scene
 
@@ -48,7 +49,7 @@ def test_every_page_is_read_from_either_database(database_address: str, tmp_path
         scene.play()
         scene.fetches("oslo", SITE, 10.0)
         data = b"a package"
-        arrival = PackageArrival("oslo", 1, digest_of(data), 0, data)
+        arrival = PackageArrival("oslo", 1, digest_of(data), LeaseEpoch(0), data)
         packages.receive(scene.database, scene.store, arrival, scene.now_s)
         scene.now_s += 1_000
         for path in PAGES:

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 import tantivy
 
 from ipmicra.model.page import Page
-from ipmicra.search.keys import names_of, site_of
+from ipmicra.search.keys import names_of, site_name_of
 from ipmicra.search.tantivy.schema import analyzer_of, body_field, cjk_runs
 
 STEMMED = ("title", "headings", "anchors", "text")
@@ -77,4 +77,4 @@ def unsigned(similarity: int) -> int:
 
 
 def site_names(page: Page) -> list[str]:
-    return names_of(site_of(page.url))
+    return names_of(site_name_of(page.url))

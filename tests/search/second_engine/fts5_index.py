@@ -19,7 +19,7 @@ from ipmicra.model.search import Hit, SearchAnswer, SearchRequest
 from ipmicra.search import catalogue_ingest
 from ipmicra.search.authority import SiteAuthority
 from ipmicra.search.catalogue import CatalogueEntry, PageCatalogue, StoredHit
-from ipmicra.search.keys import key_of, site_of
+from ipmicra.search.keys import site_name_of, text_key
 from ipmicra.search.query_parser import ParsedQuery, parse_query
 from ipmicra.search.ranking import Ranked, ScoredDocuments, ranked
 from ipmicra.search.snippets import Marker
@@ -85,7 +85,7 @@ class Fts5Index:
     def _put(self, entry: CatalogueEntry) -> None:
         page, links = entry.page, self._ledger.links
         assert page is not None
-        key, site_key = key_of(entry.url), key_of(site_of(entry.url))
+        key, site_key = text_key(entry.url), text_key(site_name_of(entry.url))
         other_sites, own_pages = links.linking(key, site_key)
         lift = math.log1p(4 * other_sites + own_pages)
         words = columns.words_of(page, links.anchors(key), self._analyzers)
@@ -153,7 +153,7 @@ class Fts5Index:
         text = "" if page.robots.nosnippet else shown.head + self._ledger.rest(shown.identity)
         return Hit(
             url=shown.url,
-            site=site_of(shown.url),
+            site=site_name_of(shown.url),
             title=page.title or shown.url,
             snippet=marker.snippet(text, page.description) if text else "",
             language=page.language,

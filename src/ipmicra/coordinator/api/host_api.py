@@ -21,6 +21,7 @@ from ipmicra.coordinator.metrics import PACKAGE_BYTES, PACKAGES_RECEIVED
 from ipmicra.coordinator.store import events, handovers, hosts, orders, packages
 from ipmicra.coordinator.store.hosts import HostRefused, HostState
 from ipmicra.coordinator.store.packages import PackageArrival
+from ipmicra.model.ids import LeaseEpoch, SiteEpoch
 from ipmicra.protocol.host_messages import (
     PROTOCOL,
     Ack,
@@ -81,13 +82,17 @@ def host_router(context: CoordinatorContext) -> Router:
     ) -> Response[bytes]:
         body = await request.body()
         return answer(
-            await context.run_in_thread(_keep_package, context, request, sequence, digest, epoch, body)
+            await context.run_in_thread(
+                _keep_package, context, request, sequence, digest, LeaseEpoch(epoch), body
+            )
         )
 
     @put("/states", status_code=200, request_max_body_size=state_bytes_max)
     async def leave_state(request: HttpRequest, site: _SiteName, epoch: _Epoch) -> Response[bytes]:
         body = await request.body()
-        return answer(await context.run_in_thread(_leave_state, context, request, site, epoch, body))
+        return answer(
+            await context.run_in_thread(_leave_state, context, request, site, SiteEpoch(epoch), body)
+        )
 
     @get("/states")
     async def fetch_state(request: HttpRequest, site: _SiteName) -> Response[bytes]:
@@ -131,7 +136,7 @@ def _begin_poll(
         if not at_once and not orders.has_unfetched(connection, host):
             return host, None
         open_orders = orders.open_orders(connection, host, now_s)
-    return host, _orders_message(context, open_orders, epoch, now_s)
+    return host, _orders_message(context, open_orders, LeaseEpoch(epoch), now_s)
 
 
 def _has_unfetched(context: CoordinatorContext, host: str) -> bool:
@@ -161,7 +166,7 @@ def _report(context: CoordinatorContext, request: HttpRequest, body: bytes) -> A
         unneeded = heartbeats.apply_heartbeat(connection, host, heartbeat, now_s, revokes)
     for digest in unneeded:
         context.store.discard(digest)
-    return _ack(context, epoch, now_s)
+    return _ack(context, LeaseEpoch(epoch), now_s)
 
 
 def _keep_package(
@@ -169,7 +174,7 @@ def _keep_package(
     request: HttpRequest,
     sequence: FromPath[int],
     digest: str,
-    epoch: int,
+    epoch: LeaseEpoch,
     body: bytes,
 ) -> Ack:
     now_s = context.clock()
@@ -183,7 +188,7 @@ def _keep_package(
 
 
 def _leave_state(
-    context: CoordinatorContext, request: HttpRequest, site: str, epoch: int, body: bytes
+    context: CoordinatorContext, request: HttpRequest, site: str, epoch: SiteEpoch, body: bytes
 ) -> Ack:
     now_s = context.clock()
     with context.database.begin() as connection:
@@ -208,7 +213,7 @@ def _leave(context: CoordinatorContext, request: HttpRequest, body: bytes) -> Ac
     return _ack(context, host.epoch, now_s)
 
 
-def _ack(context: CoordinatorContext, epoch: int, now_s: float) -> Ack:
+def _ack(context: CoordinatorContext, epoch: LeaseEpoch, now_s: float) -> Ack:
     return Ack(
         server_time_ms=int(now_s * 1000),
         epoch=epoch,
@@ -218,7 +223,7 @@ def _ack(context: CoordinatorContext, epoch: int, now_s: float) -> Ack:
 
 
 def _orders_message(
-    context: CoordinatorContext, open_orders: list[Order], epoch: int, now_s: float
+    context: CoordinatorContext, open_orders: list[Order], epoch: LeaseEpoch, now_s: float
 ) -> Orders:
     return Orders(
         orders=tuple(open_orders),

@@ -21,6 +21,7 @@ from ipmicra.coordinator.store.sites import (
     SiteStatus,
     add_links,
 )
+from ipmicra.model.ids import SiteEpoch
 from ipmicra.model.urls import Site, url_at
 from ipmicra.protocol.host_messages import AssignOwnSites, AssignSites, SiteGrant
 
@@ -90,7 +91,7 @@ def _values(one: SiteAssignment, link: str | None) -> dict[str, object]:
 def _order_with_state(
     connection: Connection, one: SiteAssignment, link: str | None, now_s: float
 ) -> None:
-    name, epoch = one.site.name, one.site.epoch + 1
+    name, epoch = one.site.name, SiteEpoch(one.site.epoch + 1)
     links_known = () if link is None else (link,)
     grant = SiteGrant(site=name, epoch=epoch, address=one.address, links=links_known, has_state=True)
     orders.give(connection, one.crawler, AssignSites(grants=(grant,)), f"{name} {epoch}", now_s)
@@ -125,7 +126,7 @@ def assign_own_site(connection: Connection, host: str, site: Site, now_s: float)
         return False
     assignments.record_assignments(connection, [(site, host)], now_s)
     has_state = site in _sites_with_state(connection, [site])
-    grant = SiteGrant(site=site, epoch=int(epoch), links=(root,), has_state=has_state)
+    grant = SiteGrant(site=site, epoch=SiteEpoch(epoch), links=(root,), has_state=has_state)
     orders.give(connection, host, AssignOwnSites(sites=(grant,)), f"{site} {epoch}", now_s)
     return True
 
@@ -137,7 +138,7 @@ class _NewLink(NamedTuple):
     url: str
     site: str
     crawler: str
-    epoch: int
+    epoch: SiteEpoch
     address: str
 
 
@@ -182,7 +183,7 @@ def _assign_order(rows: Sequence[_NewLink]) -> AssignSites:
         by_site.setdefault((row.site, row.epoch, row.address), []).append(row.url)
     return AssignSites(
         grants=tuple(
-            SiteGrant(site=site, epoch=epoch, address=address, links=tuple(urls))
+            SiteGrant(site=site, epoch=SiteEpoch(epoch), address=address, links=tuple(urls))
             for (site, epoch, address), urls in by_site.items()
         )
     )

@@ -14,6 +14,7 @@ from ipmicra.coordinator.store import assignments, orders
 from ipmicra.coordinator.store.batches import in_batches
 from ipmicra.coordinator.store.schema import link_table, site_table
 from ipmicra.coordinator.store.sites import SiteRow, SiteStatus
+from ipmicra.model.ids import SiteEpoch
 from ipmicra.protocol.host_messages import ReleaseSites
 
 
@@ -37,7 +38,7 @@ def begin_release(connection: Connection, moving: Sequence[SiteRow], now_s: floa
         orders.give(connection, owner, body, f"{names[0]} {released[0].epoch}", now_s)
 
 
-def on_site_released(connection: Connection, owner: str, name: str, epoch: int) -> None:
+def on_site_released(connection: Connection, owner: str, name: str, epoch: SiteEpoch) -> None:
     """The owner has released the site and its state is stored: the site waits for its next crawler."""
     _unassign(
         connection, site_table.c.name == name, site_table.c.crawler == owner, site_table.c.epoch == epoch

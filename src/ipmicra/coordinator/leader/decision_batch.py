@@ -19,7 +19,8 @@ from ipmicra.coordinator.store.sites import SiteRow
 from ipmicra.coordinator.store.unit_codec import unit_text
 from ipmicra.delegation.delegations import DelegationUnit
 from ipmicra.delegation.strategy import Strategy
-from ipmicra.model.probes import CrawlerId, Target
+from ipmicra.model.ids import CrawlerId
+from ipmicra.model.probes import Target
 
 
 class DecisionBatch:

@@ -21,7 +21,8 @@ from ipmicra.coordinator.leader.probe_dispatcher import ProbeDispatcher, host_ta
 from ipmicra.coordinator.settings import CoordinatorSettings
 from ipmicra.coordinator.store import sites
 from ipmicra.delegation.strategy import Strategy
-from ipmicra.model.probes import CrawlerId, Probe, ProbeAnswer, Target
+from ipmicra.model.ids import CrawlerId
+from ipmicra.model.probes import Probe, ProbeAnswer, Target
 
 CHECK_SECONDS = 10.0  # between two checks for due pairs
 PROBERS_PER_CHECK = (

@@ -25,7 +25,8 @@ from ipmicra.delegation.crawlers import CrawlerProfile
 from ipmicra.delegation.delegations import DelegationUnit
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.delegation.subnets import known_subnet
-from ipmicra.model.probes import CrawlerId, Target
+from ipmicra.model.ids import CrawlerId
+from ipmicra.model.probes import Target
 
 TARGETS_MAX = 5_000  # sites considered for a newcomer
 

@@ -16,7 +16,7 @@ from ipmicra.coordinator.store.moves import OperatorMove
 from ipmicra.coordinator.store.sites import SiteStatus
 from ipmicra.delegation.delegations import DelegationUnit
 from ipmicra.delegation.strategy import Strategy
-from ipmicra.model.probes import CrawlerId
+from ipmicra.model.ids import CrawlerId
 
 MOVED = DecisionReasons(why="moved", words="the operator moved its crawler here", strategy="")
 

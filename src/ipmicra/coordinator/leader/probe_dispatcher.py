@@ -21,7 +21,8 @@ from ipmicra.coordinator.leader.probe_rate_limit import ProbeRateLimit
 from ipmicra.coordinator.store import orders
 from ipmicra.coordinator.store.schema import order_table
 from ipmicra.delegation.crawlers import Crawlers
-from ipmicra.model.probes import CrawlerId, NoAnswer, Probe, ProbeAnswer, Target
+from ipmicra.model.ids import CrawlerId
+from ipmicra.model.probes import NoAnswer, Probe, ProbeAnswer, Target
 from ipmicra.model.urls import Site, port_of
 from ipmicra.protocol.host_messages import OrderDone, ProbeResult, ProbeTarget, ProbeTargets
 

@@ -33,7 +33,8 @@ from ipmicra.delegation.calibration import (
 from ipmicra.delegation.delegations import DelegationUnit
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.errors import OperatorFault
-from ipmicra.model.probes import CrawlerId, Measurement, Source, Target
+from ipmicra.model.ids import CrawlerId
+from ipmicra.model.probes import Measurement, Source, Target
 
 DAY_S = 86_400.0
 UNITS_SAVED_MAX = 20_000  # units whose loads and histories are saved; about 2 MB

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, delete, exists, select
 from ipmicra.coordinator.store.batches import in_batches
 from ipmicra.coordinator.store.schema import grant_table, host_table, package_table
 from ipmicra.coordinator.store.upserts import insert_new
+from ipmicra.model.ids import LeaseEpoch
 
 
 def record_assignments(
@@ -33,7 +34,7 @@ def record_assignments(
 
 
 def unassigned_sites(
-    connection: Connection, crawler: str, lease_epoch: int, sites: Iterable[str]
+    connection: Connection, crawler: str, lease_epoch: LeaseEpoch, sites: Iterable[str]
 ) -> set[str]:
     """Those of the sites that were not assigned to the crawler under that lease."""
     wanted = sorted(set(sites))

@@ -21,7 +21,7 @@ from ipmicra.delegation.delegations import DelegationUnit
 from ipmicra.delegation.measurements import Measurements, RoundTripRecord
 from ipmicra.delegation.strategies.learning_strategy import LearningStrategy
 from ipmicra.delegation.strategy import Strategy
-from ipmicra.model.probes import CrawlerId
+from ipmicra.model.ids import CrawlerId
 
 MEASUREMENTS = "measurements"
 

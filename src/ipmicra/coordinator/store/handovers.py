@@ -15,6 +15,7 @@ from ipmicra.coordinator.store.hosts import HostRefused
 from ipmicra.coordinator.store.package_files import PackageStore
 from ipmicra.coordinator.store.schema import handover_table
 from ipmicra.coordinator.store.upserts import put
+from ipmicra.model.ids import SiteEpoch
 
 
 def save_state(
@@ -22,7 +23,7 @@ def save_state(
     store: PackageStore,
     owner: str,
     site: str,
-    epoch: int,
+    epoch: SiteEpoch,
     state: bytes,
     now_s: float,
 ) -> None:
@@ -53,7 +54,7 @@ def fetch_state(database: Database, store: PackageStore, owner: str, site: str) 
     return store.fetch(found.digest) if found is not None and found.epoch < row.epoch else None
 
 
-def on_state_taken(connection: Connection, site: str, epoch: int) -> str | None:
+def on_state_taken(connection: Connection, site: str, epoch: SiteEpoch) -> str | None:
     """The owner of that epoch has taken the state. Returns the digest of the state to discard."""
     digest: str | None = connection.execute(
         delete(handover_table)
@@ -63,7 +64,7 @@ def on_state_taken(connection: Connection, site: str, epoch: int) -> str | None:
     return digest
 
 
-def _check_owner(connection: Connection, owner: str, site: str, epoch: int) -> None:
+def _check_owner(connection: Connection, owner: str, site: str, epoch: SiteEpoch) -> None:
     row = sites.site_named(connection, site)
     if row is None or row.crawler != owner or row.epoch != epoch:
         raise HostRefused("epoch", f"{site} is not {owner}'s in epoch {epoch} (any more)")

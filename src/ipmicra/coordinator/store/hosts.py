@@ -25,6 +25,7 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, and_, select, upda
 from ipmicra.coordinator.store.schema import channel_table, host_table
 from ipmicra.coordinator.store.upserts import insert_new
 from ipmicra.errors import OperatorFault
+from ipmicra.model.ids import LeaseEpoch
 from ipmicra.protocol.host_messages import RefusalMessage
 from ipmicra.protocol.signing import CLOCK_SKEW_MS_MAX, RequestSignature, is_genuine
 
@@ -48,7 +49,7 @@ class Host(NamedTuple):
     address: str
     heard_s: float | None
     lease_until_s: float | None
-    epoch: int
+    epoch: LeaseEpoch
     report: dict[str, object]
 
 

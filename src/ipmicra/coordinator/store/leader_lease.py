@@ -13,6 +13,7 @@ from sqlalchemy import ColumnElement, Connection, or_, update
 
 from ipmicra.coordinator.store.schema import leader_table
 from ipmicra.coordinator.store.upserts import insert_new
+from ipmicra.model.ids import LeaderTerm
 
 AHEAD_LEASES_MAX = 4  # how far another replica's clock may be ahead of ours
 
@@ -22,7 +23,7 @@ class LeaderLease(NamedTuple):
 
     name: str
     holder: str
-    epoch: int
+    epoch: LeaderTerm
     until_s: float
 
 
@@ -33,7 +34,7 @@ def acquire_or_renew(
     until_s = now_s + lease_s
     first = {"office": name, "holder": holder, "epoch": 1, "until_s": until_s}
     if insert_new(connection, leader_table, [first]):
-        return LeaderLease(name, holder, 1, until_s)
+        return LeaderLease(name, holder, LeaderTerm(1), until_s)
     renewed_epoch = connection.execute(
         update(leader_table)
         .where(

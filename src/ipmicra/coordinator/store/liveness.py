@@ -17,7 +17,7 @@ from ipmicra.addresses import IPAddress
 from ipmicra.coordinator.store import moves
 from ipmicra.coordinator.store.hosts import Host, HostState, all_hosts
 from ipmicra.delegation.crawlers import CrawlerProfile, GeoPosition
-from ipmicra.model.probes import CrawlerId
+from ipmicra.model.ids import CrawlerId
 
 
 class HostReportView(msgspec.Struct, frozen=True, kw_only=True):

@@ -24,6 +24,7 @@ from ipmicra.coordinator.store.hosts import HostRefused
 from ipmicra.coordinator.store.package_files import PackageStore
 from ipmicra.coordinator.store.schema import host_table, package_table
 from ipmicra.coordinator.store.upserts import insert_new
+from ipmicra.model.ids import LeaseEpoch
 
 CLAIM_SECONDS_MAX = 3_600.0  # a claim that ends later was written by a wrong clock
 
@@ -40,7 +41,7 @@ class PackageArrival(NamedTuple):
     crawler: str
     sequence: int
     digest: str
-    epoch: int
+    epoch: LeaseEpoch
     data: bytes
 
 
@@ -50,7 +51,7 @@ class ClaimedPackage(NamedTuple):
     crawler: str
     sequence: int
     digest: str
-    epoch: int = 0  # the host's lease epoch in which it was made
+    epoch: LeaseEpoch = LeaseEpoch(0)  # the host's lease epoch in which it was made
 
 
 def receive(database: Database, store: PackageStore, arrival: PackageArrival, now_s: float) -> bool:

@@ -24,6 +24,7 @@ from sqlalchemy import Connection, RowMapping, bindparam, func, or_, select, upd
 from ipmicra.coordinator.store.batches import in_batches
 from ipmicra.coordinator.store.schema import link_table, site_table
 from ipmicra.coordinator.store.upserts import insert_new
+from ipmicra.model.ids import SiteEpoch
 from ipmicra.model.urls import Url, site_of
 
 SITE_CHARACTERS_MAX = 300
@@ -46,7 +47,7 @@ class SiteRow(NamedTuple):
     address: str
     unit: str
     crawler: str | None
-    epoch: int
+    epoch: SiteEpoch
     found_s: float
     delegated_s: float | None
     state: SiteStatus
@@ -193,6 +194,6 @@ def counts_by_crawler(connection: Connection) -> dict[str, int]:
 
 def site_row(row: RowMapping) -> SiteRow:
     return SiteRow(
-        row["name"], row["address"], row["ground"], row["crawler"], int(row["epoch"]), row["found_s"],
-        row["delegated_s"], SiteStatus(row["state"]), row["note"],
+        row["name"], row["address"], row["ground"], row["crawler"], SiteEpoch(row["epoch"]),
+        row["found_s"], row["delegated_s"], SiteStatus(row["state"]), row["note"],
     )  # fmt: skip

@@ -8,7 +8,7 @@ from ipmicra.addresses import AddressRange
 from ipmicra.delegation.delegations import DelegationUnit, is_subnet
 from ipmicra.delegation.subnets import SubnetLookup
 from ipmicra.hierarchy import Subnet
-from ipmicra.model.probes import Site
+from ipmicra.model.ids import SiteName
 
 
 def unit_text(tree: SubnetLookup, unit: DelegationUnit) -> str:
@@ -24,7 +24,7 @@ def unit_from_text(tree: SubnetLookup, text: str) -> DelegationUnit | None:
     try:
         wanted = AddressRange.parse(text)
     except ValueError:
-        return Site(text)
+        return SiteName(text)
     return _subnet_of_range(tree, wanted)
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from ipmicra.crawler.frontier.entries import DiscoveredUrl, FrontierSite
 from ipmicra.crawler.frontier.sites import Sites
 from ipmicra.crawler.frontier.transaction import FrontierTransaction
+from ipmicra.model.ids import FrontierEpoch
 from ipmicra.model.urls import url_at
 
 
@@ -38,7 +39,11 @@ def queued(ledger: FrontierTransaction, site: FrontierSite, limit: int) -> list[
 
 
 def let_go(
-    ledger: FrontierTransaction, sites: Sites, site: FrontierSite, rows: list[ForeignUrls], epoch: int
+    ledger: FrontierTransaction,
+    sites: Sites,
+    site: FrontierSite,
+    rows: list[ForeignUrls],
+    epoch: FrontierEpoch,
 ) -> None:
     """Take the rows out of the queue. The caller holds the transaction."""
     ledger.database.executemany(

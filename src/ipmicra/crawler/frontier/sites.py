@@ -14,6 +14,7 @@ from ipmicra.crawler.decisions.scope import SiteBudget
 from ipmicra.crawler.fetch_statistics import FetchStatistics
 from ipmicra.crawler.frontier.entries import FrontierSite
 from ipmicra.crawler.frontier.transaction import FrontierTransaction
+from ipmicra.model.ids import FrontierEpoch
 from ipmicra.model.urls import Site
 
 SITE_IDS_REMEMBERED_MAX = 10_000
@@ -58,14 +59,14 @@ class Sites:
         rows = [(site.id,) for site in sites]
         self._database.executemany("UPDATE sites SET ready_ms = NULL WHERE id = ?", rows)
 
-    def wake(self, site_ids: Iterable[int], epoch: int) -> None:
+    def wake(self, site_ids: Iterable[int], epoch: FrontierEpoch) -> None:
         """Set `ready_ms` from the queue's head and the site's clock."""
         self._database.executemany(f"{_WAKE} WHERE id = ?", [(epoch, site_id) for site_id in site_ids])
 
-    def wake_all_closed(self, epoch: int) -> None:
+    def wake_all_closed(self, epoch: FrontierEpoch) -> None:
         self._database.execute(f"{_WAKE} WHERE ready_ms IS NULL AND pending > 0", (epoch,))
 
-    def mend_times(self, now_ms: int, epoch: int) -> None:
+    def mend_times(self, now_ms: int, epoch: FrontierEpoch) -> None:
         """No pause, block or retry is longer than a day: where one is, the machine's clock ran ahead."""
         far_ms = now_ms + FAR_MS
         execute = self._database.execute

@@ -38,6 +38,7 @@ from ipmicra.crawler.frontier.intake import UrlIntake
 from ipmicra.crawler.frontier.schema import connect
 from ipmicra.crawler.frontier.sites import Sites
 from ipmicra.crawler.frontier.transaction import FrontierTransaction
+from ipmicra.model.ids import FrontierEpoch
 from ipmicra.model.urls import Site, Url, key_of, path_of, url_at
 
 DAY_MS = 86_400_000
@@ -63,7 +64,7 @@ class Frontier:
         self._discovering = UrlIntake(self._ledger, self._sites, rules)
         self._budget, self._sketch_bytes_max = budget, sketch_bytes_max
         with self._transaction():
-            self._epoch = int(self._ledger.fact("epoch") or 0) + 1
+            self._epoch = FrontierEpoch(int(self._ledger.fact("epoch") or 0) + 1)
             self._ledger.keep_fact("epoch", self._epoch)
             self._sites.wake_all_closed(self._epoch)
 

@@ -20,6 +20,7 @@ from ipmicra.crawler.frontier.entries import FrontierSite
 from ipmicra.crawler.frontier.sites import Sites
 from ipmicra.crawler.frontier.transaction import FrontierTransaction
 from ipmicra.errors import OurFault
+from ipmicra.model.ids import FrontierEpoch
 from ipmicra.model.urls import Site
 
 ROWS_PER_CHUNK = 2_000
@@ -77,7 +78,9 @@ def export_site(ledger: FrontierTransaction, sites: Sites, site: Site) -> Iterat
             yield _encode(PageRows([_page_row(row, is_queued) for row in chunk]))
 
 
-def import_site(ledger: FrontierTransaction, sites: Sites, chunks: Iterable[bytes], epoch: int) -> Site:
+def import_site(
+    ledger: FrontierTransaction, sites: Sites, chunks: Iterable[bytes], epoch: FrontierEpoch
+) -> Site:
     """Take over what `export_site` gave. The caller holds the transaction."""
     site_id: int | None = None
     site: Site | None = None

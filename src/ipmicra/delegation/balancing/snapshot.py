@@ -18,7 +18,8 @@ from ipmicra.delegation.balancing.regions import RegionalEstimator
 from ipmicra.delegation.delegations import DelegationUnit
 from ipmicra.delegation.driver import drive_by_asking
 from ipmicra.delegation.strategy import Strategy
-from ipmicra.model.probes import CrawlerId, Measurement, Probe, ProbeAnswer, Target
+from ipmicra.model.ids import CrawlerId
+from ipmicra.model.probes import Measurement, Probe, ProbeAnswer, Target
 
 
 class UnitLoad(NamedTuple):

@@ -14,7 +14,8 @@ from ipmicra.delegation.probe_session import ProbeSession
 from ipmicra.delegation.strategies.random_and_hash import NoSettings
 from ipmicra.delegation.strategy import Delegating, Strategy
 from ipmicra.delegation.subnets import SubnetLookup
-from ipmicra.model.probes import CrawlerId, Target
+from ipmicra.model.ids import CrawlerId
+from ipmicra.model.probes import Target
 
 
 class ExhaustiveStrategy(Strategy):

@@ -17,7 +17,8 @@ from ipmicra.delegation.probe_session import ProbeSession
 from ipmicra.delegation.strategies.learning_strategy import LearningStrategy
 from ipmicra.delegation.strategy import Delegating
 from ipmicra.delegation.subnets import SubnetLookup
-from ipmicra.model.probes import CrawlerId, Target
+from ipmicra.model.ids import CrawlerId
+from ipmicra.model.probes import Target
 
 
 class FirstFitSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

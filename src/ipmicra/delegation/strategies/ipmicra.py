@@ -31,7 +31,8 @@ from ipmicra.delegation.subnets import (
     subnets_together,
 )
 from ipmicra.hierarchy import Subnet
-from ipmicra.model.probes import CrawlerId, Probe, ProbeAnswer, Target
+from ipmicra.model.ids import CrawlerId
+from ipmicra.model.probes import Probe, ProbeAnswer, Target
 
 
 class IPMicraSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -18,7 +18,8 @@ from ipmicra.delegation.light_bounds import faster_than_light
 from ipmicra.delegation.probe_session import ProbeSession
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.delegation.subnets import SubnetLookup
-from ipmicra.model.probes import CrawlerId, Probe, ProbeAnswer, Target
+from ipmicra.model.ids import CrawlerId
+from ipmicra.model.probes import Probe, ProbeAnswer, Target
 
 UNREACHABLE_MAX = 100_000  # addresses remembered as unreachable; some 20 MB
 ANYCAST_MAX = 100_000  # grounds remembered as being in many places; some 20 MB

@@ -16,7 +16,8 @@ from ipmicra.delegation.decision import Decision, Why
 from ipmicra.delegation.delegations import LONE_MAX, DelegationUnit
 from ipmicra.delegation.strategy import Delegating, Strategy
 from ipmicra.delegation.subnets import SubnetLookup
-from ipmicra.model.probes import CrawlerId, Site, Target
+from ipmicra.model.ids import CrawlerId, SiteName
+from ipmicra.model.probes import Target
 
 
 class NoSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -62,7 +63,7 @@ class HashStrategy(Strategy):
         super().__init__(tree, rng)
         self._salt = settings.salt.encode()[:16]
         self._counted_for: tuple[CrawlerId, ...] = ()
-        self._winners: dict[Site, CrawlerId] = {}
+        self._winners: dict[SiteName, CrawlerId] = {}
 
     def ground_of(self, target: Target) -> DelegationUnit:
         return target.site
@@ -79,7 +80,7 @@ class HashStrategy(Strategy):
             self.delegations.give(target.site, crawler)
         return Decision(crawler, Why.HASHED)
 
-    def _winner(self, site: Site) -> CrawlerId | None:
+    def _winner(self, site: SiteName) -> CrawlerId | None:
         """Counted once for as long as the same crawlers are awake."""
         crawlers = self.crawlers
         if self._counted_for is not crawlers.awake:
@@ -93,7 +94,7 @@ class HashStrategy(Strategy):
             self._winners[site] = winner
         return winner
 
-    def _score(self, site: Site, profile: CrawlerProfile) -> tuple[float, str]:
+    def _score(self, site: SiteName, profile: CrawlerProfile) -> tuple[float, str]:
         text = f"{profile.id}\n{site}".encode()
         digest = hashlib.blake2b(text, digest_size=8, salt=self._salt).digest()
         share = (int.from_bytes(digest, "big") + 0.5) / 2**64

@@ -30,6 +30,7 @@ from ipmicra.host.measuring.page_observation import PageObserver
 from ipmicra.host.settings import HostingSettings
 from ipmicra.host.store import HeldSite
 from ipmicra.model.fetches import Fetcher
+from ipmicra.model.ids import SiteEpoch
 from ipmicra.model.urls import Site
 from ipmicra.net.dns_resolver import DnsAnswer, DnsResolver, Resolver
 from ipmicra.probing.passive import PassiveRoundTrips
@@ -184,7 +185,7 @@ class InProcessCrawler:
     async def take_over(self, state: bytes) -> Site:
         return self.frontier.import_site(site_state_file.chunks_in(state))
 
-    async def release(self, site: Site, epoch: int) -> str | None:
+    async def release(self, site: Site, epoch: SiteEpoch) -> str | None:
         if self._engine is not None:
             await self._engine.close_site(site, RELEASE_GRACE_SECONDS)
         self.held.addresses.pop(site, None)

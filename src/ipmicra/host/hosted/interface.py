@@ -15,6 +15,7 @@ from ipmicra.carrier.package import PackageFile
 from ipmicra.crawler.frontier import Counts
 from ipmicra.host.settings import HostingSettings
 from ipmicra.host.store import HeldSite
+from ipmicra.model.ids import SiteEpoch
 from ipmicra.model.urls import Site, Url, name_of, site_of
 from ipmicra.probing.passive import PassiveRoundTrips
 from ipmicra.protocol.host_messages import PageObservation
@@ -80,7 +81,7 @@ class HostedCrawler(Protocol):
         """Go on where a former crawler of a site was. The site must not be held yet."""
         ...
 
-    async def release(self, site: Site, epoch: int) -> str | None:
+    async def release(self, site: Site, epoch: SiteEpoch) -> str | None:
         """Begin no further request to a site; what is under way ends first, within seconds, so that its next
         crawler asks for nothing again. Returns the name of the file that has its state, if it has any.
         """

@@ -31,6 +31,7 @@ from ipmicra.host.sandbox.spec import SandboxLimits, SandboxSpec
 from ipmicra.host.sandbox.throttled_log import ThrottledLog
 from ipmicra.host.settings import HostingSettings
 from ipmicra.host.store import HeldSite
+from ipmicra.model.ids import SiteEpoch
 from ipmicra.model.urls import Site
 from ipmicra.net.dns_resolver import DnsResolver
 from ipmicra.probing.passive import PassiveRoundTrips
@@ -261,7 +262,7 @@ class SandboxedCrawler:
     async def take_over(self, state: bytes) -> Site:
         return Site(await self._ask(guest_messages.ImportSite(state)))
 
-    async def release(self, site: Site, epoch: int) -> str | None:
+    async def release(self, site: Site, epoch: SiteEpoch) -> str | None:
         name = await self._ask(guest_messages.ExportSite(site, epoch)) or None
         self.held.addresses.pop(site, None)
         return name

@@ -32,7 +32,8 @@ from ipmicra.lab.demo.config import HOST_CITIES, DemoConfig
 from ipmicra.lab.loopback.layout import COUNTRIES, POSITIONS, crawler_address, round_trip_ms
 from ipmicra.lab.loopback.pages import MadeSite
 from ipmicra.model.fetches import Fetched, FetchRequest
-from ipmicra.model.probes import CrawlerId, Measurement, Probe, ProbeAnswer, Source, Target
+from ipmicra.model.ids import CrawlerId
+from ipmicra.model.probes import Measurement, Probe, ProbeAnswer, Source, Target
 from ipmicra.net.address_guard import AddressGuard
 from ipmicra.probing.prober import Prober
 from ipmicra.probing.settings import ProbingSettings

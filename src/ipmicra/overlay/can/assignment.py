@@ -13,6 +13,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from ipmicra.model.ids import DelegateEpoch
 from ipmicra.overlay.can.candidates import Candidates
 from ipmicra.overlay.can.nearness import HandOverRule
 from ipmicra.overlay.can.peer_state import PeerState
@@ -195,7 +196,7 @@ class SiteAssignments:
                 return [Outgoing(crawler, CrawlSite(record, self._state.descriptor))]
             return [Outgoing(crawler, Confirm(record.site, record.epoch))]
         if announce.record.epoch >= record.epoch:
-            record = site_table.set_epoch(record.site, announce.record.epoch + 1)
+            record = site_table.set_epoch(record.site, DelegateEpoch(announce.record.epoch + 1))
         return [Outgoing(crawler, ReleaseSite(record.site, record.epoch, delegate_descriptor(record)))]
 
     def on_hand_back(self, hand_back: HandBack, now_s: float) -> list[Outgoing]:

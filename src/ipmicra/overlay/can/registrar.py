@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from hashlib import blake2b
 
+from ipmicra.model.ids import DelegateEpoch
 from ipmicra.model.zones import SpacePoint, ZoneBox, key_in
 from ipmicra.overlay.can.assignment import SiteAssignments
 from ipmicra.overlay.can.peer_state import PeerState
@@ -68,7 +69,7 @@ class Registrar:
             *out,
             Outgoing(
                 delegate_descriptor(mine),
-                ReleaseSite(mine.site, mine.epoch + 1, delegate_descriptor(first)),
+                ReleaseSite(mine.site, DelegateEpoch(mine.epoch + 1), delegate_descriptor(first)),
             ),
         ]
 

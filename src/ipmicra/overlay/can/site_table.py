@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from ipmicra.model.ids import DelegateEpoch
 from ipmicra.model.zones import ZoneBox
 from ipmicra.protocol.overlay_messages import PeerDescriptor, PeerId, PeerMeasurement, SiteRecord
 
@@ -46,7 +47,7 @@ class SiteTable:
         self._delegate_seen_s[site] = now_s
         return self._store(with_delegate(self.home_records[site], to))
 
-    def set_epoch(self, site: str, epoch: int) -> SiteRecord:
+    def set_epoch(self, site: str, epoch: DelegateEpoch) -> SiteRecord:
         """Keep the delegate in a later epoch."""
         return self._store(msgspec.structs.replace(self.home_records[site], epoch=epoch))
 
@@ -91,7 +92,7 @@ class SiteTable:
         self._confirmed_s[record.site] = now_s
         return True
 
-    def on_confirmed(self, site: str, epoch: int, now_s: float) -> None:
+    def on_confirmed(self, site: str, epoch: DelegateEpoch, now_s: float) -> None:
         """The home confirms that the site is still ours to crawl."""
         known = self.crawled.get(site)
         if known is not None and known.epoch == epoch:
@@ -105,7 +106,7 @@ class SiteTable:
             if site in self.home_records or self._confirmed_s.get(site, since_s) >= since_s
         }
 
-    def stop_crawling(self, site: str, epoch: int) -> bool:
+    def stop_crawling(self, site: str, epoch: DelegateEpoch) -> bool:
         """Stop crawling a site, if our record is older than `epoch`."""
         self._released_epochs[site] = max(epoch, self._released_epochs.get(site, epoch))
         known = self.crawled.get(site)
@@ -140,7 +141,7 @@ class SiteTable:
 def with_delegate(record: SiteRecord, to: PeerDescriptor) -> SiteRecord:
     """The record in the epoch that begins with this delegate."""
     return msgspec.structs.replace(
-        record, delegate=to.peer, delegate_address=to.address, epoch=record.epoch + 1
+        record, delegate=to.peer, delegate_address=to.address, epoch=DelegateEpoch(record.epoch + 1)
     )
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from ipmicra.model.ids import DelegateEpoch
 from ipmicra.model.zones import ZoneBox, left_of
 from ipmicra.overlay.can.admission import Admission
 from ipmicra.overlay.can.assignment import SiteAssignments
@@ -128,7 +129,7 @@ class ZoneTransfer:
         state.replicas.refresh(sites, now_s)
         for record in sites:
             if state.rules.hand_over is None or state.leaving:
-                state.site_table.stop_crawling(record.site, record.epoch + 1)
+                state.site_table.stop_crawling(record.site, DelegateEpoch(record.epoch + 1))
         return sites
 
     # --- taking -------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from ipmicra.errors import PeerFault
+from ipmicra.model.ids import SiteEpoch
 from ipmicra.overlay.live.rpc_client import request_reply
 from ipmicra.protocol.overlay_frames import FrameCodec
 from ipmicra.protocol.overlay_messages import PeerId
@@ -22,7 +23,13 @@ Receive = Callable[[TransferChunk, bytes], Awaitable[None]]
 
 
 async def send_in_chunks(
-    address: str, codec: FrameCodec, sender: PeerId, kind: RpcKind, site: str, epoch: int, data: bytes
+    address: str,
+    codec: FrameCodec,
+    sender: PeerId,
+    kind: RpcKind,
+    site: str,
+    epoch: SiteEpoch,
+    data: bytes,
 ) -> None:
     """Send data to a peer; durable there on return. Raises PeerFault if that failed."""
     parts = [data[at : at + CHUNK_BYTES_MAX] for at in range(0, len(data), CHUNK_BYTES_MAX)] or [b""]

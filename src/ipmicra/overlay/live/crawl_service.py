@@ -26,6 +26,7 @@ from ipmicra.host.hosted.interface import STATE_FOLDER
 from ipmicra.host.limits.owner_rules import OwnerRules
 from ipmicra.host.measuring.probe_service import ProbeService
 from ipmicra.host.store import HeldSite, HostStore
+from ipmicra.model.ids import SiteEpoch
 from ipmicra.model.urls import Site, name_of, port_of
 from ipmicra.net.dns_resolver import DnsResolver, NamesUnreachable, NoSuchName
 from ipmicra.overlay.can.peer import Peer
@@ -165,10 +166,10 @@ class PeerCrawlService:
 
     async def _start_site(self, site: str, record: SiteRecord, now_s: float) -> None:
         held = self._held.get(site) or self._unconfirmed.get(site)
-        is_here = site in self._held or (held is not None and held.epoch == record.epoch)
+        is_here = site in self._held or (held is not None and held.epoch == SiteEpoch(record.epoch))
         if not is_here and not await self._is_ready(site, record, now_s):
             return
-        held = HeldSite(site, record.epoch, "")
+        held = HeldSite(site, SiteEpoch(record.epoch), "")
         self._wanted_since_s.pop(site, None)
         self._unconfirmed.pop(site, None)
         self._sites_seen.add(Site(site))
@@ -241,14 +242,16 @@ class PeerCrawlService:
         since_s = self._wanted_since_s.setdefault(site, now_s)
         successor = self._take_successor(site)
         if successor is not None:
-            self._start_hand_over(site, 0, successor, self._states.read(site))
+            self._start_hand_over(site, SiteEpoch(0), successor, self._states.read(site))
         recovered = site in self._states.recovered
         wait_s = RECOVERED_SECONDS_MAX if recovered else STATE_SECONDS_MAX
         if successor is not None or now_s - since_s > wait_s:
             self._states.discard(site)
             del self._wanted_since_s[site]
 
-    def _start_hand_over(self, site: str, epoch: int, successor: PeerDescriptor, state: bytes) -> None:
+    def _start_hand_over(
+        self, site: str, epoch: SiteEpoch, successor: PeerDescriptor, state: bytes
+    ) -> None:
         task = asyncio.create_task(self._send_site(site, epoch, successor, state))
         self._handing_over.add(task)
         task.add_done_callback(self._handing_over.discard)
@@ -264,7 +267,9 @@ class PeerCrawlService:
             else None
         )
 
-    async def _send_site(self, site: str, epoch: int, successor: PeerDescriptor, state: bytes) -> None:
+    async def _send_site(
+        self, site: str, epoch: SiteEpoch, successor: PeerDescriptor, state: bytes
+    ) -> None:
         """Documents first. A successor that receives neither starts from the beginning."""
         try:
             for package in await asyncio.to_thread(self.packages.documents_of, site):
@@ -321,7 +326,7 @@ class PeerCrawlService:
         replica_peers = self._replica_peers()
         for replica_peer in replica_peers[:REPLICA_PEERS_TRIED]:
             try:
-                await self._send(replica_peer, "package", "", 0, package)
+                await self._send(replica_peer, "package", "", SiteEpoch(0), package)
             except PeerFault:
                 continue
             return True
@@ -332,7 +337,9 @@ class PeerCrawlService:
         around = [descriptor for descriptor in self._peer.nearby() if descriptor.address]
         return sorted(around, key=lambda descriptor: _draw(self._peer.id, descriptor.peer))
 
-    async def _send(self, to: PeerDescriptor, kind: RpcKind, site: str, epoch: int, data: bytes) -> None:
+    async def _send(
+        self, to: PeerDescriptor, kind: RpcKind, site: str, epoch: SiteEpoch, data: bytes
+    ) -> None:
         await self._meter.upload_turn(len(data))
         self._meter.count(to.address, site, "peer", 0, len(data))
         await chunked_transfer.send_in_chunks(

@@ -45,7 +45,7 @@ from ipmicra.protocol.overlay_rpc import (
     SubmitSite,
     TransferChunk,
 )
-from ipmicra.search.keys import site_of
+from ipmicra.search.keys import site_name_of
 
 if TYPE_CHECKING:
     from ipmicra.overlay.live.crawl_service import PeerCrawlService
@@ -159,7 +159,7 @@ class RpcServer:
         every = SearchRequest(text=request.text, limit=HITS_PER_PEER, per_site=0)
         crawl_service = self._crawl_service()
         found = await asyncio.to_thread(crawl_service.packages.search, every)
-        names = tuple(site_of(site) for site in crawl_service.complete_sites())
+        names = tuple(site_name_of(site) for site in crawl_service.complete_sites())
         return LocalSearchReply(
             peer.descriptor, tuple(found.hits), names, tuple(peer.table.descriptors())
         )

@@ -27,7 +27,7 @@ from ipmicra.search import catalogue_ingest
 from ipmicra.search.authority import SiteAuthority
 from ipmicra.search.catalogue import CatalogueEntry, PageCatalogue, StoredHit
 from ipmicra.search.contract import IndexDamaged
-from ipmicra.search.keys import key_of, site_of
+from ipmicra.search.keys import site_name_of, text_key
 from ipmicra.search.page_codec import HEAD_CHARACTERS
 from ipmicra.search.query_parser import ParsedQuery, parse_query
 from ipmicra.search.ranking import Ranked, ScoredDocuments, ranked
@@ -188,7 +188,7 @@ class TantivyIndex:
 
     def _document(self, entry: CatalogueEntry) -> tantivy.Document:
         assert entry.page is not None
-        links, key, site_key = self._ledger.links, key_of(entry.url), key_of(site_of(entry.url))
+        links, key, site_key = self._ledger.links, text_key(entry.url), text_key(site_name_of(entry.url))
         other_sites, own_pages = links.linking(key, site_key)
         authority = math.log1p(_OTHER_SITE_WEIGHT * other_sites + own_pages)
         return tantivy_schema.document(
@@ -246,7 +246,7 @@ def _hit(page: StoredHit, result: Ranked, snippet: str) -> Hit:
     facts = page.facts
     return Hit(
         url=page.url,
-        site=site_of(page.url),
+        site=site_name_of(page.url),
         title=facts.title or page.url,
         snippet=snippet,
         language=facts.language,

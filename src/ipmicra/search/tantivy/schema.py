@@ -20,7 +20,7 @@ from urllib.parse import unquote
 import tantivy
 
 from ipmicra.model.page import Page
-from ipmicra.search.keys import names_of, site_of
+from ipmicra.search.keys import names_of, site_name_of
 
 STEMMED = {
     "ar": "arabic", "da": "danish", "nl": "dutch", "en": "english", "fi": "finnish", "fr": "french",
@@ -115,7 +115,7 @@ def document(
     dated = page.modified_at_s or page.published_at_s
     if dated is not None:
         entry.add_integer("changed_at_s", dated)
-    for name in names_of(site_of(page.url)):
+    for name in names_of(site_name_of(page.url)):
         entry.add_text("site", name)
     entry.add_text("language", page.language)
     entry.add_text("crawler", crawler)

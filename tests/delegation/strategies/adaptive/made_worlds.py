@@ -15,7 +15,8 @@ from ipmicra.delegation.decision import Decision
 from ipmicra.delegation.strategies.adaptive import Adaptive, AdaptiveSettings
 from ipmicra.delegation.strategies.adaptive.arrays import Floats
 from ipmicra.hierarchy import SubnetTree
-from ipmicra.model.probes import CrawlerId, Probe, ProbeAnswer, Target
+from ipmicra.model.ids import CrawlerId
+from ipmicra.model.probes import Probe, ProbeAnswer, Target
 from tests.delegation.worlds import driven, tree_of
 
 COUNTRIES = ("DE", "US", "JP", "BR", "AU", "ZA")

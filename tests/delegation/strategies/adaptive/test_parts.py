@@ -37,7 +37,7 @@ from ipmicra.delegation.strategies.adaptive.value_of_information import (
 )
 from ipmicra.delegation.strategies.adaptive.variances import FIRST_SHIFT_MS, VarianceModel
 from ipmicra.delegation.subnets import NoSubnets
-from ipmicra.model.probes import CrawlerId
+from ipmicra.model.ids import CrawlerId
 from tests.delegation.worlds import tree_of
 
 

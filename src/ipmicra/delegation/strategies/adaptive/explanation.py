@@ -15,7 +15,7 @@ from ipmicra.delegation.strategies.adaptive.arrays import Singles
 from ipmicra.delegation.strategies.adaptive.belief import Belief
 from ipmicra.delegation.strategies.adaptive.prior import TIES, Prior
 from ipmicra.delegation.strategies.adaptive.value_of_information import nearest_shares
-from ipmicra.model.probes import CrawlerId
+from ipmicra.model.ids import CrawlerId
 
 CANDIDATES_SHOWN = 4
 

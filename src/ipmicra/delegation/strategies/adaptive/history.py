@@ -42,7 +42,7 @@ from ipmicra.delegation.strategies.adaptive.price import price_factor
 from ipmicra.delegation.strategies.adaptive.sampling import Near
 from ipmicra.delegation.strategies.adaptive.settings import AdaptiveSettings
 from ipmicra.delegation.subnets import SubnetLookup
-from ipmicra.model.probes import CrawlerId
+from ipmicra.model.ids import CrawlerId
 
 NEXT_DOOR_MS = 1.0  # a round trip within a town: 100 km of fibre, or a few switches
 COUNTRY_MASS = 2.0  # the towns of a country together weigh as much as so many sites seen in it

@@ -18,7 +18,7 @@ from ipmicra.addresses import AddressRange
 from ipmicra.delegation.strategies.adaptive.arrays import Floats
 from ipmicra.delegation.strategies.adaptive.facts import facts_of
 from ipmicra.delegation.strategies.adaptive.mutual import filled
-from ipmicra.model.probes import CrawlerId
+from ipmicra.model.ids import CrawlerId
 
 if TYPE_CHECKING:
     from ipmicra.delegation.strategies.adaptive.strategy import Adaptive

@@ -42,7 +42,8 @@ from ipmicra.delegation.strategies.learning_strategy import LearningStrategy
 from ipmicra.delegation.strategy import Delegating
 from ipmicra.delegation.subnets import SubnetLookup, known_subnet
 from ipmicra.hierarchy import Subnet
-from ipmicra.model.probes import CrawlerId, Measurement, Probe, ProbeAnswer, Target
+from ipmicra.model.ids import CrawlerId
+from ipmicra.model.probes import Measurement, Probe, ProbeAnswer, Target
 
 
 class Adaptive(LearningStrategy):

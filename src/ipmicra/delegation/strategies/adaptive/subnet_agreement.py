@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from ipmicra.addresses import AddressRange
-from ipmicra.model.probes import CrawlerId
+from ipmicra.model.ids import CrawlerId
 
 SUBNETS_MAX = 200_000  # subnets remembered, some 100 MB at most; the longest unchanged goes first
 

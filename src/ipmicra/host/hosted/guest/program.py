@@ -33,6 +33,7 @@ from ipmicra.host.hosted.interface import HeldSites
 from ipmicra.host.settings import HostingSettings
 from ipmicra.host.store import HeldSite
 from ipmicra.model.fetches import Fetcher
+from ipmicra.model.ids import SiteEpoch
 from ipmicra.model.urls import Site
 from ipmicra.protocol import guest_messages
 from ipmicra.protocol.guest_messages import GuestCommand, GuestReply, StatusUpdate
@@ -81,7 +82,7 @@ class GuestProgram:
         crawler = self._crawler
         match order:
             case guest_messages.AddSite(site=site, address=address):
-                crawler.hold(HeldSite(site, 0, address))
+                crawler.hold(HeldSite(site, SiteEpoch(0), address))
             case guest_messages.EnqueueUrls(urls=urls):
                 await crawler.give(urls)
             case guest_messages.SendWhole(urls=urls):

@@ -43,7 +43,7 @@ from ipmicra.lab.findings import (
 )
 from ipmicra.lab.registry_tree import opened_tree
 from ipmicra.lab.world import Milliseconds
-from ipmicra.model.probes import CrawlerId
+from ipmicra.model.ids import CrawlerId
 
 TITLE = "Balancing: one continent has most of the sites"
 PAPER = """

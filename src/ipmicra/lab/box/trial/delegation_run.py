@@ -26,15 +26,8 @@ from ipmicra.errors import OurFault
 from ipmicra.lab.box.agents.handle import Agents
 from ipmicra.lab.box.world.box_world import BoxSite, BoxWorld
 from ipmicra.lab.box.world.web import BoxNameServer
-from ipmicra.model.probes import (
-    CrawlerId,
-    Measurement,
-    NoAnswer,
-    Probe,
-    ProbeAnswer,
-    Source,
-    Target,
-)
+from ipmicra.model.ids import CrawlerId
+from ipmicra.model.probes import Measurement, NoAnswer, Probe, ProbeAnswer, Source, Target
 
 SITES_AT_ONCE = 8
 DelegationResult = TypeVar("DelegationResult")

@@ -20,7 +20,8 @@ from ipmicra.delegation.strategy import Strategy
 from ipmicra.lab.box.agents.handle import Agents
 from ipmicra.lab.box.trial.delegation_run import BoxDelegator
 from ipmicra.lab.box.world.box_world import BoxSite, BoxWorld
-from ipmicra.model.probes import CrawlerId, Measurement, Source
+from ipmicra.model.ids import CrawlerId
+from ipmicra.model.probes import Measurement, Source
 
 SITES_AT_ONCE = 10
 
