@@ -10,6 +10,7 @@ unknown key, a wrong type or an unreadable file is the operator's fault and name
 
 from __future__ import annotations
 
+import logging
 import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,6 +30,12 @@ from ipmicra.probing.settings import ProbingSettings
 from ipmicra.registry.settings import RegistrySettings
 from ipmicra.setting_fields import setting_field
 
+_log = logging.getLogger(__name__)
+
+RENAMED = {  # former names, which are still accepted
+    "coordinator.acquaintance_seconds": "mesh_refresh_seconds",
+    "coordinator.acquaintances_max": "mesh_partners_max",
+}
 ENVIRONMENT_PREFIX = "IPMICRA_"
 FILE_VARIABLE = "IPMICRA_SETTINGS"
 
@@ -120,7 +127,8 @@ def load_settings(
     ]
     tables: dict[str, dict[str, object]] = {}
     sources: dict[str, str] = {}
-    for table, key, value, source in layers:
+    for table, name, value, source in layers:
+        key = _current_name(table, name, source)
         tables.setdefault(table, {})[key] = _checked(table, key, value, source)
         sources[f"{table}.{key}"] = source
     settings = msgspec.convert(tables, Settings)
@@ -177,6 +185,15 @@ def _parsed(text: str) -> object:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
+
+
+def _current_name(table: str, key: str, source: str) -> str:
+    """The setting's present name; a former name is accepted with a warning."""
+    current = RENAMED.get(f"{table}.{key}")
+    if current is None:
+        return key
+    _log.warning("%s: %s.%s is now called %s.%s; please rename it", source, table, key, table, current)
+    return current
 
 
 def _checked(table: str, key: str, value: object, source: str) -> object:

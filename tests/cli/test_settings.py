@@ -94,3 +94,21 @@ def test_an_override_without_its_form_is_refused(override: str) -> None:
 def test_a_grant_names_a_site_and_perhaps_its_port(site: str) -> None:
     settings, _ = load_settings(None, {}, [f'crawler.grants=[{{site="{site}", requests_per_second=5}}]'])
     assert settings.crawler.grants[0].site == site
+
+
+def test_former_names_of_settings_are_accepted_with_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "old.toml"
+    path.write_text("[coordinator]\nacquaintance_seconds = 60\n", encoding="utf-8")
+    settings, _ = load_settings(path, {"IPMICRA_COORDINATOR_ACQUAINTANCES_MAX": "7"})
+    assert settings.coordinator.mesh_refresh_seconds == 60
+    assert settings.coordinator.mesh_partners_max == 7
+    assert "old.toml: coordinator.acquaintance_seconds is now called" in caplog.text
+    assert "coordinator.mesh_partners_max" in caplog.text
+
+
+def test_a_former_name_and_the_present_one_are_the_same_setting() -> None:
+    old, new = "coordinator.acquaintances_max=7", "coordinator.mesh_partners_max=9"
+    assert load_settings(None, {}, [old, new])[0].coordinator.mesh_partners_max == 9
+    assert load_settings(None, {}, [new, old])[0].coordinator.mesh_partners_max == 7

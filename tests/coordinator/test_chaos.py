@@ -29,7 +29,7 @@ SETTINGS = {
     "coordinator.probe_seconds_max": "15",
     "coordinator.claim_seconds": "5",
     "coordinator.integrates": "false",
-    "coordinator.acquaintance_seconds": "240",
+    "coordinator.mesh_refresh_seconds": "240",
     "coordinator.strategy": "brute-force",  # which remembers nobody's silence
     "coordinator.retry_seconds": "5",
     "probing.ways": '["head"]',  # so that probes are in the sites' log

@@ -42,7 +42,7 @@ def test_round_trips_faster_than_light_cost_a_crawler_its_standing(
     database: Database, tmp_path: Path, lies: bool
 ) -> None:
     settings = CoordinatorSettings(
-        strategy="brute-force", probes_per_second_max=1000, acquaintance_seconds=1e6
+        strategy="brute-force", probes_per_second_max=1000, mesh_refresh_seconds=1e6
     )
     stage = Stage(database, tmp_path, settings=settings)
     for number, (name, position) in enumerate(PLACES.items()):
@@ -74,7 +74,7 @@ SETTINGS = {
     "coordinator.compared_share": "1.0",
     "coordinator.leader_seconds": "3",
     "coordinator.strategy": '"brute-force"',
-    "coordinator.acquaintance_seconds": "1000000",
+    "coordinator.mesh_refresh_seconds": "1000000",
 }
 WITNESSES = ("lima", "oslo", "rome")
 LIES = "<p>" + " ".join(f"buy {number} of these pills today" for number in range(60)) + "</p>"

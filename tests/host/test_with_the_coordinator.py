@@ -104,7 +104,7 @@ def test_hosts_join_crawl_what_is_nearest_change_hours_and_leave(tmp_path: Path)
         "fetching.dns_servers": f'["127.0.0.1:{names_port}"]',
         "coordinator.strategy": "brute-force",
         "coordinator.compared_share": "0",  # a page that another looks at too would be asked for twice
-        "coordinator.acquaintance_seconds": "48",  # silence is asked again after a 24th of it
+        "coordinator.mesh_refresh_seconds": "48",  # silence is asked again after a 24th of it
     }
     database = f"sqlite:///{tmp_path / 'rows.sqlite'}"
     machines = [LentMachine(tmp_path, city, names_port) for city in CITIES]

@@ -47,7 +47,7 @@ def test_hosts_that_answer_for_their_addresses_are_measured_once_in_a_refresh(st
     assert between(stage, "rome", "lima") == 190.0
     asked = sorted(stage.met)
     assert asked == [("lima", "host:oslo"), ("lima", "host:rome"), ("oslo", "host:rome")]
-    stage.play(rounds=12, step_s=ADAPTIVE.acquaintance_seconds / 10)
+    stage.play(rounds=12, step_s=ADAPTIVE.mesh_refresh_seconds / 10)
     assert sorted(stage.met) == sorted(asked * 2), "and again when the refresh has come"
 
 
@@ -91,7 +91,7 @@ def test_sleepers_are_not_asked_and_are_asked_about(stage: Stage) -> None:
 
 
 def test_a_host_has_so_many_partners_and_no_more(database: Database, tmp_path: Path) -> None:
-    few = msgspec.structs.replace(ADAPTIVE, acquaintances_max=4)
+    few = msgspec.structs.replace(ADAPTIVE, mesh_partners_max=4)
     stage = Stage(database, tmp_path, settings=few)
     names = [f"host-{number}" for number in range(12)]
     for number, name in enumerate(names):

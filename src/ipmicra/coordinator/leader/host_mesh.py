@@ -175,7 +175,7 @@ class HostMesh:
         known = self._known.get(_pair(prober, other))
         if known is None:
             return prober < other or not self._strategy.crawlers.is_awake(other)
-        refresh_s = self._settings.acquaintance_seconds
+        refresh_s = self._settings.mesh_refresh_seconds
         if known.round_trip_ms is not None:
             turn = known.one == prober or not self._strategy.crawlers.is_awake(known.one)
             return turn and now_s - known.at_s >= refresh_s
@@ -186,7 +186,7 @@ class HostMesh:
         """All other hosts; if there are too many, the neighbours on a ring of hashed names, so that joins
         and leaves change few partners.
         """
-        ring, most = self._hash_ring(), self._settings.acquaintances_max
+        ring, most = self._hash_ring(), self._settings.mesh_partners_max
         if len(ring) - 1 <= most:
             return [other for other in ring if other != crawler]
         here, reach = ring.index(crawler), most // 2
