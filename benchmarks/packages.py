@@ -22,7 +22,7 @@ import zstandard
 
 from benchmarks.extraction import Material, material
 from ipmicra.carrier.format.compression import LEVEL_FOR_ALIKE, LEVEL_FOR_VARIED, site_part
-from ipmicra.carrier.page_delta import change_of, sketch_of
+from ipmicra.carrier.page_delta import base_digest, delta_of
 from ipmicra.carrier.spool import SealRules, Spool
 from ipmicra.crawler.extraction import extract
 from ipmicra.model.records import PageSeen, Record
@@ -82,7 +82,7 @@ def _changes(records: Sequence[PageSeen], html_bytes: int) -> None:
     """Every page visited again, with one line of its text replaced: whole, and as what changed."""
     again = [_with_a_new_line(record) for record in records]
     told = [
-        change_of(new, old.page.content_hash, sketch_of(old.page)) or new
+        delta_of(new, old.page.content_hash, base_digest(old.page)) or new
         for old, new in zip(records, again, strict=True)
     ]
     for name, sent in (("whole", again), ("as what changed", told)):
@@ -94,7 +94,7 @@ def _changes(records: Sequence[PageSeen], html_bytes: int) -> None:
         )
     _row(
         "  (sketches kept by the crawler)", html_bytes, len(records),
-        lambda: sum(len(sketch_of(record.page)) for record in records),
+        lambda: sum(len(base_digest(record.page)) for record in records),
     )  # fmt: skip
 
 

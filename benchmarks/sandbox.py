@@ -103,8 +103,8 @@ async def _crawled(way: str, served: Served, folder: Path) -> Run:
         dispatched = time.monotonic()
         tenant = _tenant(way, folder, settings, meter)
         for url in urls:
-            tenant.hold(HeldSite(site_of(Url(url)), SiteEpoch(1), ""))
-        await tenant.give(urls)
+            tenant.add_site(HeldSite(site_of(Url(url)), SiteEpoch(1), ""))
+        await tenant.enqueue(urls)
         tenant.start()
         first = await _first_fetch(served) - dispatched
         cpu_before = meter.cpu_seconds()
@@ -134,11 +134,11 @@ def _tenant(way: str, folder: Path, settings: Settings, meter: UsageMeter) -> Ho
 
 @contextmanager
 def _metered(folder: Path, settings: Settings) -> Iterator[UsageMeter]:
-    ledger = HostStore(folder)
+    store = HostStore(folder)
     try:
-        yield UsageMeter(ledger, settings.host, lambda: datetime.now(UTC))
+        yield UsageMeter(store, settings.host, lambda: datetime.now(UTC))
     finally:
-        ledger.close()
+        store.close()
 
 
 def _settings(served: Served) -> Settings:

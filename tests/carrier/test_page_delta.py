@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from ipmicra.carrier.package import pack, unpack
 from ipmicra.carrier.page_delta import (
     BaseMissing,
-    change_of,
-    made_whole,
+    apply_delta,
+    base_digest,
+    changed_urls,
+    delta_of,
     new_links,
-    restored,
-    sketch_of,
-    urls_changed,
+    resolve_all,
 )
 from ipmicra.model.fingerprints import content_hash
 from ipmicra.model.page import Link, Page, RobotsDirectives
@@ -38,7 +38,7 @@ def seen(what: Page, visit: int = 2) -> PageSeen:
 
 
 def change(before: Page, after: Page) -> PageChanged:
-    made = change_of(seen(after), before.content_hash, sketch_of(before))
+    made = delta_of(seen(after), before.content_hash, base_digest(before))
     assert made is not None
     return made
 
@@ -60,13 +60,13 @@ EDITS = {
 def test_a_small_change_is_small_and_makes_the_page_again(after: Page) -> None:
     before = page(LINES)
     made = change(before, after)
-    assert restored(made, before) == seen(after)
+    assert apply_delta(made, before) == seen(after)
     assert len(msgspec.msgpack.encode(made)) < len(msgspec.msgpack.encode(seen(after))) / 3
 
 
 def test_a_page_that_is_mostly_new_goes_whole() -> None:
     after = page([line[::-1] for line in LINES])
-    assert change_of(seen(after), page(LINES).content_hash, sketch_of(page(LINES))) is None
+    assert delta_of(seen(after), page(LINES).content_hash, base_digest(page(LINES))) is None
 
 
 def test_a_change_travels_in_a_package_beside_whole_pages() -> None:
@@ -77,7 +77,7 @@ def test_a_change_travels_in_a_package_beside_whole_pages() -> None:
     first = unpacked[0]
     assert isinstance(first, PageSeen)
     assert isinstance(unpacked[1], PageChanged)
-    assert restored(unpacked[1], first.page) == seen(after)
+    assert apply_delta(unpacked[1], first.page) == seen(after)
 
 
 def test_an_export_has_every_page_whole() -> None:
@@ -88,7 +88,7 @@ def test_an_export_has_every_page_whole() -> None:
         unpack(pack([change(before, after), lost], "c", 2)),
     ]
     whole = [
-        record for package in made_whole(packages, urls_changed(packages)) for record in package.records
+        record for package in resolve_all(packages, changed_urls(packages)) for record in package.records
     ]
     assert whole == [seen(before, 1), seen(after), lost]
 
@@ -98,7 +98,7 @@ def test_without_its_base_a_change_is_refused() -> None:
     made = change(before, EDITS["a line more"])
     for base in (None, other, EDITS["a line more"]):
         with pytest.raises(BaseMissing):
-            restored(made, base)
+            apply_delta(made, base)
 
 
 def test_what_a_sketch_mistakes_for_an_old_line_is_noticed() -> None:
@@ -106,7 +106,7 @@ def test_what_a_sketch_mistakes_for_an_old_line_is_noticed() -> None:
     made = change(before, EDITS["a line more"])
     liar = msgspec.structs.replace(page([*LINES[:-1], "another last line"]), content_hash=made.base)
     with pytest.raises(BaseMissing):
-        restored(made, liar)
+        apply_delta(made, liar)
 
 
 def test_new_links_can_be_read_without_the_base() -> None:
@@ -123,8 +123,8 @@ def test_whatever_changes_the_page_comes_out_as_it_was(
     one: list[str], other: list[str], links: list[Link]
 ) -> None:
     before, after = page(LINES + one), page(LINES + other, links)
-    made = change_of(seen(after), before.content_hash, sketch_of(before))
-    assert made is None or restored(made, before) == seen(after)
+    made = delta_of(seen(after), before.content_hash, base_digest(before))
+    assert made is None or apply_delta(made, before) == seen(after)
 
 
 @given(
@@ -140,4 +140,4 @@ def test_a_change_that_makes_no_sense_is_refused(
     senseless = msgspec.structs.replace(made, taken=taken, headings=headings, lines=lines)
     if (taken, headings, lines) != (made.taken, made.headings, made.lines):
         with pytest.raises(BaseMissing):
-            restored(senseless, before)
+            apply_delta(senseless, before)

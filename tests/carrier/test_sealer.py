@@ -38,7 +38,7 @@ def records_in(spool: Spool) -> list[Record]:
 def test_the_next_journal_takes_records_while_the_last_is_being_packed(tmp_path: Path) -> None:
     spool = Spool(tmp_path, "c", rules=AT_ONCE)
     spool.append([gone(1), gone(2)], 0.0)
-    full = spool.turn_if_due(0.0)
+    full = spool.rotate_if_due(0.0)
     assert full is not None
     spool.append([gone(3)], 0.0)
     assert spool.waiting() == []
@@ -54,7 +54,7 @@ def test_a_journal_that_was_left_is_packed_at_the_next_opening(
 ) -> None:
     spool = Spool(tmp_path, "c", rules=AT_ONCE)
     committed = spool.append([gone(1), gone(2)], 0.0)
-    spool.turn_if_due(0.0)
+    spool.rotate_if_due(0.0)
     spool.append([gone(3)] * appended_since, 0.0)  # not committed: forgotten, and fetched again
     spool.close()  # as if it had died before packing
     reopened = Spool(tmp_path, "c", committed)
@@ -170,7 +170,7 @@ def test_a_journal_becomes_the_package_that_its_records_would_make(tmp_path: Pat
 def test_a_journal_that_a_disk_has_changed_is_the_hosts_fault(tmp_path: Path) -> None:
     spool = Spool(tmp_path, "c", rules=AT_ONCE)
     spool.append([seen(1, 1), seen(1, 2)], 0.0)
-    full = spool.turn_if_due(0.0)
+    full = spool.rotate_if_due(0.0)
     assert full is not None
     (tmp_path / "journal-1").write_bytes(b"\xc1" * 500)
     with pytest.raises(HostFault, match="not as it was written"):

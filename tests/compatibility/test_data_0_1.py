@@ -165,7 +165,7 @@ def test_a_hosts_folder_holds_what_it_held(tmp_path: Path) -> None:
     )
     assert run_json(home, "host", "log") == EXPECTED["host_log"]
     with closing(HostStore(home / "host")) as ledger:
-        held = [tuple(site) for site in ledger.held()]
+        held = [tuple(site) for site in ledger.held_sites()]
     assert sorted(held) == sorted(
         (site, epoch, address) for site, epoch, address, is_held in EXPECTED["held_sites"] if is_held
     )

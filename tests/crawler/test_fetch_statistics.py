@@ -54,7 +54,7 @@ def test_times_are_means_of_the_answers_and_failures_do_not_make_a_site_look_fas
     more.add(answered(30.0))
     more.add(failed)
     more.add(failed)
-    seen.join(more)
+    seen.merge(more)
     record = seen.record(1)
     assert (record.fetches, record.body_bytes, record.round_trip_us) == (4, 300, 5_000)
     assert (record.first_byte_ms, record.download_ms) == (20.0, 40.0)

@@ -161,7 +161,7 @@ def test_what_a_clock_that_ran_ahead_put_off_for_years_is_brought_near(tmp_path:
         site.clock = PolitenessClock(next_at=year_ms / 1000, blocked_until=year_ms / 1000)
         clocks = {"192.0.2.1": site.clock}
         frontier.commit(Batch(sites=[site], closed_sites={site.id}, addresses=clocks), [site.id])
-        frontier.mend_times(5_000)
+        frontier.repair_future_timestamps(5_000)
         assert frontier.next_ready_ms() == 5_000
         assert frontier.address_clock("192.0.2.1").next_at == 0
         (again,) = frontier.sites_to_open(5_000, 10)

@@ -7,7 +7,7 @@ import gzip
 import random
 from pathlib import Path
 
-from ipmicra.carrier.allocator import give_back_memory
+from ipmicra.carrier.allocator import release_memory
 from ipmicra.crawler.crawl import Crawl, CrawlRequest
 from ipmicra.crawler.engine import LARGE_PAGE_BYTES
 from ipmicra.model.records import PageSeen
@@ -44,7 +44,7 @@ async def crawl_large_pages(folder: Path) -> tuple[list[Visit], int]:
             settings_for(folder, grants=grants, commit_seconds=5.0).crawl,
             CrawlRequest((f"{site.address}/",)),
         )
-        give_back_memory()
+        release_memory()
         with rise_of_memory() as rise:
             await job.run()
     return records_in(job.spool_folder), rise.bytes

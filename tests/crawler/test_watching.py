@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ipmicra.carrier.page_delta import restored
-from ipmicra.carrier.resend_requests import leave_wishes, wishes_in
+from ipmicra.carrier.page_delta import apply_delta
+from ipmicra.carrier.resend_requests import requests_in, write_requests
 from ipmicra.carrier.spool import spools_in
 from ipmicra.crawler.crawl import Crawl, CrawlRequest
 from ipmicra.crawler.engine import Engine
@@ -155,7 +155,7 @@ def test_a_changed_page_sends_only_what_changed_and_the_index_has_all_of_it(tmp_
         assert isinstance(first, PageSeen)
         assert isinstance(second, PageChanged)
         assert second.new == ["oranges"]
-        assert "oranges" in restored(second, first.page).page.text
+        assert "oranges" in apply_delta(second, first.page).page.text
 
     asyncio.run(story())
 
@@ -167,10 +167,10 @@ def test_a_page_that_somebody_lacks_is_sent_whole_again(tmp_path: Path) -> None:
             settings = {"revisit_seconds_first": 3600.0, "revisit_seconds_min": 3600.0}
             await watch(tmp_path, site, lambda: len(site.asked) >= 2, **settings)
             (spool,) = spools_in(tmp_path)
-            leave_wishes(spool, [f"{site.address}/"])
+            write_requests(spool, [f"{site.address}/"])
             records = await watch(tmp_path, site, lambda: len(site.asked) >= 3, **settings)
         assert [type(record) for record in records] == [PageSeen, PageSeen]
-        assert wishes_in(spool) == []
+        assert requests_in(spool) == []
 
     asyncio.run(story())
 

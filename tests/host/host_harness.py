@@ -53,13 +53,13 @@ async def living(
     dispatched: Callable[[HostStore], CodeUpdater] | None = None,
 ) -> AsyncIterator[tuple[HostDaemon, asyncio.Task[object]]]:
     """A host in this process, until the scene is over."""
-    ledger = HostStore(folder / "host")
+    store = HostStore(folder / "host")
     try:
-        sent = None if dispatched is None else dispatched(ledger)
+        sent = None if dispatched is None else dispatched(store)
         life = HostDaemon(
             folder / "host",
             settings.hosting,
-            ledger,
+            store,
             Random(1),
             clock,
             None if reload is None else lambda: reload().hosting,
@@ -74,7 +74,7 @@ async def living(
             await asyncio.wait([task])
             task.result()
     finally:
-        ledger.close()
+        store.close()
 
 
 def started(folder: Path, **overrides: str) -> subprocess.Popen[bytes]:

@@ -26,7 +26,7 @@ from ipmicra.protocol.host_messages import (
     Orders,
     RefusalMessage,
 )
-from ipmicra.protocol.signing import CLOCK_SKEW_MS_MAX, claim_in, is_genuine
+from ipmicra.protocol.signing import CLOCK_SKEW_MS_MAX, is_genuine, signature_in
 
 CONFLICTS = frozenset({"epoch", "number", "sequence", "digest"})
 TOKEN = "a-token-that-works-once"
@@ -151,7 +151,7 @@ class ScriptedCoordinator:
         return time.time_ns() // 1_000_000 + self.clock_ahead_ms
 
     def _admit(self, method: str, target: str, headers: dict[str, str], body: bytes) -> None:
-        claim = claim_in(headers)
+        claim = signature_in(headers)
         if claim is None:
             raise Refused("unsigned")
         if claim.host != self.host or self.revoked or self.left:

@@ -11,14 +11,20 @@ from ipmicra.errors import HostFault
 from ipmicra.host.hosted.guest.guest_config import (
     GUEST_SETTINGS,
     VERSION,
+    encode_config,
+    encode_settings,
     read_config,
     read_settings,
     settings_in,
-    written_config,
-    written_settings,
 )
 from ipmicra.host.settings import HostSettings
-from ipmicra.protocol.guest_messages import EnqueueUrls, GuestRequest, Unknown, encode, read_ask
+from ipmicra.protocol.guest_messages import (
+    EnqueueUrls,
+    GuestRequest,
+    UnknownCommand,
+    encode,
+    read_request,
+)
 from ipmicra.protocol.host_messages import PROTOCOL
 from ipmicra.settings import GeneralSettings, Settings
 
@@ -65,7 +71,7 @@ def later_settings() -> Settings:
 
 
 def test_nothing_crosses_but_what_is_listed() -> None:
-    for written in (written_config("lima", SETTINGS.hosting), written_settings(SETTINGS.hosting)):
+    for written in (encode_config("lima", SETTINGS.hosting), encode_settings(SETTINGS.hosting)):
         assert b"swordfish" not in written
         assert b"59.9" not in written
         tables = msgspec.json.decode(written)
@@ -74,9 +80,9 @@ def test_nothing_crosses_but_what_is_listed() -> None:
 
 
 def test_the_guest_works_by_the_hosts_settings() -> None:
-    config = read_config(written_config("lima", SETTINGS.hosting))
+    config = read_config(encode_config("lima", SETTINGS.hosting))
     assert (config.name, config.version, config.protocol) == ("lima", VERSION, PROTOCOL)
-    for read in (settings_in(config.settings), read_settings(written_settings(SETTINGS.hosting))):
+    for read in (settings_in(config.settings), read_settings(encode_settings(SETTINGS.hosting))):
         assert read.crawler == SETTINGS.crawler
         assert read.host.connections_max == 9
         assert read.host.own_sites == ()
@@ -84,10 +90,10 @@ def test_the_guest_works_by_the_hosts_settings() -> None:
 
 
 def test_a_host_with_settings_more_starts_an_older_bundle() -> None:
-    before = msgspec.json.decode(written_config("lima", later_settings().hosting), type=BriefBefore)
+    before = msgspec.json.decode(encode_config("lima", later_settings().hosting), type=BriefBefore)
     assert before.settings.crawler == SETTINGS.crawler
     assert (
-        msgspec.json.decode(written_settings(later_settings().hosting), type=Settings) == before.settings
+        msgspec.json.decode(encode_settings(later_settings().hosting), type=Settings) == before.settings
     )
 
 
@@ -95,7 +101,7 @@ def test_a_bundle_understands_older_and_newer_hosts() -> None:
     older = read_config(msgspec.json.encode(BriefBefore("lima", SETTINGS)))
     assert (older.version, older.protocol) == (1, 1)
     assert settings_in(older.settings).crawler == SETTINGS.crawler
-    tables = msgspec.json.decode(written_settings(SETTINGS.hosting))
+    tables = msgspec.json.decode(encode_settings(SETTINGS.hosting))
     tables["crawler"]["later_setting"] = 1
     tables["crawler"]["grants"][0]["later_setting"] = 1
     newer = {"name": "lima", "settings": {**tables, "weather": {}}, "version": 99, "later": 1}
@@ -111,10 +117,10 @@ def test_settings_that_are_none_are_said_so() -> None:
 
 
 def test_an_order_of_a_newer_dock_is_refused_by_itself() -> None:
-    assert read_ask(encode(GuestRequest(1, EnqueueUrls(("http://a.example/",))))).order == EnqueueUrls(
-        ("http://a.example/",)
-    )
-    heard = read_ask(encode({"number": 2, "order": {"type": "dance"}}))
+    assert read_request(
+        encode(GuestRequest(1, EnqueueUrls(("http://a.example/",))))
+    ).order == EnqueueUrls(("http://a.example/",))
+    heard = read_request(encode({"number": 2, "order": {"type": "dance"}}))
     assert heard.number == 2
-    assert isinstance(heard.order, Unknown)
+    assert isinstance(heard.order, UnknownCommand)
     assert "dance" in heard.order.why

@@ -19,7 +19,7 @@ from ipmicra.host.identity import make_key, read_key
 from ipmicra.host.limits.admission import AdmissionInputs, blocked_reason, ends_soon, may_deliver
 from ipmicra.host.limits.token_bucket import TokenBucket
 from ipmicra.host.limits.usage import UsageMeter
-from ipmicra.host.settings import HostSettings, checked, in_words, most_it_can_cost
+from ipmicra.host.settings import HostSettings, checked, describe_maximum_usage, describe_rules
 from ipmicra.host.store import Contact, HeldSite, HostStore
 from ipmicra.model.ids import LeaseEpoch, SiteEpoch
 from ipmicra.model.urls import Site
@@ -61,7 +61,7 @@ def test_where_the_machine_stands_is_read_as_the_owner_tells_it(
 
 
 def test_the_defaults_are_in_order_and_can_be_said_in_words() -> None:
-    words = in_words(checked(HostSettings()))
+    words = describe_rules(checked(HostSettings()))
     assert words["hours"] == "always (UTC)"
     assert words["a day"] == "no limit"
     assert words["memory"] == "536,870,912 bytes"
@@ -120,7 +120,7 @@ def test_the_mean_stays_below_the_rate(rate: float, steps: list[tuple[float, flo
     throttle, now, total = TokenBucket(rate), 0.0, 0.0
     for pause, amount in steps:
         now += pause + throttle.seconds_to_wait(now + pause)
-        throttle.used(amount, now)
+        throttle.consume(amount, now)
         total += amount
     now += throttle.seconds_to_wait(now)
     assert total <= (now + 1.0) * rate * 1.0001 + 1e-6  # a second's burst is allowed
@@ -128,7 +128,7 @@ def test_the_mean_stays_below_the_rate(rate: float, steps: list[tuple[float, flo
 
 def test_a_rate_of_nothing_is_no_limit() -> None:
     throttle = TokenBucket(0)
-    throttle.used(1e12, 0)
+    throttle.consume(1e12, 0)
     assert throttle.seconds_to_wait(0) == 0
 
 
@@ -137,65 +137,65 @@ def test_sequence_numbers_rise_across_restarts_even_when_nothing_was_written_at_
 ) -> None:
     given_out: list[int] = []
     for count in (3, 150, 1):
-        ledger = HostStore(tmp_path)
-        given_out += [ledger.next_sequence("orders") for _ in range(count)]
-        ledger.close()
+        store = HostStore(tmp_path)
+        given_out += [store.next_sequence("orders") for _ in range(count)]
+        store.close()
     assert given_out == sorted(set(given_out))
     assert given_out[0] >= 1
 
 
 def test_an_order_is_reported_once_and_known_ever_after(tmp_path: Path) -> None:
-    ledger = HostStore(tmp_path)
-    ledger.order_done(OrderDone(number=7, detail="first"))
-    ledger.order_done(OrderDone(number=7, detail="second"))
-    (done,) = ledger.unreported(10)
+    store = HostStore(tmp_path)
+    store.record_order(OrderDone(number=7, detail="first"))
+    store.record_order(OrderDone(number=7, detail="second"))
+    (done,) = store.unreported(10)
     assert done.detail == "first"
-    ledger.reported([done])
-    assert ledger.unreported(10) == []
-    assert ledger.is_done(7)
-    ledger.close()
+    store.mark_reported([done])
+    assert store.unreported(10) == []
+    assert store.is_done(7)
+    store.close()
 
 
 def test_a_site_that_was_given_up_is_not_taken_again_in_the_same_or_an_earlier_epoch(
     tmp_path: Path,
 ) -> None:
-    ledger = HostStore(tmp_path)
-    assert ledger.hold(HeldSite("https://a.example", SiteEpoch(4), ""))
-    assert ledger.hold(HeldSite("https://a.example", SiteEpoch(4), ""))  # more links of a held site
-    ledger.let_go("https://a.example", SiteEpoch(4), None)
-    assert not ledger.hold(HeldSite("https://a.example", SiteEpoch(3), ""))
-    assert not ledger.hold(HeldSite("https://a.example", SiteEpoch(4), ""))
-    assert ledger.hold(HeldSite("https://a.example", SiteEpoch(5), ""))
-    ledger.close()
+    store = HostStore(tmp_path)
+    assert store.add_site(HeldSite("https://a.example", SiteEpoch(4), ""))
+    assert store.add_site(HeldSite("https://a.example", SiteEpoch(4), ""))  # more links of a held site
+    store.release_site("https://a.example", SiteEpoch(4), None)
+    assert not store.add_site(HeldSite("https://a.example", SiteEpoch(3), ""))
+    assert not store.add_site(HeldSite("https://a.example", SiteEpoch(4), ""))
+    assert store.add_site(HeldSite("https://a.example", SiteEpoch(5), ""))
+    store.close()
 
 
 def test_packages_belong_to_the_epoch_in_which_they_were_made(tmp_path: Path) -> None:
-    ledger = HostStore(tmp_path)
-    assert ledger.epoch() is None
-    ledger.begin_epoch(LeaseEpoch(0), 1)
-    ledger.begin_epoch(LeaseEpoch(2), 9)
-    assert [ledger.epoch_of(number) for number in (1, 8, 9, 100)] == [0, 0, 2, 2]
-    assert ledger.epoch() == 2
-    ledger.close()
+    store = HostStore(tmp_path)
+    assert store.epoch() is None
+    store.begin_epoch(LeaseEpoch(0), 1)
+    store.begin_epoch(LeaseEpoch(2), 9)
+    assert [store.epoch_of(number) for number in (1, 8, 9, 100)] == [0, 0, 2, 2]
+    assert store.epoch() == 2
+    store.close()
 
 
 def test_days_are_the_owners_and_bytes_add_up(tmp_path: Path) -> None:
-    ledger = HostStore(tmp_path)
-    ledger.add_contacts([Contact("2026-11-01", "192.0.2.1", "https://a.example", "fetch", 1, 70, 7)])
+    store = HostStore(tmp_path)
+    store.add_contacts([Contact("2026-11-01", "192.0.2.1", "https://a.example", "fetch", 1, 70, 7)])
     now = datetime(2026, 11, 16, 23, 30, tzinfo=UTC)
-    meter = UsageMeter(ledger, HostSettings(time_zone="Europe/Athens"), lambda: now)
+    meter = UsageMeter(store, HostSettings(time_zone="Europe/Athens"), lambda: now)
     assert meter.today() == "2026-11-17"
-    meter.note("192.0.2.1", "https://a.example", "fetch")
-    assert [contact.bytes_in for contact in ledger.contacts("2026-11-17")] == [0]  # before the packet
-    meter.count("192.0.2.1", "https://a.example", "fetch", 1000, 10)
-    meter.count("192.0.2.1", "https://a.example", "fetch", 1000, 10)
-    assert meter.used() == (2020, 2097)
+    meter.record_contact("192.0.2.1", "https://a.example", "fetch")
+    assert [contact.bytes_in for contact in store.contacts("2026-11-17")] == [0]  # before the packet
+    meter.record_bytes("192.0.2.1", "https://a.example", "fetch", 1000, 10)
+    meter.record_bytes("192.0.2.1", "https://a.example", "fetch", 1000, 10)
+    assert meter.used_bytes() == (2020, 2097)
     meter.flush()
-    (contact,) = ledger.contacts("2026-11-17")
+    (contact,) = store.contacts("2026-11-17")
     assert (contact.contacts, contact.bytes_in, contact.bytes_out) == (2, 2000, 20)
     now = datetime(2026, 11, 30, 22, 30, tzinfo=UTC)  # December in Athens
-    assert meter.used() == (0, 0)
-    ledger.close()
+    assert meter.used_bytes() == (0, 0)
+    store.close()
 
 
 def test_a_key_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
@@ -236,12 +236,12 @@ def test_a_site_without_a_state_has_no_file(tmp_path: Path) -> None:
 
 def test_waits_grow_with_failures_and_differ_between_hosts() -> None:
     one, other = Backoff(Random(1)), Backoff(Random(2))
-    waits = [one.seconds() for _ in range(20)]
+    waits = [one.next_delay_seconds() for _ in range(20)]
     assert waits[0] <= 1 < waits[4]
     assert max(waits) <= 300
-    assert waits != [other.seconds() for _ in range(20)]
-    one.succeeded()
-    assert one.seconds() <= 1
+    assert waits != [other.next_delay_seconds() for _ in range(20)]
+    one.reset()
+    assert one.next_delay_seconds() <= 1
 
 
 @pytest.mark.parametrize("address", ["ftp://a.example", "a.example", "http://a.example", "https://"])
@@ -257,8 +257,8 @@ def test_good_addresses_of_coordinators(address: str) -> None:
 
 def test_an_owner_is_told_what_the_rules_can_cost_at_the_very_most() -> None:
     rules = HostSettings(hours="mon-fri 22:00-06:00", bytes_per_day_max=1_000_000_000, cpu_share_max=0.5)
-    told = most_it_can_cost(rules)
+    told = describe_maximum_usage(rules)
     assert told["at work"] == "40 of 168 hours a week"
     assert told["traffic a month"] == "31.0 GB"
     assert told["processor"] == "20 hours of one processor a week"
-    assert most_it_can_cost(HostSettings())["traffic a month"] == "no limit is set"
+    assert describe_maximum_usage(HostSettings())["traffic a month"] == "no limit is set"

@@ -11,7 +11,13 @@ from ipmicra.host.measuring.passive_round_trips import PassiveRoundTripBuffer
 from ipmicra.model.failures import FailureKind
 from ipmicra.model.fetches import FetchFailed
 from ipmicra.model.urls import Site
-from ipmicra.protocol.host_messages import PROTOCOL, Heartbeat, Orders, Passive, passives_for
+from ipmicra.protocol.host_messages import (
+    PROTOCOL,
+    Heartbeat,
+    Orders,
+    Passive,
+    encode_missing_times,
+)
 
 SITE = Site("http://a.example")
 ADDRESS = ipaddress.ip_address("192.0.2.1")
@@ -58,8 +64,8 @@ def passive(round_trip_ms: float | None, first_byte_ms: float | None = 9.0) -> P
 def test_fetches_that_made_no_connection_have_no_round_trip() -> None:
     seen = PassiveRoundTripBuffer()
     for _ in range(3):
-        seen.measure(SITE, failed(), None)
-    (taken,) = seen.take(10)
+        seen.record(SITE, failed(), None)
+    (taken,) = seen.drain(10)
     assert (taken.fetches, taken.round_trip_ms) == (3, None)
     assert (taken.first_byte_ms, taken.download_ms) == (None, None), "nothing was answered"
 
@@ -67,8 +73,8 @@ def test_fetches_that_made_no_connection_have_no_round_trip() -> None:
 def test_the_least_round_trip_counts_whatever_failed_beside_it() -> None:
     seen = PassiveRoundTripBuffer()
     for round_trip_ms in (None, 7.5, None, 8.0):
-        seen.measure(SITE, failed(round_trip_ms), round_trip_ms)
-    (taken,) = seen.take(10)
+        seen.record(SITE, failed(round_trip_ms), round_trip_ms)
+    (taken,) = seen.drain(10)
     assert (taken.fetches, taken.round_trip_ms) == (4, 7.5)
 
 
@@ -91,10 +97,11 @@ def test_what_an_older_host_writes_for_none_is_read_as_none(written: float) -> N
 def test_an_older_coordinator_can_read_what_it_is_told_and_hears_of_no_zero() -> None:
     everything = [passive(None), passive(5.0), passive(5.0, first_byte_ms=None)]
     older = msgspec.msgpack.decode(
-        msgspec.msgpack.encode(Heartbeat(passive=passives_for(1, everything))), type=HeartbeatBefore
+        msgspec.msgpack.encode(Heartbeat(passive=encode_missing_times(1, everything))),
+        type=HeartbeatBefore,
     )
     assert [seen.round_trip_ms for seen in older.passive] == [5.0]
-    assert passives_for(PROTOCOL, everything) == tuple(everything)
+    assert encode_missing_times(PROTOCOL, everything) == tuple(everything)
 
 
 def test_a_coordinator_that_states_no_protocol_speaks_the_first() -> None:

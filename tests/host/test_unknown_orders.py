@@ -44,12 +44,12 @@ def offered(*bodies: object) -> bytes:
 )
 def test_an_order_that_cannot_be_read_does_not_hide_the_others(body: object, kind: str) -> None:
     read = read_orders(offered({"type": "pause", "reason": "a"}, body, {"type": "probe", "targets": []}))
-    assert [(order.number, order.body) for order in read.told.orders] == [
+    assert [(order.number, order.body) for order in read.readable.orders] == [
         (1, Pause(reason="a")),
         (3, ProbeTargets(targets=())),
     ]
     assert [(order.number, order.kind) for order in read.unknown] == [(2, kind)]
-    assert (read.told.epoch, read.told.lease_s, read.told.protocol) == (7, 60.0, 99)
+    assert (read.readable.epoch, read.readable.lease_s, read.readable.protocol) == (7, 60.0, 99)
 
 
 def test_an_answer_that_is_no_orders_at_all_is_an_error() -> None:

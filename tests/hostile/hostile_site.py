@@ -107,6 +107,6 @@ class _ResettingAt:
     async def __call__(self, writer: asyncio.StreamWriter) -> None:
         writer.write(VICTIM[: self._count])
         await writer.drain()
-        plug = writer.get_extra_info("socket")
-        plug.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        sock = writer.get_extra_info("socket")
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         writer.close()

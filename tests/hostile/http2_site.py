@@ -105,14 +105,14 @@ async def http2_only(
 
     async def accept() -> None:
         while True:
-            plug, _ = await loop.sock_accept(listening)
-            if manner == "alerts" and not await _offers_http2(plug):
-                await loop.sock_sendall(plug, NO_COMMON_PROTOCOL_ALERT)
-                plug.close()
+            sock, _ = await loop.sock_accept(listening)
+            if manner == "alerts" and not await _offers_http2(sock):
+                await loop.sock_sendall(sock, NO_COMMON_PROTOCOL_ALERT)
+                sock.close()
                 continue
             with contextlib.suppress(OSError):
                 made = await loop.connect_accepted_socket(
-                    lambda: Http2Server(pages, manner), plug, ssl=tls
+                    lambda: Http2Server(pages, manner), sock, ssl=tls
                 )
                 transports.append(made[0])
 
@@ -128,11 +128,11 @@ async def http2_only(
         await asyncio.sleep(0)
 
 
-async def _offers_http2(plug: socket.socket) -> bool:
+async def _offers_http2(sock: socket.socket) -> bool:
     """Whether the client's hello, left in the socket, names h2."""
     loop = asyncio.get_running_loop()
     readable = asyncio.Event()
-    loop.add_reader(plug.fileno(), readable.set)
+    loop.add_reader(sock.fileno(), readable.set)
     await readable.wait()
-    loop.remove_reader(plug.fileno())
-    return b"\x02h2" in plug.recv(16_384, socket.MSG_PEEK)
+    loop.remove_reader(sock.fileno())
+    return b"\x02h2" in sock.recv(16_384, socket.MSG_PEEK)

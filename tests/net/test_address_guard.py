@@ -32,12 +32,12 @@ NOT_PUBLIC = [
 
 @pytest.mark.parametrize("text", PUBLIC + WRAPPED_PUBLIC)
 def test_public_addresses_are_open(text: str) -> None:
-    assert AddressGuard().refusal(ipaddress.ip_address(text)) is None
+    assert AddressGuard().denial_reason(ipaddress.ip_address(text)) is None
 
 
 @pytest.mark.parametrize("text", NOT_PUBLIC)
 def test_other_addresses_are_refused(text: str) -> None:
-    assert AddressGuard().refusal(ipaddress.ip_address(text)) is not None
+    assert AddressGuard().denial_reason(ipaddress.ip_address(text)) is not None
 
 
 private_addresses = st.sampled_from(
@@ -59,7 +59,7 @@ def test_a_private_address_is_refused_in_every_wrapping(
     private: ipaddress.IPv4Address, wrapping: str
 ) -> None:
     address = ipaddress.IPv6Address(WRAPPINGS[wrapping](int(private)))
-    assert AddressGuard().refusal(address) is not None
+    assert AddressGuard().denial_reason(address) is not None
 
 
 @given(st.ip_addresses())
@@ -69,21 +69,21 @@ def test_python_agrees_about_everything_it_calls_private(
     if any(wrapped(address)):
         return  # judged by the address inside
     if address.is_private or address.is_multicast or address.is_reserved or address.is_link_local:
-        assert AddressGuard().refusal(address) is not None
+        assert AddressGuard().denial_reason(address) is not None
 
 
 def test_the_settings_open_named_ranges_and_nothing_else() -> None:
     guard = AddressGuard(open_ranges=["10.1.0.0/16"])
-    assert guard.refusal(ipaddress.ip_address("10.1.2.3")) is None
-    assert guard.refusal(ipaddress.ip_address("::ffff:10.1.2.3")) is None
-    assert guard.refusal(ipaddress.ip_address("10.2.0.1")) is not None
-    assert guard.refusal(ipaddress.ip_address("::ffff:10.2.0.1")) is not None
+    assert guard.denial_reason(ipaddress.ip_address("10.1.2.3")) is None
+    assert guard.denial_reason(ipaddress.ip_address("::ffff:10.1.2.3")) is None
+    assert guard.denial_reason(ipaddress.ip_address("10.2.0.1")) is not None
+    assert guard.denial_reason(ipaddress.ip_address("::ffff:10.2.0.1")) is not None
 
 
 def test_closed_ranges_win() -> None:
     guard = AddressGuard(open_ranges=["8.8.0.0/16"], closed_ranges=["8.8.8.0/24"])
-    assert guard.refusal(ipaddress.ip_address("8.8.9.1")) is None
-    assert guard.refusal(ipaddress.ip_address("8.8.8.8")) is not None
+    assert guard.denial_reason(ipaddress.ip_address("8.8.9.1")) is None
+    assert guard.denial_reason(ipaddress.ip_address("8.8.8.8")) is not None
 
 
 def test_the_machine_knows_itself() -> None:
@@ -99,6 +99,6 @@ def test_a_range_that_is_none_is_the_operators_fault() -> None:
 @pytest.mark.parametrize(("port", "open_"), [(80, True), (443, True), (8080, True), (25, False)])
 @pytest.mark.parametrize("more", [(), (990,)])
 def test_ports(port: int, open_: bool, more: tuple[int, ...]) -> None:
-    assert (AddressGuard(open_ports=more).port_refusal(port) is None) is open_
-    assert (AddressGuard(open_ports=more).port_refusal(990) is None) is bool(more)
-    assert AddressGuard(open_ports=more).port_refusal(6379) is not None
+    assert (AddressGuard(open_ports=more).port_denial_reason(port) is None) is open_
+    assert (AddressGuard(open_ports=more).port_denial_reason(990) is None) is bool(more)
+    assert AddressGuard(open_ports=more).port_denial_reason(6379) is not None

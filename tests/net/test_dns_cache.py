@@ -25,7 +25,7 @@ class Stage:
         self.names = DnsCache(self.resolver, BOUNDS, clock=lambda: self.now)
 
     def first(self, name: str = "a.org") -> str:
-        return str(asyncio.run(self.names.place(name)).addresses[0])
+        return str(asyncio.run(self.names.resolve(name)).addresses[0])
 
     def failure(self, name: str = "a.org") -> FailureKind:
         with pytest.raises(DnsFailure) as caught:
@@ -63,7 +63,7 @@ def test_a_failure_is_remembered_for_a_while(answer: str | None, kind: FailureKi
 
 def test_a_name_on_many_addresses_stays_at_the_one_that_answered() -> None:
     stage = Stage(["8.8.8.8", "9.9.9.9"], ["9.9.9.9", "1.1.1.1"], ["1.1.1.1"])
-    asyncio.run(stage.names.place("a.org")).prove(address("9.9.9.9"))
+    asyncio.run(stage.names.resolve("a.org")).mark_reachable(address("9.9.9.9"))
     assert stage.first() == "9.9.9.9"
     stage.now = 61
     assert stage.first() == "9.9.9.9"  # still listed, though no longer alone
@@ -78,7 +78,7 @@ def test_the_order_of_answers_does_not_matter() -> None:
 
 def test_an_address_that_fails_goes_to_the_back() -> None:
     stage = Stage(["8.8.8.8", "9.9.9.9"])
-    asyncio.run(stage.names.place("a.org")).demote(address("8.8.8.8"))
+    asyncio.run(stage.names.resolve("a.org")).demote(address("8.8.8.8"))
     assert stage.first() == "9.9.9.9"
 
 
@@ -93,7 +93,7 @@ def test_one_question_at_a_time_for_all_who_ask() -> None:
     stage = Stage(["8.8.8.8"])
 
     async def act() -> None:
-        await asyncio.gather(*(stage.names.place("a.org") for _ in range(10)))
+        await asyncio.gather(*(stage.names.resolve("a.org") for _ in range(10)))
 
     asyncio.run(act())
     assert stage.questions() == 1
@@ -103,6 +103,6 @@ def test_memory_is_bounded() -> None:
     stage = Stage()
     for number in range(10):
         stage.failure(f"{number}.org")
-    assert [stage.names.known(f"{number}.org") is not None for number in range(10)] == [False] * 7 + [
+    assert [stage.names.cached(f"{number}.org") is not None for number in range(10)] == [False] * 7 + [
         True
     ] * 3

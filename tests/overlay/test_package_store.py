@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ipmicra.carrier.package import PackageRefused, pack, unpack
-from ipmicra.carrier.page_delta import change_of, sketch_of
+from ipmicra.carrier.page_delta import base_digest, delta_of
 from ipmicra.model.records import PageSeen
 from ipmicra.model.search import SearchRequest
 from ipmicra.overlay.live.package_store import PeerPackageStore
@@ -32,7 +32,7 @@ def seen(url: str, visit: int, *more: str) -> PageSeen:
 def test_a_delta_is_completed_from_the_stored_pages(package_store: PeerPackageStore) -> None:
     first, second = seen("https://a.example/", 1), seen("https://a.example/", 2, "zebra")
     package_store.store([pack([first], "me", 1)])
-    change = change_of(second, first.page.content_hash, sketch_of(first.page))
+    change = delta_of(second, first.page.content_hash, base_digest(first.page))
     assert change is not None
     whole = package_store.complete_package(pack([change], "me", 2))
     assert unpack(whole).records == [second]

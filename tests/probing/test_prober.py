@@ -45,7 +45,7 @@ def listening() -> Iterator[int]:
 
 def probed(way: ProbeMethod, port: int, guard: AddressGuard = LOOPBACK, tries: int = 1) -> ProbeOutcome:
     prober = Prober(ProbingSettings(patience_ms=300, tries=tries), guard)
-    return asyncio.run(prober.probe_by(way, HOME, port))
+    return asyncio.run(prober.probe_with(way, HOME, port))
 
 
 @pytest.mark.parametrize("tries", [1, 5])
@@ -53,7 +53,7 @@ def test_connecting_measures_the_kernels_round_trip(listening: int, tries: int) 
     sounding = probed("connect", listening, tries=tries)
     assert sounding.round_trip_ms is not None
     assert 0 < sounding.round_trip_ms < 50
-    assert sounding.answer().round_trip_ms == sounding.round_trip_ms
+    assert sounding.to_answer().round_trip_ms == sounding.round_trip_ms
 
 
 def test_nobody_there_is_a_refusal() -> None:
@@ -63,7 +63,7 @@ def test_nobody_there_is_a_refusal() -> None:
 
 def test_a_machine_that_serves_nothing_answers_by_refusing() -> None:
     sounding = asyncio.run(Prober(HASTY, LOOPBACK).probe_host(ipaddress.ip_address("127.77.0.1")))
-    assert sounding.way == "connect"
+    assert sounding.method == "connect"
     assert sounding.round_trip_ms is not None
     assert 0 < sounding.round_trip_ms < 300
 
@@ -106,7 +106,7 @@ def test_a_full_queue_is_a_time_out() -> None:
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
 def test_icmp_measures_where_it_is_allowed_and_says_so_where_not(address: str) -> None:
     prober = Prober(HASTY, LOOPBACK)
-    sounding = asyncio.run(prober.probe_by("icmp", ipaddress.ip_address(address)))
+    sounding = asyncio.run(prober.probe_with("icmp", ipaddress.ip_address(address)))
     if sounding.round_trip_ms is None:
         assert sounding.silence is NoAnswer.REFUSED, sounding
     else:
@@ -124,10 +124,10 @@ def test_head_asks_the_site_and_fetches_teach_the_prober() -> None:
         fetching = FetchingSettings(open_ranges=("127.0.0.0/8",))
         async with serving(serve) as site, WebFetcher(fetching, "test") as fetcher:
             prober = Prober(HASTY, LOOPBACK, fetcher=fetcher)
-            asked = await prober.probe_by("head", HOME, site.port, site.url(""))
+            asked = await prober.probe_with("head", HOME, site.port, site.url(""))
             assert asked.round_trip_ms is not None
             again = await prober.probe(HOME, site.port)
-            assert (again.way, again.round_trip_ms) == ("passive", asked.round_trip_ms)
+            assert (again.method, again.round_trip_ms) == ("passive", asked.round_trip_ms)
             assert site.connections == [1]
 
     asyncio.run(act())
@@ -143,7 +143,7 @@ class TestPassive:
         async def act() -> None:
             page = Answer(address=ipaddress.ip_address(address), round_trip_ms=round_trip_ms)
             async with ScriptedFetcher({"http://a.org/": page}) as fetcher:
-                passive.saw(await fetcher.fetch(FetchRequest(url="http://a.org/")))
+                passive.record_outcome(await fetcher.fetch(FetchRequest(url="http://a.org/")))
 
         asyncio.run(act())
 
@@ -156,7 +156,7 @@ class TestPassive:
             (120, 40, 40),
         ]:
             self.seen(passive, "8.8.8.8", round_trip_ms)
-            known = passive.known(ipaddress.ip_address("8.8.8.8"))
+            known = passive.recent(ipaddress.ip_address("8.8.8.8"))
             assert known is not None
             assert known.round_trip_ms == expected
 
@@ -165,14 +165,14 @@ class TestPassive:
         for address in ("8.8.8.8", "9.9.9.9", "1.1.1.1"):
             self.seen(passive, address, 10)
         assert len(passive) == 2
-        assert passive.known(ipaddress.ip_address("8.8.8.8")) is None
+        assert passive.recent(ipaddress.ip_address("8.8.8.8")) is None
         self.now = 101
-        assert passive.known(ipaddress.ip_address("1.1.1.1")) is None
+        assert passive.recent(ipaddress.ip_address("1.1.1.1")) is None
 
     def test_failures_teach_too_where_they_connected(self) -> None:
         passive = self.passive()
         failed = FetchFailed(url="http://a.org/", kind=FailureKind.RESET, detail="", address=HOME)
-        passive.saw(failed)
+        passive.record_outcome(failed)
         assert len(passive) == 0
 
 
@@ -225,8 +225,8 @@ def test_an_answer_is_timed_to_its_first_byte_thinking_included() -> None:
         web = WebFetcher(FetchingSettings(open_ranges=("127.0.0.0/8",)), "test")
         async with slow.serving() as site, web as fetcher:
             prober = Prober(HASTY, LOOPBACK, fetcher=fetcher)
-            by_kernel = await prober.probe_by("head", HOME, site.port, site.address)
-            return by_kernel, await prober.probe_by("answer", HOME, site.port, site.address)
+            by_kernel = await prober.probe_with("head", HOME, site.port, site.address)
+            return by_kernel, await prober.probe_with("answer", HOME, site.port, site.address)
 
     by_kernel, by_answer = asyncio.run(play())
     assert by_kernel.round_trip_ms is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ipmicra.carrier.package import Package, digest_of, pack, unpack
-from ipmicra.carrier.page_delta import change_of, sketch_of
+from ipmicra.carrier.page_delta import base_digest, delta_of
 from ipmicra.crawler.extraction import extract
 from ipmicra.model.records import PageChanged, PageGone, PageSeen, Record
 
@@ -32,7 +32,7 @@ def gone(url: str, visit: int) -> PageGone:
 
 def changed(before: PageSeen, after: PageSeen) -> PageChanged:
     """What a crawler that watches the page would send."""
-    change = change_of(after, before.page.content_hash, sketch_of(before.page))
+    change = delta_of(after, before.page.content_hash, base_digest(before.page))
     assert change is not None
     return change
 

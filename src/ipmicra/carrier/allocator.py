@@ -26,7 +26,7 @@ def tune_allocator() -> None:
         libc.mallopt(_M_ARENA_MAX, 1)
 
 
-def give_back_memory() -> None:
+def release_memory() -> None:
     """Every page of the heap that holds nothing goes back to the system, also those below one in use.
 
     Pages' texts wait for their package between what was freed around them, so that half of a crawler's heap

@@ -19,7 +19,7 @@ import msgspec
 from isal import isal_zlib
 
 from ipmicra.carrier.format.compression import are_alike, site_part
-from ipmicra.carrier.format.record_order import OrderKey, arranged
+from ipmicra.carrier.format.record_order import OrderKey, sort_for_compression
 from ipmicra.carrier.package import PackageContents
 from ipmicra.errors import HostFault
 from ipmicra.model.records import FetchMeasurement, PageSeen, Record
@@ -117,7 +117,7 @@ def _entry(start: int, length: int, record: Record) -> JournalEntry:
 @contextmanager
 def contents_in(path: Path, entries: Sequence[JournalEntry]) -> Iterator[PackageContents]:
     """What the journal holds, to be packed; its pages are read one by one, while the file is open here."""
-    pages = arranged(
+    pages = sort_for_compression(
         (entry for entry in entries if entry.is_page),
         lambda entry: OrderKey(entry.language, entry.url, entry.visit),
     )

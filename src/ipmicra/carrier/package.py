@@ -18,9 +18,9 @@ from isal import isal_zlib
 
 from ipmicra.carrier.format.column_decoder import records_of
 from ipmicra.carrier.format.column_encoder import ColumnEncoder, PackageColumns
-from ipmicra.carrier.format.compression import FrameDamaged, compressed, inflated, level_for
+from ipmicra.carrier.format.compression import FrameDamaged, compress, inflate, level_for
 from ipmicra.carrier.format.format_v1_v2 import EarlierColumns, records_of_earlier
-from ipmicra.carrier.format.record_order import OrderKey, arranged
+from ipmicra.carrier.format.record_order import OrderKey, sort_for_compression
 from ipmicra.carrier.ranges import check_ranges
 from ipmicra.errors import HostFault
 from ipmicra.model.records import PageSeen, Record
@@ -113,7 +113,7 @@ class PackageContents(NamedTuple):
 
 
 def contents_of(records: Sequence[Record]) -> PackageContents:
-    pages = arranged(
+    pages = sort_for_compression(
         (record for record in records if isinstance(record, PageSeen)),
         lambda record: OrderKey(record.page.language, record.url, record.visit),
     )
@@ -124,16 +124,16 @@ def contents_of(records: Sequence[Record]) -> PackageContents:
 
 def pack(records: Sequence[Record], crawler: str, sequence: int, level: int = 0) -> bytes:
     """The bytes of a package; the same records give the same bytes. Level 0 is that of `level_for`."""
-    return b"".join(packed(contents_of(records), crawler, sequence, level))
+    return b"".join(pack_contents(contents_of(records), crawler, sequence, level))
 
 
-def packed(
+def pack_contents(
     contents: PackageContents, crawler: str, sequence: int, level: int = 0
 ) -> tuple[bytes | bytearray, ...]:
     """The same, in parts that are written one after the other."""
     level = level or level_for(contents.urls)
     body = _Body(contents)
-    frame = compressed(body.pieces(), level, contents.about_bytes)
+    frame = compress(body.pieces(), level, contents.about_bytes)
     header = PackageHeader(
         crawler=crawler,
         sequence=sequence,
@@ -182,7 +182,7 @@ def unpack(data: bytes, caps: UnpackCaps = UnpackCaps()) -> Package:  # noqa: B0
             f"a package of {header.crawler!r} is damaged: its bytes are not those it was made of"
         )
     try:
-        records = _records(version, inflated(frame, header.inflated_bytes), header)
+        records = _records(version, inflate(frame, header.inflated_bytes), header)
         check_ranges(records)
     except FrameDamaged as error:
         raise PackageRefused(f"a package of {header.crawler!r} {error}") from error

@@ -34,12 +34,12 @@ class BaseMissing(ValueError):
     """The page that a change is told against is not the one that is here."""
 
 
-def sketch_of(page: Page) -> bytes:
+def base_digest(page: Page) -> bytes:
     """What to keep of a page that is sent, to tell what changed in the next."""
     return array("I", map(_mark, _strings(page))).tobytes()
 
 
-def change_of(seen: PageSeen, base_hash: bytes, base_sketch: bytes) -> PageChanged | None:
+def delta_of(seen: PageSeen, base_hash: bytes, base_sketch: bytes) -> PageChanged | None:
     """What `seen` differs in from the page with that hash and sketch; None where it should go whole."""
     page = seen.page
     strings, lines = _strings(page), page.text.count("\n") + 1
@@ -57,7 +57,7 @@ def change_of(seen: PageSeen, base_hash: bytes, base_sketch: bytes) -> PageChang
     )  # fmt: skip
 
 
-def restored(change: PageChanged, base: Page | None) -> PageSeen:
+def apply_delta(change: PageChanged, base: Page | None) -> PageSeen:
     """The record as it would have been sent whole."""
     if base is None or base.content_hash != change.base:
         raise BaseMissing(
@@ -97,7 +97,7 @@ def _link(string: str, change: PageChanged) -> Link:
     return Link(*parts)
 
 
-def urls_changed(packages: Iterable[Package]) -> set[str]:
+def changed_urls(packages: Iterable[Package]) -> set[str]:
     return {
         record.url
         for package in packages
@@ -106,7 +106,7 @@ def urls_changed(packages: Iterable[Package]) -> set[str]:
     }
 
 
-def made_whole(packages: Iterable[Package], urls: Container[str]) -> Iterator[Package]:
+def resolve_all(packages: Iterable[Package], urls: Container[str]) -> Iterator[Package]:
     """Packages in their order, the changes of `urls` made whole; those of a page that is not there stay."""
     known: dict[str, Page] = {}
     for package in packages:
@@ -115,7 +115,7 @@ def made_whole(packages: Iterable[Package], urls: Container[str]) -> Iterator[Pa
             whole: Record = record
             if isinstance(record, PageChanged):
                 with suppress(BaseMissing):
-                    whole = restored(record, known.get(record.url))
+                    whole = apply_delta(record, known.get(record.url))
             if isinstance(whole, PageSeen) and whole.url in urls:
                 known[whole.url] = whole.page
             records.append(whole)

@@ -13,22 +13,22 @@ from ipmicra.carrier.durable import sync_folder, write_durably
 _FILE = "wanted-whole"
 
 
-def leave_wishes(spool: Path, urls: Sequence[str]) -> None:
+def write_requests(spool: Path, urls: Sequence[str]) -> None:
     """Replace what was wished for before; nothing to wish for leaves no file."""
     if urls:
         write_durably(spool / _FILE, "\n".join(urls).encode("utf-8", "surrogatepass"))
     else:
-        forget_wishes(spool)
+        clear_requests(spool)
 
 
-def wishes_in(spool: Path) -> list[str]:
+def requests_in(spool: Path) -> list[str]:
     try:
         return (spool / _FILE).read_bytes().decode("utf-8", "surrogatepass").split("\n")
     except FileNotFoundError:
         return []
 
 
-def forget_wishes(spool: Path) -> None:
+def clear_requests(spool: Path) -> None:
     if (spool / _FILE).exists():
         (spool / _FILE).unlink()
         sync_folder(spool)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from ipmicra.carrier.allocator import give_back_memory
+from ipmicra.carrier.allocator import release_memory
 from ipmicra.carrier.package import PackageFile
 from ipmicra.carrier.spool import Spool
 
@@ -27,9 +27,9 @@ class Sealer:
         """Begin to seal where that is due. How many packages have been finished since last asked."""
         finished = self._finished(wait=False)
         if self._under_way is None:
-            full = self._spool.turn_if_due(now_s)
+            full = self._spool.rotate_if_due(now_s)
             if full is not None:
-                give_back_memory()
+                release_memory()
                 self._under_way = self._thread.submit(self._spool.pack_journal, full)
         return finished
 

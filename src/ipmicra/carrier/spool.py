@@ -21,7 +21,7 @@ import msgspec
 
 from ipmicra.carrier.durable import sync_folder, write_durably
 from ipmicra.carrier.journal import Journal, JournalEntry, contents_in
-from ipmicra.carrier.package import PackageFile, digest_of, package_name, packages_in, packed
+from ipmicra.carrier.package import PackageFile, digest_of, pack_contents, package_name, packages_in
 from ipmicra.errors import HostFault
 from ipmicra.model.records import Record
 
@@ -89,14 +89,14 @@ class Spool:
 
     def seal_if_due(self, now_s: float) -> PackageFile | None:
         """Seal when the journal is large or old enough."""
-        full = self.turn_if_due(now_s)
+        full = self.rotate_if_due(now_s)
         return None if full is None else self.pack_journal(full)
 
     def seal(self) -> PackageFile | None:
         """Turn the journal into a package. None when there is nothing to seal."""
-        return self.pack_journal(self._turn()) if self._journal.entries else None
+        return self.pack_journal(self._rotate()) if self._journal.entries else None
 
-    def turn_if_due(self, now_s: float) -> FullJournal | None:
+    def rotate_if_due(self, now_s: float) -> FullJournal | None:
         """Go on in the next journal when this one is large or old enough; `pack_journal` what is returned."""
         if self._first_append_s is None:
             self._first_append_s = now_s if self.unsealed else None
@@ -107,19 +107,19 @@ class Spool:
             or (self._journal.is_varied and self._journal.written_bytes >= self.rules.varied_bytes_max)
             or now_s - self._first_append_s >= self.rules.age_s_max
         )
-        return self._turn() if due and self._journal.entries else None
+        return self._rotate() if due and self._journal.entries else None
 
     def pack_journal(self, full: FullJournal) -> PackageFile:
         """The package of a journal that was left, and the journal gone. May run in another thread."""
         journal = self._journal_path(full.sequence)
         with contents_in(journal, full.entries) as contents:
-            parts = packed(contents, self.crawler, full.sequence, self.rules.level)
+            parts = pack_contents(contents, self.crawler, full.sequence, self.rules.level)
         path = self.folder / package_name(full.sequence, digest_of(*parts))
         write_durably(path, *parts)
         journal.unlink(missing_ok=True)
         return PackageFile.at(path)
 
-    def _turn(self) -> FullJournal:
+    def _rotate(self) -> FullJournal:
         full, self._sequence = FullJournal(self._sequence, self._journal.entries), self._sequence + 1
         self._journal.close()
         self._journal = Journal(self._journal_path(self._sequence), None)

@@ -44,7 +44,7 @@ class LiveFigures:
         table = Table(show_header=False, box=None)
         if self._latest is not None:
             _add_figures(table, self._name, *self._latest)
-            if wait := self._latest[0].wait():
+            if wait := self._latest[0].wait_text():
                 table.add_row("waits", escape(wait))
         return table
 

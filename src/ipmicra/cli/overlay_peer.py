@@ -14,7 +14,7 @@ import click
 from ipmicra.cli import terminal
 from ipmicra.crawler.crawl import tune_process
 from ipmicra.errors import OperatorFault
-from ipmicra.host.folder import locked
+from ipmicra.host.folder import hold_lock
 from ipmicra.model.urls import Normaliser, Site, site_of
 from ipmicra.model.zones import SpacePoint
 from ipmicra.overlay.can.nearness import HandOverRule
@@ -87,7 +87,7 @@ def served(
     place = (folder or settings.data_folder / FOLDER).absolute()
     place.mkdir(parents=True, exist_ok=True)
     tune_process()
-    with locked(place):
+    with hold_lock(place):
         asyncio.run(_run(network, standing, settings, place, reload))
 
 

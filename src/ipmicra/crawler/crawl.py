@@ -21,7 +21,7 @@ import msgspec
 from ipmicra import __version__
 from ipmicra.addresses import BITS, gaps_between
 from ipmicra.carrier.allocator import tune_allocator
-from ipmicra.carrier.resend_requests import forget_wishes, wishes_in
+from ipmicra.carrier.resend_requests import clear_requests, requests_in
 from ipmicra.carrier.spool import FOLDER as SPOOL_FOLDER
 from ipmicra.carrier.spool import SealRules, Spool, SpoolPosition
 from ipmicra.carrier.warc import WarcWriter
@@ -83,26 +83,26 @@ class CrawlRequest:
 class Crawl:
     """One named crawl: its plan, its places on disk, and its seeds."""
 
-    def __init__(self, settings: CrawlSettings, wish: CrawlRequest) -> None:
-        self.settings, self.wish = settings, wish
-        self.seeds = _seeds(wish, Normaliser(settings.crawler.dropped_parameters))
-        self.plan = _plan(settings, wish, self.seeds)
-        self.crawl_name = _checked_name(wish.name) if wish.name else _name_from(self.seeds)
-        self.name = f"{self.crawl_name}{wish.share.suffix}"
+    def __init__(self, settings: CrawlSettings, request: CrawlRequest) -> None:
+        self.settings, self.request = settings, request
+        self.seeds = _seeds(request, Normaliser(settings.crawler.dropped_parameters))
+        self.plan = _plan(settings, request, self.seeds)
+        self.crawl_name = _checked_name(request.name) if request.name else _name_from(self.seeds)
+        self.name = f"{self.crawl_name}{request.share.suffix}"
         self.frontier_path = settings.data_folder / FRONTIER_FOLDER / f"{self.name}.sqlite"
         self.spool_folder = settings.data_folder / SPOOL_FOLDER / self.name
 
     def fetcher(self) -> Fetcher:
         """The fetcher that says who we are, and archives what it gets where that was wished for."""
-        if self.wish.warc is None:
+        if self.request.warc is None:
             return fetcher_for(self.settings.crawler, self.settings.fetching)
-        stem, dot, ending = self.wish.warc.name.partition(".")
-        path = self.wish.warc.with_name(f"{stem}{self.wish.share.suffix}{dot}{ending}")
+        stem, dot, ending = self.request.warc.name.partition(".")
+        path = self.request.warc.with_name(f"{stem}{self.request.share.suffix}{dot}{ending}")
         writer = WarcWriter(path, time.time_ns() // 1_000_000)
         return ArchivingFetcher(fetcher_for(self.settings.crawler, self.settings.fetching), writer)
 
     @contextmanager
-    def opened(self) -> Iterator[tuple[Frontier, Spool]]:
+    def open_stores(self) -> Iterator[tuple[Frontier, Spool]]:
         """The frontier, and the spool as far as the frontier vouches for it."""
         frontier = Frontier(self.frontier_path, self.plan.budget, self.plan.traps)
         try:
@@ -142,7 +142,7 @@ class Crawl:
         on_start: Callable[[Engine], None],
         limit: PageLimit | None,
     ) -> tuple[Progress, Counts]:
-        with self.opened() as (frontier, spool):
+        with self.open_stores() as (frontier, spool):
             async with self.fetcher() as fetcher:
                 await self.check_contact(fetcher)
                 engine = Engine(
@@ -152,41 +152,41 @@ class Crawl:
                     fetcher,
                     lambda progress: on_commit(progress, frontier.counts()),
                     limit,
-                    self._neighbours(frontier),
+                    self._partition(frontier),
                 )
-                self._hear_wishes(frontier)
-                frontier.ask_again(self._own_seeds(), int(time.time() * 1000))
+                self._resend_requested(frontier)
+                frontier.retry_failed(self._own_seeds(), int(time.time() * 1000))
                 on_start(engine)
                 progress = await engine.run([DiscoveredUrl(seed, 0, 0) for seed in self._own_seeds()])
                 _remember_outcome(frontier, progress)
             return progress, frontier.counts()
 
-    def _hear_wishes(self, frontier: Frontier) -> None:
+    def _resend_requested(self, frontier: Frontier) -> None:
         """Pages that whoever reads the packages lacks are visited now, and sent whole."""
-        wished = wishes_in(self.spool_folder)
-        urls = [url for url in map(self.plan.normaliser.url, wished) if url is not None]
-        if wished:
-            frontier.send_whole(urls, int(time.time() * 1000))
-            forget_wishes(self.spool_folder)
+        requested = requests_in(self.spool_folder)
+        urls = [url for url in map(self.plan.normaliser.url, requested) if url is not None]
+        if requested:
+            frontier.force_full_resend(urls, int(time.time() * 1000))
+            clear_requests(self.spool_folder)
 
-    def parcels(self) -> Mailbox:
+    def mailbox(self) -> Mailbox:
         """What the processes of this crawl send each other."""
         folder = self.settings.data_folder / PARCELS_FOLDER / self.crawl_name
-        return Mailbox(folder, *self.wish.share)
+        return Mailbox(folder, *self.request.share)
 
-    def _neighbours(self, frontier: Frontier) -> SitePartition | None:
-        return SitePartition(frontier, self.parcels()) if self.wish.share.processes > 1 else None
+    def _partition(self, frontier: Frontier) -> SitePartition | None:
+        return SitePartition(frontier, self.mailbox()) if self.request.share.processes > 1 else None
 
     def _own_seeds(self) -> list[Url]:
         """This process's part; one whose address is another's goes there as any other link does."""
-        number, processes = self.wish.share
+        number, processes = self.request.share
         return [seed for seed in self.seeds if owner_of(site_of(seed), processes) == number]
 
     def _check_same_scope(self, frontier: Frontier) -> None:
-        scope = f"{self.wish.scope} {self.wish.pattern or ''}".strip()
+        scope = f"{self.request.scope} {self.request.pattern or ''}".strip()
         begun_with = frontier.fact("scope")
         if begun_with is None:
-            frontier.keep_fact("scope", scope)
+            frontier.set_fact("scope", scope)
         elif begun_with != scope:
             raise OperatorFault(
                 f"the crawl {self.name!r} was begun with --scope {begun_with}, not {scope}; "
@@ -198,9 +198,9 @@ class Crawl:
         before = frontier.fact("seeds") or ""
         seeds = list(dict.fromkeys([*map(Url, before.split()), *self.seeds]))
         if len(seeds) > len(before.split()):
-            frontier.keep_fact("seeds", "\n".join(seeds))
+            frontier.set_fact("seeds", "\n".join(seeds))
         if len(seeds) > len(self.seeds):
-            scope = scope_around(seeds, self.wish.scope, self.wish.pattern)
+            scope = scope_around(seeds, self.request.scope, self.request.pattern)
             self.plan = replace(self.plan, scope=scope)
 
     async def check_contact(self, fetcher: Fetcher) -> None:
@@ -253,9 +253,9 @@ def allowed_fetching(crawler: CrawlerSettings, fetching: FetchingSettings) -> Fe
 _BARE_NAME = re.compile(r"[\w.-]+\.[\w-]+(:\d+)?([/?].*)?")  # example.org, without a scheme
 
 
-def _seeds(wish: CrawlRequest, normaliser: Normaliser) -> tuple[Url, ...]:
+def _seeds(request: CrawlRequest, normaliser: Normaliser) -> tuple[Url, ...]:
     seeds = []
-    for text in wish.seeds:
+    for text in request.seeds:
         url = normaliser.url(f"https://{text}" if _BARE_NAME.fullmatch(text) else text)
         if url is None:
             raise OperatorFault(f"{text!r} is not the address of a web page; write https://example.org/")
@@ -267,29 +267,31 @@ def _seeds(wish: CrawlRequest, normaliser: Normaliser) -> tuple[Url, ...]:
     return tuple(dict.fromkeys(seeds))
 
 
-def _plan(settings: CrawlSettings, wish: CrawlRequest, seeds: Sequence[Url]) -> CrawlPlan:
-    if (wish.scope == "pattern") != (wish.pattern is not None):
+def _plan(settings: CrawlSettings, request: CrawlRequest, seeds: Sequence[Url]) -> CrawlPlan:
+    if (request.scope == "pattern") != (request.pattern is not None):
         raise OperatorFault("--scope pattern needs a --pattern, and the other scopes take none")
     try:
-        scope = scope_around(seeds, wish.scope, wish.pattern)
+        scope = scope_around(seeds, request.scope, request.pattern)
     except re.error as error:
-        raise OperatorFault(f"--pattern {wish.pattern!r} is no regular expression: {error}") from error
+        raise OperatorFault(
+            f"--pattern {request.pattern!r} is no regular expression: {error}"
+        ) from error
     return plan_from(
         settings.crawler,
         scope,
-        pages_max=wish.pages_max,
-        depth_max=wish.depth_max,
+        pages_max=request.pages_max,
+        depth_max=request.depth_max,
         redirects_max=settings.fetching.redirects_max,
-        watch=wish.watch,
+        watch=request.watch,
     )
 
 
 def _remember_outcome(frontier: Frontier, progress: Progress) -> None:
     """A run that had nothing to do ends as the one before it did: failed, if that one failed."""
     if progress.seen or progress.unchanged:
-        frontier.keep_fact(FAILED_FACT, "")
+        frontier.set_fact(FAILED_FACT, "")
     elif progress.failures:
-        frontier.keep_fact(FAILED_FACT, progress.last_failure)
+        frontier.set_fact(FAILED_FACT, progress.last_failure)
     elif not progress.pages:
         progress.last_failure = frontier.fact(FAILED_FACT) or ""
 

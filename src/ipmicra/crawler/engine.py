@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from ipmicra.carrier.allocator import give_back_memory
+from ipmicra.carrier.allocator import release_memory
 from ipmicra.carrier.sealer import Sealer
 from ipmicra.carrier.spool import Spool
 from ipmicra.crawler.decisions.revisit import price_for_budget
@@ -53,15 +53,15 @@ class Engine:
         fetcher: Fetcher,
         on_commit: Callable[[Progress], None] = lambda _: None,
         limit: PageLimit | None = None,
-        neighbours: SitePartition | None = None,
+        partition: SitePartition | None = None,
     ) -> None:
         self.plan, self.fetcher = plan, fetcher
-        self.courtesy = PolitenessGate(frontier.address_clock)
-        self.harvester = ResponseHandler(plan, frontier.sketch)
+        self.politeness = PolitenessGate(frontier.address_clock)
+        self.response_handler = ResponseHandler(plan, frontier.base_digest)
         self.progress = Progress()
         self._frontier, self._spool, self._on_commit = frontier, spool, on_commit
         self._sealer = Sealer(spool)
-        self._lanes: dict[int, SiteWorker] = {}
+        self._workers: dict[int, SiteWorker] = {}
         self._closing: dict[int, SiteWorker] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._batch, self._records = Batch(), list[Record]()
@@ -73,9 +73,11 @@ class Engine:
         self._reported_at = time.monotonic()
         self._reprice_at = 0.0
         self._limit = limit or self._own_limit()
-        self._neighbours = neighbours
+        self._partition = partition
         self._sites_to_close = 0  # while any is, no lane is opened: it might be that site's
-        self._torn = False  # the journal is ahead of the frontier, and will be until the next start
+        self._is_inconsistent = (
+            False  # the journal is ahead of the frontier, and will be until the next start
+        )
         self._stopping = False
         self._event = asyncio.Event()
 
@@ -84,20 +86,20 @@ class Engine:
 
         With neighbours there is no knowing when it is done: `stop` it when all of them are idle.
         """
-        self._frontier.mend_times(int(time.time() * 1000))
+        self._frontier.repair_future_timestamps(int(time.time() * 1000))
         self.progress.found += self._frontier.add(seeds)
         try:
-            async with asyncio.TaskGroup() as lanes:
-                while not self._is_over():
+            async with asyncio.TaskGroup() as group:
+                while not self._is_finished():
                     self._receive()
-                    self._open_lanes(lanes)
-                    await self._something_happens()
+                    self._open_sites(group)
+                    await self._wait_for_event()
                     if self._commit_is_due():
                         self._commit()
                     else:
                         self._seal_if_due(time.time())
         finally:
-            if not self._torn:
+            if not self._is_inconsistent:
                 self._commit(last=True)
             self._sealer.close()
         return self.progress
@@ -126,10 +128,10 @@ class Engine:
         """
         self._sites_to_close += 1
         try:
-            lane = self._lane_of(site)
-            if lane is not None and lane.site.id not in self._closing:
-                task = self._tasks[lane.site.id]
-                lane.stop()
+            worker = self._worker_of(site)
+            if worker is not None and worker.site.id not in self._closing:
+                task = self._tasks[worker.site.id]
+                worker.stop()
                 await asyncio.wait([task], timeout=grace_seconds)
                 task.cancel()
                 await asyncio.wait([task])
@@ -141,13 +143,13 @@ class Engine:
     def send_whole(self, urls: Iterable[Url]) -> None:
         """Somebody lacks these pages: after what was visited is committed, they are due and new."""
         self._commit()
-        self._frontier.send_whole(urls, int(time.time() * 1000))
+        self._frontier.force_full_resend(urls, int(time.time() * 1000))
         self._event.set()
 
     # --- what lanes ask for -----------------------------------------------------------------------
 
     def lease(self, site: FrontierSite) -> list[LeasedUrl]:
-        rate = self.plan.manners_towards(site.site).requests_per_second or 1.0
+        rate = self.plan.policy_for(site.site).requests_per_second or 1.0
         limit = min(max(LEASE_MIN, int(rate)), LEASE_MAX)
         return self._frontier.lease(site, int(time.time() * 1000), limit)
 
@@ -155,47 +157,47 @@ class Engine:
         """One page of the crawl's limit; False when it is used up."""
         return self._limit.reserve()
 
-    def give_back_page(self) -> None:
-        self._limit.give_back()
+    def unreserve_page(self) -> None:
+        self._limit.unreserve()
 
-    def is_others(self, address: str) -> bool:
+    def is_foreign(self, address: str) -> bool:
         """Whether another process alone may ask the address."""
-        return self._neighbours is not None and self._neighbours.own(address)
+        return self._partition is not None and self._partition.is_foreign(address)
 
-    def leave_to_others(self, site: FrontierSite, address: str) -> bool:
+    def release_if_foreign(self, site: FrontierSite, address: str) -> bool:
         """Whether the site is another process's; if so, it goes there when its lane is closed."""
-        return self._neighbours is not None and self._neighbours.claim(site, address)
+        return self._partition is not None and self._partition.release_if_foreign(site, address)
 
     def make_room_for(self, fetched: Fetched) -> None:
         """Before a large page is read, let go of all that can be had again, and of what was freed."""
         if len(fetched.body) >= LARGE_PAGE_BYTES:
             self.progress.packages += self._sealer.wait()
             self._frontier.release_memory()
-            give_back_memory()
+            release_memory()
 
-    def take(self, site: FrontierSite, harvest: VisitResult) -> None:
+    def record_visit(self, site: FrontierSite, result: VisitResult) -> None:
         """What came of one visit goes into the next transaction."""
         batch = self._batch
         self._touched[site.id] = site
-        self._records.extend(harvest.records)
-        batch.discoveries.extend(harvest.discoveries)
-        if harvest.visited is not None:
-            batch.visited.append(harvest.visited)
-            batch.pages += harvest.outcome != "forbidden"
-        if harvest.put_off is not None:
-            batch.put_off.append(harvest.put_off)
-        self.progress.count(harvest.outcome, harvest.failure)
-        if harvest.failure:
-            self.progress.last_failure = f"{site.site}: {harvest.why()}"
-        self._held_bytes += _held_bytes(harvest)
+        self._records.extend(result.records)
+        batch.discoveries.extend(result.discoveries)
+        if result.visited is not None:
+            batch.visited.append(result.visited)
+            batch.pages += result.outcome != "forbidden"
+        if result.put_off is not None:
+            batch.put_off.append(result.put_off)
+        self.progress.count(result.outcome, result.failure)
+        if result.failure:
+            self.progress.last_failure = f"{site.site}: {result.why()}"
+        self._held_bytes += _held_bytes(result)
         if self._batch_is_full():
             self._event.set()
 
-    def learned_robots(self, site: FrontierSite) -> None:
+    def on_robots_learned(self, site: FrontierSite) -> None:
         self._touched[site.id] = site
         self._batch.robots.append(site)
 
-    def measure(self, site: FrontierSite, outcome: FetchOutcome, address: str) -> None:
+    def record_fetch(self, site: FrontierSite, outcome: FetchOutcome, address: str) -> None:
         self._touched[site.id] = site
         self.progress.bytes_on_wire += outcome.bytes_on_wire
         seen = self._measured.get((site.site, address))
@@ -205,26 +207,26 @@ class Engine:
 
     # --- the loop ---------------------------------------------------------------------------------
 
-    def parcels_moved(self) -> int:
+    def mailbox_items_moved(self) -> int:
         """Sent to and received from other processes so far."""
-        return 0 if self._neighbours is None else self._neighbours.parcels.moved
+        return 0 if self._partition is None else self._partition.mailbox.moved
 
-    def _is_over(self) -> bool:
+    def _is_finished(self) -> bool:
         if self._stopping or (self._limit.is_used_up() and not self.plan.watch):
-            for lane in self._lanes.values():
-                lane.stop()
-            return not self._lanes
-        return self._neighbours is None and self.is_idle()
+            for worker in self._workers.values():
+                worker.stop()
+            return not self._workers
+        return self._partition is None and self.is_idle()
 
     def is_idle(self) -> bool:
         """Whether nothing is under way, and nothing will be in reasonable time."""
-        if self._lanes or self._has_uncommitted() or self.plan.watch:
+        if self._workers or self._has_uncommitted() or self.plan.watch:
             return False
         ready_ms = self._frontier.next_ready_ms()
         return ready_ms is None or ready_ms / 1000 - time.time() > self.plan.settings.patience_seconds
 
-    def _open_lanes(self, lanes: asyncio.TaskGroup) -> None:
-        room = self.plan.settings.sites_open_max - len(self._lanes)
+    def _open_sites(self, group: asyncio.TaskGroup) -> None:
+        room = self.plan.settings.sites_open_max - len(self._workers)
         if (
             room <= 0
             or self._stopping
@@ -236,20 +238,20 @@ class Engine:
         if self.plan.watch:
             self._promote_revisits(now_ms)
         for site in self._frontier.sites_to_open(now_ms, room):
-            lane = self._lanes[site.id] = SiteWorker(site, self)
-            task = self._tasks[site.id] = lanes.create_task(lane.run())
-            task.add_done_callback(partial(self._lane_is_over, lane))
+            worker = self._workers[site.id] = SiteWorker(site, self)
+            task = self._tasks[site.id] = group.create_task(worker.run())
+            task.add_done_callback(partial(self._on_worker_ended, worker))
 
-    def _lane_is_over(self, lane: SiteWorker, _: asyncio.Task[None]) -> None:
+    def _on_worker_ended(self, worker: SiteWorker, _: asyncio.Task[None]) -> None:
         """However it ended, be it before it began."""
-        self._closing[lane.site.id] = lane
-        if len(self._closing) == len(self._lanes):
+        self._closing[worker.site.id] = worker
+        if len(self._closing) == len(self._workers):
             self._event.set()
 
-    def _lane_of(self, site: Site) -> SiteWorker | None:
-        return next((lane for lane in self._lanes.values() if lane.site.site == site), None)
+    def _worker_of(self, site: Site) -> SiteWorker | None:
+        return next((worker for worker in self._workers.values() if worker.site.site == site), None)
 
-    async def _something_happens(self) -> None:
+    async def _wait_for_event(self) -> None:
         """A full batch, an idle crawler, a site that becomes ready, or the time to commit."""
         try:
             async with asyncio.timeout(self._seconds_to_wait()):
@@ -261,7 +263,7 @@ class Engine:
     def _seconds_to_wait(self) -> float:
         longest = self.plan.settings.commit_seconds
         ready_ms = self._frontier.next_ready_ms()
-        if ready_ms is None or len(self._lanes) >= self.plan.settings.sites_open_max:
+        if ready_ms is None or len(self._workers) >= self.plan.settings.sites_open_max:
             return longest
         return min(max(ready_ms / 1000 - time.time(), 0.001), longest)
 
@@ -281,63 +283,63 @@ class Engine:
         return (
             self._batch_is_full()
             or time.monotonic() - self._committed_at >= self.plan.settings.commit_seconds
-            or len(self._closing) == len(self._lanes)
+            or len(self._closing) == len(self._workers)
         )
 
     def _commit(self, last: bool = False) -> None:
-        if self._torn:
+        if self._is_inconsistent:
             raise HostFault("crawling cannot go on: a transaction failed before; start again")
-        now, self._torn = time.time(), True
+        now, self._is_inconsistent = time.time(), True
         batch, records = self._batch, self._records
         self._batch, self._records, self._held_bytes = Batch(), [], 0
-        batch.measured = self._take_measured(records, now, last)
+        batch.measured = self._drain_statistics(records, now, last)
         batch.position = self._spool.append(records, now)
         batch.sites = list(self._touched.values())
         self._touched.clear()
-        batch.addresses = self.courtesy.moved_clocks()
+        batch.addresses = self.politeness.changed_clocks()
         batch.closed_sites = set(self._closing)
-        self.progress.found += self._frontier.commit(batch, self._lanes)
-        self._torn = False
-        if self._neighbours is not None:
-            self._neighbours.send_off(self._closing)
+        self.progress.found += self._frontier.commit(batch, self._workers)
+        self._is_inconsistent = False
+        if self._partition is not None:
+            self._partition.flush(self._closing)
         for site_id in self._closing:
-            del self._lanes[site_id], self._tasks[site_id]
+            del self._workers[site_id], self._tasks[site_id]
         self._closing.clear()
-        for lane in self._lanes.values():
-            lane.top_up()
+        for worker in self._workers.values():
+            worker.top_up()
         del batch, records
         self._seal_if_due(now, last)
-        self.progress.sites_open = len(self._lanes)
-        ready_ms = None if self._lanes else self._frontier.next_ready_ms()
+        self.progress.sites_open = len(self._workers)
+        ready_ms = None if self._workers else self._frontier.next_ready_ms()
         self.progress.waits_until = (ready_ms or 0) / 1000
         self._committed_at = time.monotonic()
         self._on_commit(self.progress)
 
     def _receive(self) -> None:
         """What other processes found for us. A site that is open here waits until it is closed."""
-        if self._neighbours is None:
+        if self._partition is None:
             return
-        for path, parcel in self._neighbours.parcels.waiting():
-            if parcel.site is None:
-                self.add(parcel.links)
-            elif self._lane_of(parcel.site) is None:
-                self._frontier.import_site(parcel.chunks)
+        for path, item in self._partition.mailbox.waiting():
+            if item.site is None:
+                self.add(item.links)
+            elif self._worker_of(item.site) is None:
+                self._frontier.import_site(item.chunks)
             else:
                 continue
-            self._neighbours.parcels.accepted(path)
+            self._partition.mailbox.remove(path)
 
     def _seal_if_due(self, now: float, last: bool = False) -> None:
         """The last pages go home too, though nothing further happens."""
         self.progress.packages += self._sealer.finish() if last else self._sealer.seal_if_due(now)
 
-    def _take_measured(self, records: list[Record], now: float, last: bool) -> list[FetchStatistics]:
+    def _drain_statistics(self, records: list[Record], now: float, last: bool) -> list[FetchStatistics]:
         """What was measured since the last commit; and, once a minute, records of it."""
         measured = list(self._measured.values())
         self._measured.clear()
         for seen in measured:
             self._to_report.setdefault(
                 (seen.site, seen.address), FetchStatistics(seen.site, seen.address)
-            ).join(seen)
+            ).merge(seen)
         if last or time.monotonic() - self._reported_at >= MEASURE_SECONDS:
             records.extend(seen.record(int(now * 1000)) for seen in self._to_report.values())
             self._to_report.clear()
@@ -357,17 +359,17 @@ class Engine:
                 return
             self._reprice(per_day)
         limit = REVISITS_UNDER_BUDGET if per_day else REVISITS_AT_ONCE
-        self._frontier.promote_revisits(now_ms, limit, self._lanes)
+        self._frontier.promote_revisits(now_ms, limit, self._workers)
 
     def _reprice(self, bytes_per_day: int) -> None:
         if time.monotonic() >= self._reprice_at:
             watched = self._frontier.watched(self.plan.revisit.interval_seconds_first)
-            self.harvester.price = price_for_budget(watched, bytes_per_day, self.plan.revisit)
+            self.response_handler.price = price_for_budget(watched, bytes_per_day, self.plan.revisit)
             self._reprice_at = time.monotonic() + REPRICE_SECONDS
 
 
-def _held_bytes(harvest: VisitResult) -> int:
+def _held_bytes(result: VisitResult) -> int:
     """About what a harvest takes in memory, as far as that differs from page to page."""
-    pages = [record.page for record in harvest.records if isinstance(record, PageSeen)]
-    links = len(harvest.discoveries) + sum(len(page.links) for page in pages)
+    pages = [record.page for record in result.records if isinstance(record, PageSeen)]
+    links = len(result.discoveries) + sum(len(page.links) for page in pages)
     return LINK_BYTES * links + sum(len(page.text) for page in pages)

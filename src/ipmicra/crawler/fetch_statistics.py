@@ -37,7 +37,7 @@ class FetchStatistics(msgspec.Struct):
         else:
             self._saw_round_trip(outcome.round_trip_ms)
 
-    def join(self, other: FetchStatistics) -> None:
+    def merge(self, other: FetchStatistics) -> None:
         self.fetches += other.fetches
         self.bytes_on_wire += other.bytes_on_wire
         self.first_byte_ms += other.first_byte_ms

@@ -14,7 +14,7 @@ class PageLimit(Protocol):
         """One page; False when none is left."""
         ...
 
-    def give_back(self) -> None:
+    def unreserve(self) -> None:
         """One page that was reserved and not fetched."""
         ...
 
@@ -26,7 +26,7 @@ class NoLimit:
     def reserve(self) -> bool:
         return True
 
-    def give_back(self) -> None:
+    def unreserve(self) -> None:
         return None
 
 
@@ -45,7 +45,7 @@ class OwnLimit:
         self._left -= 1
         return True
 
-    def give_back(self) -> None:
+    def unreserve(self) -> None:
         self._left += 1
 
 
@@ -65,6 +65,6 @@ class SharedLimit:
             self._left.value -= 1
             return True
 
-    def give_back(self) -> None:
+    def unreserve(self) -> None:
         with self._left.get_lock():
             self._left.value += 1

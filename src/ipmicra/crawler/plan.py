@@ -28,10 +28,10 @@ class CrawlPlan:
     redirects_max: int = 5
     watch: bool = False
 
-    def manners_towards(self, site: Site) -> PolitenessPolicy:
+    def policy_for(self, site: Site) -> PolitenessPolicy:
         return policy_for(site, self.usual, self.grants)
 
-    def refusal_of(self, url: Url, depth: int, this_year: int) -> str | None:
+    def rejection_reason(self, url: Url, depth: int, this_year: int) -> str | None:
         """Why a URL that was found is not followed; None when it is."""
         if depth > self.budget.depth:
             return "too deep"

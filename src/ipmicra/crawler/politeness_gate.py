@@ -16,13 +16,13 @@ from ipmicra.crawler.decisions.politeness import (
     REFUSALS,
     PolitenessClock,
     PolitenessPolicy,
-    after_answer,
     after_refusal,
+    after_response,
     after_start,
 )
 from ipmicra.crawler.frontier.entries import FrontierSite
 
-HOLD_SECONDS = 5.0  # a longer wait is not sat out: the site is closed and opened again later
+WAIT_SECONDS_MAX = 5.0  # a longer wait is not sat out: the site is closed and opened again later
 
 
 class _AddressQueue:
@@ -42,91 +42,91 @@ class PolitenessGate:
 
     def __init__(self, clock_of_address: Callable[[str], PolitenessClock]) -> None:
         self._clock_of_address = clock_of_address
-        self._gates: dict[str, _AddressQueue] = {}
-        self._moved: set[str] = set()
+        self._queues: dict[str, _AddressQueue] = {}
+        self._changed: set[str] = set()
 
-    async def begin(self, site: FrontierSite, address: str, manners: PolitenessPolicy) -> float | None:
+    async def acquire(self, site: FrontierSite, address: str, policy: PolitenessPolicy) -> float | None:
         """Wait for a turn and take it. When it is far off, return the time when it will come."""
-        gate = self._gates.get(address)
-        if gate is None:
-            gate = self._gates[address] = _AddressQueue(self._clock_of_address(address))
-        gate.users += 1
+        queue = self._queues.get(address)
+        if queue is None:
+            queue = self._queues[address] = _AddressQueue(self._clock_of_address(address))
+        queue.users += 1
         try:
-            ready_at = await _turn(gate, site, manners)
+            ready_at = await _turn(queue, site, policy)
         except BaseException:
-            self._leave(gate)
+            self._leave(queue)
             raise
         if ready_at is not None:
-            self._leave(gate)
+            self._leave(queue)
         return ready_at
 
-    def end(
+    def finish(
         self,
         site: FrontierSite,
         address: str,
-        manners: PolitenessPolicy,
+        policy: PolitenessPolicy,
         response_seconds: float,
         crawl_delay_seconds: float | None = None,
         status: int | None = None,
         retry_after: str | None = None,
     ) -> None:
         """The request is over: move both clocks, and let the next one in."""
-        gate = self._gates[address]
-        gate.running -= 1
+        queue = self._queues[address]
+        queue.running -= 1
         now = time.time()
-        pause = manners.pause_seconds(response_seconds, crawl_delay_seconds)
+        pause = policy.pause_seconds(response_seconds, crawl_delay_seconds)
         if status in REFUSALS:
             site.clock = after_refusal(site.clock, now, retry_after)
         else:
-            site.clock = after_answer(site.clock, now, pause)
-        gate.clock = after_answer(gate.clock, now, pause)
-        self._moved.add(address)
-        self._leave(gate)
+            site.clock = after_response(site.clock, now, pause)
+        queue.clock = after_response(queue.clock, now, pause)
+        self._changed.add(address)
+        self._leave(queue)
 
-    def give_back(self, address: str) -> None:
+    def cancel(self, address: str) -> None:
         """The turn is not used: nothing was asked, and the next one may look whether it is his."""
-        gate = self._gates[address]
-        gate.running -= 1
-        self._moved.add(address)
-        self._leave(gate)
+        queue = self._queues[address]
+        queue.running -= 1
+        self._changed.add(address)
+        self._leave(queue)
 
-    def moved_clocks(self) -> dict[str, PolitenessClock]:
+    def changed_clocks(self) -> dict[str, PolitenessClock]:
         """Addresses whose clocks moved since the last call. Idle gates are forgotten: they are kept."""
-        moved = {address: self._gates[address].clock for address in self._moved}
-        self._moved.clear()
-        for address in moved:
-            if self._gates[address].users == 0:
-                del self._gates[address]
-        return moved
+        changed = {address: self._queues[address].clock for address in self._changed}
+        self._changed.clear()
+        for address in changed:
+            if self._queues[address].users == 0:
+                del self._queues[address]
+        return changed
 
-    def _leave(self, gate: _AddressQueue) -> None:
+    def _leave(self, queue: _AddressQueue) -> None:
         """One user fewer; whoever waits longest may look whether it is his turn."""
-        gate.users -= 1
-        while gate.waiting:
-            waiter = gate.waiting.popleft()
+        queue.users -= 1
+        while queue.waiting:
+            waiter = queue.waiting.popleft()
             if not waiter.done():
                 waiter.set_result(None)
                 return
 
 
-async def _turn(gate: _AddressQueue, site: FrontierSite, manners: PolitenessPolicy) -> float | None:
+async def _turn(queue: _AddressQueue, site: FrontierSite, policy: PolitenessPolicy) -> float | None:
     while True:
-        while gate.running >= manners.connections:
+        while queue.running >= policy.connections:
             waiter = asyncio.get_running_loop().create_future()
-            gate.waiting.append(waiter)
+            queue.waiting.append(waiter)
             await waiter
         now = time.time()
-        ready_at = max(site.clock.ready_at(), gate.clock.ready_at())
+        ready_at = max(site.clock.ready_at(), queue.clock.ready_at())
         if ready_at <= now:
             break
-        if ready_at - now > HOLD_SECONDS:
+        if ready_at - now > WAIT_SECONDS_MAX:
             return ready_at
-        gate.running += 1  # the turn is ours while we wait for its time
+        queue.running += 1  # the turn is ours while we wait for its time
         try:
             await asyncio.sleep(ready_at - now)
         finally:
-            gate.running -= 1
-    gate.running += 1
-    site.clock = after_start(site.clock, now, manners)
-    gate.clock = after_start(gate.clock, now, manners)
+            queue.running -= 1
+    queue.running += 1
+    site.clock = after_start(site.clock, now, policy)
+    queue.clock = after_start(queue.clock, now, policy)
     return None

@@ -73,7 +73,7 @@ def _judged(crawl: Crawl, frontier: Frontier, records: list[Record]) -> Iterator
 
 
 def _verdict(crawl: Crawl, frontier: Frontier, url: Url, rel: str) -> str:
-    refusal = crawl.plan.refusal_of(url, 1, datetime.now(UTC).year)
+    refusal = crawl.plan.rejection_reason(url, 1, datetime.now(UTC).year)
     if refusal is not None:
         return refusal
     if "nofollow" in rel:

@@ -7,7 +7,7 @@ from collections import Counter
 
 import msgspec
 
-WAIT_SECONDS_TOLD = 5.0
+WAIT_SECONDS_SHOWN = 5.0
 
 
 class Progress(msgspec.Struct):
@@ -37,15 +37,15 @@ class Progress(msgspec.Struct):
     def pages_per_second(self) -> float:
         return self.pages / max(self.seconds(), 1e-9)
 
-    def wait(self) -> str:
+    def wait_text(self) -> str:
         """For how long no site may be asked, and why; empty where the next turn is near."""
         seconds = self.waits_until - time.time()
-        if seconds < WAIT_SECONDS_TOLD:
+        if seconds < WAIT_SECONDS_SHOWN:
             return ""
         why = f" ({self.last_failure})" if self.last_failure else ""
         return f"{seconds:.0f} s until a site may be asked again{why}"
 
-    def join(self, other: Progress) -> None:
+    def merge(self, other: Progress) -> None:
         """The sum with what another process of the same crawl has done."""
         self.started_at = min(self.started_at, other.started_at)
         for name in _SUMMED:

@@ -13,7 +13,7 @@ from typing import TypedDict
 
 import msgspec
 
-from ipmicra.carrier.page_delta import change_of, sketch_of
+from ipmicra.carrier.page_delta import base_digest, delta_of
 from ipmicra.crawler.decisions.revisit import ChangeHistory, revisit_seconds
 from ipmicra.crawler.decisions.sitemaps import SitemapEntry, feeds_in, listing
 from ipmicra.crawler.extraction import Page, extract
@@ -34,7 +34,7 @@ GONE = frozenset({404, 410})
 UNCHANGED = 304
 NO_WHOLE_PAGE = frozenset({204, 205, 206})  # nothing to show, or a part that nobody asked for
 RETRIED_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
-WHOLE_EVERY = 16  # visits: whoever lost a page has it again after so many, even if nobody asks
+FULL_PAGE_EVERY = 16  # visits: whoever lost a page has it again after so many, even if nobody asks
 YEAR_MS = 31_556_952_000
 
 
@@ -59,45 +59,45 @@ class ResponseHandler:
     """Turns answers into harvests by one crawl's plan."""
 
     def __init__(
-        self, plan: CrawlPlan, sketch_kept: Callable[[LeasedUrl], bytes] = lambda _: b""
+        self, plan: CrawlPlan, base_digest_of: Callable[[LeasedUrl], bytes] = lambda _: b""
     ) -> None:
         """`sketch_kept` is that of the page as it was last sent; empty where none is kept."""
-        self._plan, self._sketch_kept = plan, sketch_kept
+        self._plan, self._base_digest_of = plan, base_digest_of
         self._recent = SeenCache(plan.settings.recent_urls_max)
         self._languages = UsualLanguages()
         self._agent = plan.settings.product.lower()
         self.price = 0.0  # of a byte of revisits; 0: no budget
 
-    def forget_links(self) -> None:
+    def clear_seen_links(self) -> None:
         """What was out of bounds, or is forgotten by the frontier, may be followed when it is found again."""
         self._recent = SeenCache(self._plan.settings.recent_urls_max)
 
-    def answer(self, leased: LeasedUrl, fetched: Fetched, now_ms: int) -> VisitResult:
+    def on_response(self, leased: LeasedUrl, fetched: Fetched, now_ms: int) -> VisitResult:
         """The harvest of an answer, whatever its status."""
         status = fetched.status
         if status == UNCHANGED and leased.visit:
             return self._unchanged(leased, fetched, now_ms)
         if status in GONE:
             gone = PageGone(**_names(leased, now_ms), status=status)
-            return self._done(leased, fetched, now_ms, "gone", [gone])
+            return self._visit_done(leased, fetched, now_ms, "gone", [gone])
         target = redirect_target(fetched)
         if target is not None:
             return self._moved(leased, fetched, now_ms, target)
         if not 200 <= status < 300 or status in NO_WHOLE_PAGE:
             may_pass = status in RETRIED_STATUSES
-            return self.failed(leased, status_kind(status), "", now_ms, may_pass, status)
+            return self.failed_visit(leased, status_kind(status), "", now_ms, may_pass, status)
         hints = listing(fetched.body)
         if hints is not None:
             return self._listing(leased, fetched, now_ms, hints)
         if fetched.body_skipped:
             kind = FailureKind.NOT_A_PAGE
-            return self.failed(leased, kind, fetched.media_type, now_ms, False, status)
+            return self.failed_visit(leased, kind, fetched.media_type, now_ms, False, status)
         return self._page(leased, fetched, now_ms)
 
-    def no_answer(self, leased: LeasedUrl, failed: FetchFailed, now_ms: int) -> VisitResult:
-        return self.failed(leased, failed.kind, failed.detail, now_ms, failed.worth_a_retry)
+    def on_fetch_failed(self, leased: LeasedUrl, failed: FetchFailed, now_ms: int) -> VisitResult:
+        return self.failed_visit(leased, failed.kind, failed.detail, now_ms, failed.worth_a_retry)
 
-    def failed(
+    def failed_visit(
         self, leased: LeasedUrl, kind: Kind, detail: str, now_ms: int, may_pass: bool, status: int = 0
     ) -> VisitResult:
         """Put off while retries are left, else recorded; the page stays as it was."""
@@ -118,7 +118,7 @@ class ResponseHandler:
         )
         return VisitResult([record], visited=visited, outcome="failed", failure=str(kind))
 
-    def hinted(
+    def hinted_urls(
         self, page: Url, hints: Iterable[SitemapEntry], depth: int, now_ms: int
     ) -> list[DiscoveredUrl]:
         """URLs that robots.txt, a sitemap or a feed names."""
@@ -146,34 +146,34 @@ class ResponseHandler:
             languages=self._languages,
             agent=self._agent,
         )
-        remembered = _remembered(page)
+        remembered = _base_digest(page)
         if leased.content_hash == remembered:
             return self._unchanged(leased, fetched, now_ms)
         found = [] if page.robots.nofollow else self._links(page, leased.depth + 1, now_ms)
         if not page.robots.nofollow:
-            found += self.hinted(leased.url, feeds_in(fetched.body), leased.depth + 1, now_ms)
+            found += self.hinted_urls(leased.url, feeds_in(fetched.body), leased.depth + 1, now_ms)
         record: Record
         if page.robots.noindex:
             record = PageGone(**_names(leased, now_ms), status=fetched.status)
         else:
             seen = PageSeen(**_names(leased, now_ms), page=page, status=fetched.status)
-            record = self._changed(leased, seen) or seen
-        harvest = self._done(leased, fetched, now_ms, "seen", [record], remembered)
-        assert harvest.visited is not None
+            record = self._delta(leased, seen) or seen
+        result = self._visit_done(leased, fetched, now_ms, "seen", [record], remembered)
+        assert result.visited is not None
         if page.robots.noindex:  # asked for whole next time: a 304 would not say that it may be kept now
-            harvest.visited = msgspec.structs.replace(harvest.visited, etag=None, last_modified=None)
+            result.visited = msgspec.structs.replace(result.visited, etag=None, last_modified=None)
         elif self._plan.watch:
-            harvest.visited = msgspec.structs.replace(harvest.visited, sketch=sketch_of(page))
-        harvest.discoveries = found
-        return harvest
+            result.visited = msgspec.structs.replace(result.visited, base_digest=base_digest(page))
+        result.discoveries = found
+        return result
 
-    def _changed(self, leased: LeasedUrl, seen: PageSeen) -> PageChanged | None:
+    def _delta(self, leased: LeasedUrl, seen: PageSeen) -> PageChanged | None:
         """Only what changed, where the page before is remembered; now and then the whole all the same."""
-        if not leased.content_hash or seen.visit % WHOLE_EVERY == 0:
+        if not leased.content_hash or seen.visit % FULL_PAGE_EVERY == 0:
             return None
-        sketch = self._sketch_kept(leased)
+        base_digest = self._base_digest_of(leased)
         base = leased.content_hash[:CONTENT_HASH_BYTES]
-        return change_of(seen, base, sketch) if sketch else None
+        return delta_of(seen, base, base_digest) if base_digest else None
 
     def _links(self, page: Page, depth: int, now_ms: int) -> list[DiscoveredUrl]:
         if depth > self._plan.budget.depth:
@@ -187,7 +187,7 @@ class ResponseHandler:
         return found
 
     def _is_wanted(self, url: Url, depth: int, now_ms: int) -> bool:
-        return self._plan.refusal_of(url, depth, 1970 + now_ms // YEAR_MS) is None
+        return self._plan.rejection_reason(url, depth, 1970 + now_ms // YEAR_MS) is None
 
     def _moved(self, leased: LeasedUrl, fetched: Fetched, now_ms: int, target: str) -> VisitResult:
         """A redirect is one more URL to visit: checked for scope, robots and address like any other."""
@@ -195,31 +195,31 @@ class ResponseHandler:
         if url is None or leased.hops >= self._plan.redirects_max:
             too_many = FailureKind.REDIRECTS_TOO_MANY
             kind = FailureKind.BAD_REDIRECT if url is None else too_many
-            return self.failed(leased, kind, target, now_ms, False, fetched.status)
+            return self.failed_visit(leased, kind, target, now_ms, False, fetched.status)
         moved = PageMoved(**_names(leased, now_ms), target=url, status=fetched.status)
-        harvest = self._done(leased, fetched, now_ms, "moved", [moved])
+        result = self._visit_done(leased, fetched, now_ms, "moved", [moved])
         if url != leased.url and self._is_wanted(url, leased.depth, now_ms):
-            harvest.discoveries = [DiscoveredUrl(url, leased.depth, now_ms, leased.hops + 1)]
-        return harvest
+            result.discoveries = [DiscoveredUrl(url, leased.depth, now_ms, leased.hops + 1)]
+        return result
 
     def _listing(
         self, leased: LeasedUrl, fetched: Fetched, now_ms: int, hints: list[SitemapEntry]
     ) -> VisitResult:
         digest = hashlib.blake2b(fetched.body, digest_size=16).digest()
-        harvest = self._done(leased, fetched, now_ms, "listing", [], digest)
-        harvest.discoveries = self.hinted(leased.url, hints, leased.depth + 1, now_ms)
-        return harvest
+        result = self._visit_done(leased, fetched, now_ms, "listing", [], digest)
+        result.discoveries = self.hinted_urls(leased.url, hints, leased.depth + 1, now_ms)
+        return result
 
     def _unchanged(self, leased: LeasedUrl, fetched: Fetched, now_ms: int) -> VisitResult:
-        harvest = self._done(leased, fetched, now_ms, "unchanged", [], leased.content_hash)
-        if harvest.visited is not None and _asks_more(leased, fetched, self._agent):
+        result = self._visit_done(leased, fetched, now_ms, "unchanged", [], leased.content_hash)
+        if result.visited is not None and _asks_more(leased, fetched, self._agent):
             # Its content is as it was, what it asks of an index is not: it is looked at whole, now.
-            harvest.visited = msgspec.structs.replace(
-                harvest.visited, etag=None, last_modified=None, content_hash=b"", revisit_ms=now_ms
+            result.visited = msgspec.structs.replace(
+                result.visited, etag=None, last_modified=None, content_hash=b"", revisit_ms=now_ms
             )
-        return harvest
+        return result
 
-    def _done(
+    def _visit_done(
         self,
         leased: LeasedUrl,
         fetched: Fetched,
@@ -259,7 +259,7 @@ def _bits(robots: RobotsDirectives) -> int:
     return sum(asked << at for at, asked in enumerate(robots))
 
 
-def _remembered(page: Page) -> bytes:
+def _base_digest(page: Page) -> bytes:
     """A page's hash, and behind it what the page asks of an index; most ask nothing."""
     bits = _bits(page.robots)
     return page.content_hash + bytes([bits]) if bits else page.content_hash

@@ -54,7 +54,7 @@ def is_current(site: FrontierSite, now: float) -> bool:
     return now < site.robots_until <= now + CACHE_SECONDS_MAX
 
 
-async def ask_for_robots(
+async def fetch_robots(
     site: FrontierSite, request: Callable[[FetchRequest, bool], Awaitable[FetchOutcome]]
 ) -> FetchOutcome:
     """Fetch robots.txt, over redirects, into `site`; the last answer.

@@ -21,7 +21,7 @@ from ipmicra.crawler.frontier.entries import FrontierSite, LeasedUrl, RetryLater
 from ipmicra.crawler.plan import CrawlPlan
 from ipmicra.crawler.politeness_gate import PolitenessGate
 from ipmicra.crawler.response_handler import ResponseHandler, VisitResult
-from ipmicra.crawler.robots_file import ask_for_robots, is_current, read_robots, unreachable_robots
+from ipmicra.crawler.robots_file import fetch_robots, is_current, read_robots, unreachable_robots
 from ipmicra.model.failures import FailureKind
 from ipmicra.model.fetches import Fetched, Fetcher, FetchFailed, FetchOutcome, FetchRequest
 from ipmicra.model.records import Record, VisitFailed
@@ -50,27 +50,27 @@ class SiteWorkerHost(Protocol):
 
     plan: CrawlPlan
     fetcher: Fetcher
-    courtesy: PolitenessGate
-    harvester: ResponseHandler
+    politeness: PolitenessGate
+    response_handler: ResponseHandler
 
     def lease(self, site: FrontierSite) -> list[LeasedUrl]: ...
     def reserve_page(self) -> bool: ...
-    def give_back_page(self) -> None: ...
-    def is_others(self, address: str) -> bool: ...
-    def leave_to_others(self, site: FrontierSite, address: str) -> bool: ...
+    def unreserve_page(self) -> None: ...
+    def is_foreign(self, address: str) -> bool: ...
+    def release_if_foreign(self, site: FrontierSite, address: str) -> bool: ...
     def make_room_for(self, fetched: Fetched) -> None: ...
-    def take(self, site: FrontierSite, harvest: VisitResult) -> None: ...
-    def learned_robots(self, site: FrontierSite) -> None: ...
-    def measure(self, site: FrontierSite, outcome: FetchOutcome, address: str) -> None: ...
+    def record_visit(self, site: FrontierSite, result: VisitResult) -> None: ...
+    def on_robots_learned(self, site: FrontierSite) -> None: ...
+    def record_fetch(self, site: FrontierSite, outcome: FetchOutcome, address: str) -> None: ...
 
 
 class SiteWorker:
     """One site while it is open."""
 
-    def __init__(self, site: FrontierSite, owner: SiteWorkerHost) -> None:
+    def __init__(self, site: FrontierSite, engine: SiteWorkerHost) -> None:
         self.site = site
-        self._owner = owner
-        self._manners = owner.plan.manners_towards(site.site)
+        self._engine = engine
+        self._policy = engine.plan.policy_for(site.site)
         self._robots = DISALLOW_ALL
         self._leases: deque[LeasedUrl] = deque()
         self._stopped = False
@@ -86,34 +86,34 @@ class SiteWorker:
     async def run(self) -> None:
         """Until nothing is left to fetch now. Leases that are left over are given back."""
         try:
-            if await self._is_ours() and await self._learn_robots():
+            if await self._is_ours() and await self._load_robots():
                 async with asyncio.TaskGroup() as self._workers:
                     self._start_workers()
-        except TurnNotSoon as far_off:
-            self.site.clock.next_at = max(self.site.clock.next_at, far_off.ready_at)
+        except TurnNotSoon as not_soon:
+            self.site.clock.next_at = max(self.site.clock.next_at, not_soon.ready_at)
         finally:
             for leased in self._leases:
                 self._give_back(leased, leased.due_ms)
 
     def top_up(self) -> None:
         """New URLs may have been committed: put idle connections of a running lane to work."""
-        if 0 < self._working < self._manners.connections:
+        if 0 < self._working < self._policy.connections:
             self._start_workers()
 
     def _start_workers(self) -> None:
         if self._stopped or not self._has_more():
             return
         assert self._workers is not None
-        for _ in range(min(self._manners.connections - self._working, len(self._leases))):
+        for _ in range(min(self._policy.connections - self._working, len(self._leases))):
             self._working += 1
             self._workers.create_task(self._work())
 
     async def _is_ours(self) -> bool:
         """Whether this process may ask the site's address; if not, the site leaves with its queue."""
-        located = await self._owner.fetcher.locate(url_at(self.site.site, "/"))
+        located = await self._engine.fetcher.locate(url_at(self.site.site, "/"))
         if isinstance(located, FetchFailed):
             return True  # whoever has it may say so
-        return not self._owner.leave_to_others(self.site, self._text_of(located))
+        return not self._engine.release_if_foreign(self.site, self._text_of(located))
 
     # --- pages ------------------------------------------------------------------------------------
 
@@ -123,8 +123,8 @@ class SiteWorker:
                 leased = self._leases.popleft()
                 if not self._robots.allows(path_of(leased.url)):
                     self._forbid(leased)
-                elif leased.visit == 0 and not self._owner.reserve_page():
-                    self._wait_for_a_page(leased)
+                elif leased.visit == 0 and not self._engine.reserve_page():
+                    self._postpone(leased)
                 else:
                     await self._visit(leased)
         finally:
@@ -136,16 +136,16 @@ class SiteWorker:
         return not self._stopped
 
     def _has_more(self) -> bool:
-        if not self._leases and self._owner.plan.budget.allows(
+        if not self._leases and self._engine.plan.budget.allows(
             self.site.pages_fetched, self.site.bytes_fetched
         ):
-            self._leases.extend(self._owner.lease(self.site))
+            self._leases.extend(self._engine.lease(self.site))
         return bool(self._leases)
 
-    def _wait_for_a_page(self, leased: LeasedUrl) -> None:
+    def _postpone(self, leased: LeasedUrl) -> None:
         """The crawl's limit is used up. A crawl that only watches now looks at the URL again tomorrow."""
-        self._stopped = not self._owner.plan.watch
-        due_ms = int(time.time() * 1000) + DAY_MS if self._owner.plan.watch else leased.due_ms
+        self._stopped = not self._engine.plan.watch
+        due_ms = int(time.time() * 1000) + DAY_MS if self._engine.plan.watch else leased.due_ms
         self._give_back(leased, due_ms)
 
     async def _visit(self, leased: LeasedUrl) -> None:
@@ -155,13 +155,13 @@ class SiteWorker:
             etag=leased.etag,
             last_modified=leased.last_modified,
             wanted_types=LISTING_TYPES if listing else PAGE_TYPES,
-            connections_max=self._manners.connections,
+            connections_max=self._policy.connections,
         )
         try:
             outcome = await self._request(request)
-        except TurnNotSoon as far_off:
+        except TurnNotSoon as not_soon:
             self._give_back_unfetched(leased)
-            self.site.clock.next_at = max(self.site.clock.next_at, far_off.ready_at)
+            self.site.clock.next_at = max(self.site.clock.next_at, not_soon.ready_at)
             self._stopped = True
             return
         except BaseException:
@@ -169,24 +169,26 @@ class SiteWorker:
             raise
         now_ms = int(time.time() * 1000)
         if isinstance(outcome, Fetched):
-            self._owner.make_room_for(outcome)
-            harvest = self._harvested(leased, outcome, now_ms)
+            self._engine.make_room_for(outcome)
+            result = self._handle_response(leased, outcome, now_ms)
         else:
-            harvest = self._owner.harvester.no_answer(leased, outcome, now_ms)
-        if harvest.put_off is None:
+            result = self._engine.response_handler.on_fetch_failed(leased, outcome, now_ms)
+        if result.put_off is None:
             self.site.pages_fetched += 1
         elif leased.visit == 0:
-            self._owner.give_back_page()
-        self._owner.take(self.site, harvest)
+            self._engine.unreserve_page()
+        self._engine.record_visit(self.site, result)
 
-    def _harvested(self, leased: LeasedUrl, answer: Fetched, now_ms: int) -> VisitResult:
+    def _handle_response(self, leased: LeasedUrl, answer: Fetched, now_ms: int) -> VisitResult:
         """What came of an answer. A page that we fail at is recorded, and ends no other site's crawl."""
-        harvester = self._owner.harvester
+        response_handler = self._engine.response_handler
         try:
-            return harvester.answer(leased, answer, now_ms)
+            return response_handler.on_response(leased, answer, now_ms)
         except Exception:
             why = traceback.format_exc()[-DEFECT_CHARACTERS_MAX:]
-            return harvester.failed(leased, FailureKind.OUR_DEFECT, why, now_ms, False, answer.status)
+            return response_handler.failed_visit(
+                leased, FailureKind.OUR_DEFECT, why, now_ms, False, answer.status
+            )
 
     def _forbid(self, leased: LeasedUrl) -> None:
         now_ms = int(time.time() * 1000)
@@ -196,18 +198,18 @@ class SiteWorker:
             fetched_at_ms=now_ms,
             kind=FailureKind.ROBOTS.value,
         )
-        again_ms = now_ms + int(1000 * self._owner.plan.revisit.interval_seconds_max)
+        again_ms = now_ms + int(1000 * self._engine.plan.revisit.interval_seconds_max)
         visited = VisitOutcome(leased, 0, now_ms, again_ms)
-        self._owner.take(self.site, VisitResult([record], visited=visited, outcome="forbidden"))
+        self._engine.record_visit(self.site, VisitResult([record], visited=visited, outcome="forbidden"))
 
     def _give_back_unfetched(self, leased: LeasedUrl) -> None:
         if leased.visit == 0:
-            self._owner.give_back_page()
+            self._engine.unreserve_page()
         self._give_back(leased, leased.due_ms)
 
     def _give_back(self, leased: LeasedUrl, due_ms: int) -> None:
         put_off = RetryLater(leased, due_ms, counts_as_try=False)
-        self._owner.take(self.site, VisitResult(put_off=put_off, outcome="given_back"))
+        self._engine.record_visit(self.site, VisitResult(put_off=put_off, outcome="given_back"))
 
     # --- requests ---------------------------------------------------------------------------------
 
@@ -217,33 +219,33 @@ class SiteWorker:
         Where robots.txt was redirected to, it is ours to ask whosever the address is, and a turn far off is
         waited for: a lane that came back later would begin at the first hop, and never get further.
         """
-        owner, manners = self._owner, self._manners
-        located = await owner.fetcher.locate(request.url)
+        engine, policy = self._engine, self._policy
+        located = await engine.fetcher.locate(request.url)
         if isinstance(located, FetchFailed):
             return located
         address = self._text_of(located)
-        if owner.is_others(address) and not redirected_robots:
+        if engine.is_foreign(address) and not redirected_robots:
             raise TurnNotSoon(time.time())  # the name has moved: the next lane will find it is not ours
-        ready_at = await owner.courtesy.begin(self.site, address, manners)
+        ready_at = await engine.politeness.acquire(self.site, address, policy)
         waited_until = time.time() + (REDIRECTED_WAIT_SECONDS_MAX if redirected_robots else 0.0)
         while ready_at is not None:
             if ready_at > waited_until or self._stopped:
                 raise TurnNotSoon(ready_at)
             await asyncio.sleep(min(max(ready_at - time.time(), 0.0), 1.0))
-            ready_at = await owner.courtesy.begin(self.site, address, manners)
+            ready_at = await engine.politeness.acquire(self.site, address, policy)
         if self._stopped:
-            owner.courtesy.give_back(address)
+            engine.politeness.cancel(address)
             raise TurnNotSoon(time.time())  # it was stopped while it waited for its turn
         began = time.monotonic()
         outcome: FetchOutcome | None = None
         try:
-            outcome = await owner.fetcher.fetch(request)
+            outcome = await engine.fetcher.fetch(request)
         finally:
             answer = outcome if isinstance(outcome, Fetched) else None
-            owner.courtesy.end(
+            engine.politeness.finish(
                 self.site,
                 address,
-                manners,
+                policy,
                 time.monotonic() - began,
                 self._robots.crawl_delay_seconds,
                 answer.status if answer else None,
@@ -251,7 +253,7 @@ class SiteWorker:
             )
         self.site.bytes_fetched += outcome.bytes_on_wire
         if outcome.address is not None:
-            owner.measure(self.site, outcome, self._text_of(outcome.address))
+            engine.record_fetch(self.site, outcome, self._text_of(outcome.address))
         return outcome
 
     def _text_of(self, address: IPAddress) -> str:
@@ -262,21 +264,21 @@ class SiteWorker:
 
     # --- robots.txt -------------------------------------------------------------------------------
 
-    async def _learn_robots(self) -> bool:
+    async def _load_robots(self) -> bool:
         """Whether the site may be crawled now: its robots.txt is known and reachable."""
         outcome = None
         if not is_current(self.site, time.time()):
-            outcome = await ask_for_robots(self.site, self._request)
-            self._owner.learned_robots(self.site)
+            outcome = await fetch_robots(self.site, self._request)
+            self._engine.on_robots_learned(self.site)
             redirected = outcome.url != url_at(self.site.site, "/robots.txt")
             if isinstance(outcome, FetchFailed) and not outcome.worth_a_retry and not redirected:
                 await self._fail_all(outcome)
                 return False
-        self._robots = await read_robots(self.site, self._owner.plan.settings.product)
+        self._robots = await read_robots(self.site, self._engine.plan.settings.product)
         if self._robots is DISALLOW_ALL:
             records: list[Record] = [unreachable_robots(self.site, outcome)] if outcome else []
             failure = FailureKind.ROBOTS_UNREACHABLE.value
-            self._owner.take(self.site, VisitResult(records, outcome="waits", failure=failure))
+            self._engine.record_visit(self.site, VisitResult(records, outcome="waits", failure=failure))
             return False
         if outcome is not None:
             self._follow_sitemaps()
@@ -291,7 +293,9 @@ class SiteWorker:
         now_ms = int(time.time() * 1000)
         while not self._stopped and self._has_more():
             leased = self._leases.popleft()
-            self._owner.take(self.site, self._owner.harvester.no_answer(leased, failed, now_ms))
+            self._engine.record_visit(
+                self.site, self._engine.response_handler.on_fetch_failed(leased, failed, now_ms)
+            )
             if not self._leases:
                 await asyncio.sleep(0)
 
@@ -300,5 +304,5 @@ class SiteWorker:
         if self._robots.sitemaps:
             hints = [SitemapEntry(sitemap) for sitemap in self._robots.sitemaps]
             home = url_at(self.site.site, "/")
-            found = self._owner.harvester.hinted(home, hints, 0, int(time.time() * 1000))
-            self._owner.take(self.site, VisitResult(discoveries=found, outcome="sitemaps"))
+            found = self._engine.response_handler.hinted_urls(home, hints, 0, int(time.time() * 1000))
+            self._engine.record_visit(self.site, VisitResult(discoveries=found, outcome="sitemaps"))

@@ -78,10 +78,10 @@ class Backoff:
     def __init__(self, dice: Random, seconds_first: float = 1.0) -> None:
         self._dice, self._first, self._failures = dice, seconds_first, 0
 
-    def succeeded(self) -> None:
+    def reset(self) -> None:
         self._failures = 0
 
-    def seconds(self) -> float:
+    def next_delay_seconds(self) -> float:
         """The wait after one failure more."""
         longest = min(self._first * 2**self._failures, self.SECONDS_MAX)
         self._failures = min(self._failures + 1, 30)
@@ -96,13 +96,13 @@ class CoordinatorConnection:
         coordinator: str,
         host: str,
         key: Ed25519PrivateKey,
-        ledger: HostStore,
+        store: HostStore,
         meter: UsageMeter,
         source_address: str = "",
         clock_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:
         self._base, self._host, self._key = coordinator.rstrip("/"), host, key
-        self._ledger, self._meter, self._clock_ms = ledger, meter, clock_ms
+        self._store, self._meter, self._clock_ms = store, meter, clock_ms
         self._ahead_ms = 0  # the coordinator's clock, seen from ours
         self._channels: dict[str, asyncio.Lock] = {}
         self._client = _client(source_address)
@@ -116,40 +116,40 @@ class CoordinatorConnection:
     ) -> None:
         await self._client.aclose()
 
-    async def orders(self, wait_seconds: float) -> OfferedOrders:
+    async def poll_orders(self, wait_seconds: float) -> OfferedOrders:
         """Wait for orders; an empty answer means that there are none."""
         path = f"/v1/host/orders?wait={wait_seconds:g}"
-        answer = await self._ask("orders", "POST", path, b"", wait_seconds + POLL_SLACK_SECONDS)
+        answer = await self._request("orders", "POST", path, b"", wait_seconds + POLL_SLACK_SECONDS)
         try:
             offered = read_orders(answer)
         except msgspec.MsgspecError as error:
             raise CoordinatorUnavailable(f"an answer that is no Orders: {error}") from error
-        self.coordinator_protocol = offered.told.protocol
+        self.coordinator_protocol = offered.readable.protocol
         return offered
 
-    async def report(self, heartbeat: Heartbeat) -> None:
-        await self._ask("reports", "POST", "/v1/host/report", _encode(heartbeat))
+    async def send_heartbeat(self, heartbeat: Heartbeat) -> None:
+        await self._request("reports", "POST", "/v1/host/report", _encode(heartbeat))
 
     async def put_package(self, sequence: int, digest: str, epoch: LeaseEpoch, data: bytes) -> None:
         """On return the coordinator holds the package durably."""
         path = f"/v1/host/packages/{sequence}?digest={digest}&epoch={epoch}"
-        await self._ask("packages", "PUT", path, data)
+        await self._request("packages", "PUT", path, data)
 
     async def put_state(self, site: str, epoch: SiteEpoch, data: bytes) -> None:
         path = f"/v1/host/states?site={quote(site, safe='')}&epoch={epoch}"
-        await self._ask("packages", "PUT", path, data)
+        await self._request("packages", "PUT", path, data)
 
     async def get_state(self, site: str) -> bytes | None:
         """A former crawler's state of a site; None where none waits."""
         path = f"/v1/host/states?site={quote(site, safe='')}"
-        return await self._ask("packages", "GET", path, b"") or None
+        return await self._request("packages", "GET", path, b"") or None
 
-    async def leave(self) -> None:
-        await self._ask("reports", "POST", "/v1/host/leave", b"")
+    async def deregister(self) -> None:
+        await self._request("reports", "POST", "/v1/host/leave", b"")
 
     # --- one request --------------------------------------------------------------------------------
 
-    async def _ask(
+    async def _request(
         self, channel: str, method: str, path: str, body: bytes, seconds: float = ANSWER_SECONDS
     ) -> bytes:
         async with self._channels.setdefault(channel, asyncio.Lock()):
@@ -166,10 +166,12 @@ class CoordinatorConnection:
         raise RequestRefused(refusal)
 
     async def _send(self, channel: str, method: str, path: str, body: bytes, seconds: float) -> _Answer:
-        sequence = self._ledger.next_sequence(channel)
-        claim = RequestSignature(self._host, channel, self._clock_ms() + self._ahead_ms, sequence, b"")
+        sequence = self._store.next_sequence(channel)
+        signature = RequestSignature(
+            self._host, channel, self._clock_ms() + self._ahead_ms, sequence, b""
+        )
         headers = {
-            **signed_headers(self._key, method, path, body, claim),
+            **signed_headers(self._key, method, path, body, signature),
             "content-type": MEDIA_TYPE,
             "content-length": str(len(body)),
         }
@@ -190,14 +192,14 @@ class CoordinatorConnection:
     async def _pieces(self, body: bytes) -> AsyncIterator[bytes]:
         for at in range(0, len(body), PIECE_BYTES):
             piece = body[at : at + PIECE_BYTES]
-            await self._meter.upload_turn(len(piece))
+            await self._meter.wait_for_upload(len(piece))
             yield piece
 
     def _count(self, response: httpx.Response, received: int, sent: int) -> None:
         stream = response.extensions.get("network_stream")
         server = stream.get_extra_info("server_addr") if stream is not None else None
         address = str(server[0]) if server else urlsplit(self._base).hostname or ""
-        self._meter.count(address, self._base, "coordinator", received, sent)
+        self._meter.record_bytes(address, self._base, "coordinator", received, sent)
 
 
 async def enrol(coordinator: str, token: str, public_key: bytes) -> Enrolled:

@@ -39,7 +39,7 @@ from ipmicra.host.limits.admission import DRAIN_SECONDS
 from ipmicra.host.limits.owner_rules import OwnerRules
 from ipmicra.host.order_executor import OrderExecutor
 from ipmicra.host.sandbox.code import Code
-from ipmicra.host.settings import HostingSettings, in_words
+from ipmicra.host.settings import HostingSettings, describe_rules
 from ipmicra.host.store import HostStore
 from ipmicra.model.ids import LeaseEpoch
 from ipmicra.model.urls import Site
@@ -50,7 +50,7 @@ from ipmicra.protocol.host_messages import (
     Heartbeat,
     OrderDone,
     Orders,
-    passives_for,
+    encode_missing_times,
 )
 
 TICK_SECONDS = 0.5
@@ -77,58 +77,58 @@ class HostDaemon:
         self,
         folder: Path,
         settings: HostingSettings,
-        ledger: HostStore,
+        store: HostStore,
         dice: Random,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         reload: Callable[[], HostingSettings] | None = None,
         code: Code | None = None,
-        dispatched: CodeUpdater | None = None,
+        updater: CodeUpdater | None = None,
     ) -> None:
         """With `code` the crawler runs in a sandbox; without, in this process.
 
         With `dispatched` the coordinator may send other code for the sandbox.
         """
-        self._folder, self._ledger, self._dice = folder, ledger, dice
-        self._rules = OwnerRules(folder, settings, ledger, clock, reload)
+        self._folder, self._store, self._dice = folder, store, dice
+        self._rules = OwnerRules(folder, settings, store, clock, reload)
         self._meter = meter = self._rules.meter
-        member, key = folders.membership(ledger), read_key(folder)
+        member, key = folders.membership(store), read_key(folder)
         source = settings.fetching.source_address
-        self._line = line = CoordinatorConnection(
-            member.coordinator, member.host, key, ledger, meter, source
+        self._connection = connection = CoordinatorConnection(
+            member.coordinator, member.host, key, store, meter, source
         )
-        self._dispatched = dispatched
-        self._crawler = self._tenant(member.host, code)
-        rest = self._rules.reason_to_begin_nothing
-        upgrade = None if dispatched is None else dispatched.upgrade
-        self._orders = OrderExecutor(ledger, self._crawler, line, meter, rest, upgrade)
+        self._updater = updater
+        self._crawler = self._make_crawler(member.host, code)
+        reason = self._rules.start_blocked_reason
+        upgrade = None if updater is None else updater.upgrade
+        self._orders = OrderExecutor(store, self._crawler, connection, meter, reason, upgrade)
         self._heartbeat_seconds = HEARTBEAT_SECONDS_MAX
-        self._ending: ExitReason | None = None
-        self._over = asyncio.Event()
-        self._rest_noted: str | None = ""
-        self._figures_noted: dict[str, int] = {}
+        self._exit_reason: ExitReason | None = None
+        self._stopping = asyncio.Event()
+        self._published_reason: str | None = ""
+        self._published_figures: dict[str, int] = {}
 
-    def _tenant(self, name: str, code: Code | None) -> HostedCrawler:
-        rules, meter, ledger = self._rules, self._meter, self._ledger
+    def _make_crawler(self, name: str, code: Code | None) -> HostedCrawler:
+        rules, meter, store = self._rules, self._meter, self._store
         if code is None:
             return InProcessCrawler(self._folder / STATE_FOLDER, name, rules.settings, meter)
-        if self._dispatched is not None:
-            code = self._dispatched.code()
+        if self._updater is not None:
+            code = self._updater.code()
         crawler = SandboxedCrawler(
-            self._folder, name, rules.settings, meter, code, rules.reason_to_rest, ledger.note
+            self._folder, name, rules.settings, meter, code, rules.blocked_reason, store.log_event
         )
-        if self._dispatched is not None:
-            self._dispatched.attach(crawler)
+        if self._updater is not None:
+            self._updater.attach(crawler)
         return crawler
 
-    def stop(self, ending: ExitReason = ExitReason.STOPPED) -> None:
+    def stop(self, exit_reason: ExitReason = ExitReason.STOPPED) -> None:
         """End the life: what is under way is given a moment, everything is kept."""
-        self._ending = self._ending or ending
-        self._over.set()
+        self._exit_reason = self._exit_reason or exit_reason
+        self._stopping.set()
 
     async def run(self) -> ExitReason:
         """Until stopped, retired or dismissed. Raises HostFault where the machine fails: a full disk."""
         try:
-            await self._live()
+            await self._run_loops()
         except (OSError, sqlite3.OperationalError, ExceptionGroup) as error:
             causes = list(_causes(error))
             if not all(isinstance(cause, OSError | sqlite3.OperationalError) for cause in causes):
@@ -137,90 +137,94 @@ class HostDaemon:
             raise HostFault(
                 f"running the host in {self._folder}: {why}; nothing is lost: mend it, and run it again"
             ) from error
-        return self._ending or ExitReason.STOPPED
+        return self._exit_reason or ExitReason.STOPPED
 
-    async def _live(self) -> None:
-        await self._remember()
-        loops = [self._hear, self._report, self._deliver, self._work]
-        if self._dispatched is not None:
-            loops.append(self._dispatched.watch)
+    async def _run_loops(self) -> None:
+        await self._restore_sites()
+        loops = [self._poll_orders, self._report, self._deliver, self._work]
+        if self._updater is not None:
+            loops.append(self._updater.watch)
         try:
-            async with self._line, asyncio.TaskGroup() as group:
+            async with self._connection, asyncio.TaskGroup() as group:
                 tasks = [group.create_task(loop()) for loop in loops]
-                await self._over.wait()
+                await self._stopping.wait()
                 for task in tasks:
                     task.cancel()
         finally:
             try:
                 await self._orders.close()
-                await self._crawler.stop(0 if self._ending is ExitReason.DISMISSED else DRAIN_SECONDS)
+                await self._crawler.stop(
+                    0 if self._exit_reason is ExitReason.DISMISSED else DRAIN_SECONDS
+                )
                 self._meter.flush()
             finally:
                 await self._crawler.close()
 
-    async def _remember(self) -> None:
+    async def _restore_sites(self) -> None:
         """Sites that are held, as the ledger has them; the rest of a release that was interrupted."""
-        for held in self._ledger.held():
-            self._crawler.hold(held)
-        for state in self._ledger.waiting_states():
-            await self._crawler.forget(Site(state.site))
+        for held in self._store.held_sites():
+            self._crawler.add_site(held)
+        for state in self._store.waiting_states():
+            await self._crawler.forget_site(Site(state.site))
 
     # --- hear ---------------------------------------------------------------------------------------
 
-    async def _hear(self) -> None:
+    async def _poll_orders(self) -> None:
         """Without waiting for news at first, and when an answer may have been lost: to the coordinator an
         order that it has sent is no news, and only its answer says how often to report.
         """
         backoff, wait_seconds = Backoff(self._dice), 0.0
         async with asyncio.TaskGroup() as doing:
             while True:
-                offered = await self._patiently(backoff, partial(self._line.orders, wait_seconds))
+                offered = await self._with_backoff(
+                    backoff, partial(self._connection.poll_orders, wait_seconds)
+                )
                 wait_seconds = 0.0 if offered is None else POLL_SECONDS
                 if offered is None:
                     continue
-                told = offered.told
-                await self._heard(told)
+                message = offered.readable
+                await self._on_orders(message)
                 self._orders.refuse(offered.unknown)
-                fresh = [order for order in told.orders if self._orders.is_new(order)]
+                fresh = [order for order in message.orders if self._orders.is_new(order)]
                 for order in fresh:
-                    doing.create_task(self._orders.do(order))
+                    doing.create_task(self._orders.execute(order))
                     await asyncio.sleep(0)
-                if (told.orders or offered.unknown) and not fresh:
+                if (message.orders or offered.unknown) and not fresh:
                     await asyncio.sleep(1)  # known to us, and not yet to the coordinator as done
 
-    async def _heard(self, told: Orders) -> None:
-        self._ledger.keep(heard_s=str(int(time.time())))
-        self._heartbeat_seconds = min(HEARTBEAT_SECONDS_MAX, told.lease_s / 4)
-        known = self._ledger.epoch()
+    async def _on_orders(self, message: Orders) -> None:
+        self._store.set(heard_s=str(int(time.time())))
+        self._heartbeat_seconds = min(HEARTBEAT_SECONDS_MAX, message.lease_s / 4)
+        known = self._store.epoch()
         if known is None:
-            self._ledger.begin_epoch(told.epoch, 1)
-        elif told.epoch > known:
-            await self._begin_epoch(told.epoch)
+            self._store.begin_epoch(message.epoch, 1)
+        elif message.epoch > known:
+            await self._begin_epoch(message.epoch)
 
     async def _begin_epoch(self, epoch: LeaseEpoch) -> None:
         """The lease was lost: the sites are others' now, and what is unsent is not wanted."""
-        self._ledger.note(f"the lease was lost; epoch {epoch} begins without sites")
+        self._store.log_event(f"the lease was lost; epoch {epoch} begins without sites")
         await self._crawler.stop(0)
-        await self._orders.forget_all()
+        await self._orders.forget_all_sites()
         await self._crawler.seal()
-        self._ledger.begin_epoch(epoch, await self._crawler.next_package())
+        self._store.begin_epoch(epoch, await self._crawler.next_package())
 
-    async def _patiently(self, backoff: Backoff, ask: Callable[[], Awaitable[T]]) -> T | None:
+    async def _with_backoff(self, backoff: Backoff, ask: Callable[[], Awaitable[T]]) -> T | None:
         """The answer; None after a failure and a wait. A coordinator that is away is an ordinary event."""
         try:
             answer = await ask()
         except (CoordinatorUnavailable, RequestRefused) as error:
-            self._ledger.keep(line=str(error))
-            await asyncio.sleep(backoff.seconds())
+            self._store.set(line=str(error))
+            await asyncio.sleep(backoff.next_delay_seconds())
             return None
         except HostRevoked as error:
-            self._ledger.note(f"the coordinator has ended this host: {error}")
-            retired = self._ledger.fact("retired") is not None
+            self._store.log_event(f"the coordinator has ended this host: {error}")
+            retired = self._store.get("retired") is not None
             self.stop(ExitReason.RETIRED if retired else ExitReason.DISMISSED)
             await asyncio.Event().wait()
             raise AssertionError from error
-        backoff.succeeded()
-        self._ledger.keep(line="well")
+        backoff.reset()
+        self._store.set(line="well")
         return answer
 
     # --- report -------------------------------------------------------------------------------------
@@ -228,13 +232,13 @@ class HostDaemon:
     async def _report(self) -> None:
         backoff = Backoff(self._dice)
         while True:
-            done = self._ledger.unreported(AT_ONCE)
+            done = self._store.unreported(AT_ONCE)
             heartbeat = self._heartbeat(done)
-            told = await self._patiently(backoff, partial(self._told, heartbeat))
-            if told is None:
+            message = await self._with_backoff(backoff, partial(self._send_heartbeat, heartbeat))
+            if message is None:
                 continue
-            self._ledger.reported(done)
-            if self._ledger.fact("retired") is not None and not self._ledger.unreported(1):
+            self._store.mark_reported(done)
+            if self._store.get("retired") is not None and not self._store.unreported(1):
                 self.stop(ExitReason.RETIRED)
             try:
                 async with asyncio.timeout(self._heartbeat_seconds):
@@ -243,30 +247,32 @@ class HostDaemon:
                 pass
             self._orders.reportable.clear()
 
-    async def _told(self, heartbeat: Heartbeat) -> bool:
-        await self._line.report(heartbeat)
+    async def _send_heartbeat(self, heartbeat: Heartbeat) -> bool:
+        await self._connection.send_heartbeat(heartbeat)
         return True
 
     def _heartbeat(self, done: list[OrderDone]) -> Heartbeat:
         host = self._rules.settings.host
         changes = host.working_hours().changes_at(self._rules.clock())
-        rest = self._rules.reason_to_rest()
+        reason = self._rules.blocked_reason()
         return Heartbeat(
             done=tuple(done),
-            passive=passives_for(self._line.coordinator_protocol, self._meter.round_trips.take(AT_ONCE)),
-            awake=rest is None,
-            resting=rest or "",
+            passive=encode_missing_times(
+                self._connection.coordinator_protocol, self._meter.round_trips.drain(AT_ONCE)
+            ),
+            awake=reason is None,
+            resting=reason or "",
             awake_until_ms=None if changes is None else int(changes.timestamp() * 1000),
             sites=len(self._crawler.held.addresses),
             pages=self._crawler.counts().pages,
-            spooled_packages=len(self._crawler.waiting()),
-            bytes_today=self._meter.used()[0],
+            spooled_packages=len(self._crawler.waiting_packages()),
+            bytes_today=self._meter.used_bytes()[0],
             capacity_bytes_a_day=host.bytes_per_day_max,
             position=host.coordinates(),
             own_sites=host.own_sites,
-            rules=in_words(host),
+            rules=describe_rules(host),
             version=__version__,
-            code=CodeReport() if self._dispatched is None else self._dispatched.report(),
+            code=CodeReport() if self._updater is None else self._updater.report(),
             protocol=PROTOCOL,
             order_kinds=ORDER_KINDS,
         )
@@ -279,8 +285,8 @@ class HostDaemon:
             if not self._rules.may_deliver():
                 await asyncio.sleep(TICK_SECONDS)
                 continue
-            sent = await self._patiently(
-                backoff, lambda: deliver(self._crawler, self._ledger, self._line)
+            sent = await self._with_backoff(
+                backoff, lambda: deliver(self._crawler, self._store, self._connection)
             )
             if sent is False:
                 await self._finish_retiring()
@@ -288,12 +294,12 @@ class HostDaemon:
 
     async def _finish_retiring(self) -> None:
         """All is released and sent: the order is done, and the next report is the last one."""
-        number = self._ledger.fact("retiring_order")
-        if number is None or self._ledger.fact("released_all") is None or self._crawler.is_working:
+        number = self._store.get("retiring_order")
+        if number is None or self._store.get("released_all") is None or self._crawler.is_working:
             return
-        if not await self._crawler.seal() and not self._crawler.waiting():
-            self._ledger.order_done(OrderDone(number=int(number)))
-            self._ledger.keep(retired=self._ledger.fact("retiring"))
+        if not await self._crawler.seal() and not self._crawler.waiting_packages():
+            self._store.record_order(OrderDone(number=int(number)))
+            self._store.set(retired=self._store.get("retiring"))
             self._orders.reportable.set()
 
     # --- work ---------------------------------------------------------------------------------------
@@ -301,28 +307,28 @@ class HostDaemon:
     async def _work(self) -> None:
         while True:
             self._meter.flush()
-            if self._rules.look_around():
+            if self._rules.refresh():
                 self._crawler.settings = self._rules.settings
                 self._crawler.drain()  # and begin again by the new rules
             self._crawler.check()
-            rest = self._rules.reason_to_rest()
-            if rest is not None:
+            reason = self._rules.blocked_reason()
+            if reason is not None:
                 await self._crawler.stop(0)
             elif self._rules.ends_soon():
                 self._crawler.drain()
             else:
                 self._crawler.start()
-            self._note(rest)
+            self._publish_status(reason)
             await asyncio.sleep(TICK_SECONDS)
 
-    def _note(self, rest: str | None) -> None:
+    def _publish_status(self, reason: str | None) -> None:
         """What `host status` shows; and whether the owner is leaving."""
-        if self._ledger.fact("leaving") is not None:
+        if self._store.get("leaving") is not None:
             self.stop()
-        if rest != self._rest_noted:
-            self._rest_noted = rest
-            self._ledger.keep(resting=rest)
-            self._ledger.note("works" if rest is None else f"rests: {rest}")
+        if reason != self._published_reason:
+            self._published_reason = reason
+            self._store.set(resting=reason)
+            self._store.log_event("works" if reason is None else f"rests: {reason}")
             self._orders.reportable.set()
         counts = self._crawler.counts()
         figures = {
@@ -330,9 +336,9 @@ class HostDaemon:
             "pages": counts.pages,
             "pending": counts.pending,
         }
-        if figures != self._figures_noted:
-            self._figures_noted = figures
-            self._ledger.keep(**{name: str(value) for name, value in figures.items()})
+        if figures != self._published_figures:
+            self._published_figures = figures
+            self._store.set(**{name: str(value) for name, value in figures.items()})
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

@@ -13,25 +13,25 @@ from ipmicra.host.store import HostStore
 UNWANTED = frozenset({"epoch", "number", "digest", "malformed"})
 
 
-async def deliver(crawler: HostedCrawler, ledger: HostStore, line: CoordinatorConnection) -> bool:
+async def deliver(crawler: HostedCrawler, store: HostStore, connection: CoordinatorConnection) -> bool:
     """Send the oldest package, if there is one. Raises LineDown where it could not be sent."""
-    package = next(iter(crawler.waiting()), None)
-    if package is None or ledger.epoch() is None:
+    package = next(iter(crawler.waiting_packages()), None)
+    if package is None or store.epoch() is None:
         return False
-    await _send(package, crawler.package_bytes(package), ledger, line)
+    await _send(package, crawler.package_bytes(package), store, connection)
     crawler.acknowledge(package)
     return True
 
 
 async def _send(
-    package: PackageFile, data: bytes, ledger: HostStore, line: CoordinatorConnection
+    package: PackageFile, data: bytes, store: HostStore, connection: CoordinatorConnection
 ) -> None:
-    epoch = ledger.epoch_of(package.sequence)
+    epoch = store.epoch_of(package.sequence)
     try:
-        await line.put_package(package.sequence, package.digest, epoch, data)
+        await connection.put_package(package.sequence, package.digest, epoch, data)
     except RequestRefused as refused:
         if refused.refusal.kind not in UNWANTED:
             raise
-        ledger.note(f"package {package.sequence} is not wanted: {refused}")
+        store.log_event(f"package {package.sequence} is not wanted: {refused}")
     else:
-        ledger.note(f"sent package {package.sequence}: {len(data):,} bytes")
+        store.log_event(f"sent package {package.sequence}: {len(data):,} bytes")

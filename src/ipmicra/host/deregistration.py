@@ -29,22 +29,22 @@ from ipmicra.model.urls import Site
 
 
 async def deregister(
-    folder: Path, settings: HostingSettings, ledger: HostStore, seconds: float
+    folder: Path, settings: HostingSettings, store: HostStore, seconds: float
 ) -> str | None:
     """What kept us from it; None when all went well."""
-    if ledger.fact("retired") is not None:
+    if store.get("retired") is not None:
         return None  # all was handed over and said when it retired
     try:
-        member = folders.membership(ledger)
-        meter = UsageMeter(ledger, settings.host, lambda: datetime.now(UTC))
+        member = folders.membership(store)
+        meter = UsageMeter(store, settings.host, lambda: datetime.now(UTC))
         async with CoordinatorConnection(
-            member.coordinator, member.host, read_key(folder), ledger, meter
-        ) as line:
+            member.coordinator, member.host, read_key(folder), store, meter
+        ) as connection:
             if seconds:
                 async with asyncio.timeout(seconds):
-                    await _hand_over(folder, member.host, settings, ledger, line, meter)
+                    await _hand_over(folder, member.host, settings, store, connection, meter)
             async with asyncio.timeout(max(seconds, 5)):
-                await line.leave()
+                await connection.deregister()
     except (TimeoutError, CoordinatorUnavailable, RequestRefused, HostRevoked, Fault) as error:
         return f"the coordinator could not be told: {error or 'it took too long'}"
     return None
@@ -54,18 +54,18 @@ async def _hand_over(
     folder: Path,
     host: str,
     settings: HostingSettings,
-    ledger: HostStore,
-    line: CoordinatorConnection,
+    store: HostStore,
+    connection: CoordinatorConnection,
     meter: UsageMeter,
 ) -> None:
     crawler = InProcessCrawler(folder / STATE_FOLDER, host, settings, meter)
     try:
         await crawler.seal()
-        while await deliver(crawler, ledger, line):
+        while await deliver(crawler, store, connection):
             pass
-        orders = OrderExecutor(ledger, crawler, line, meter, lambda: "leaving")
-        for held in ledger.held():
-            await orders.release(Site(held.site), held.epoch)
+        orders = OrderExecutor(store, crawler, connection, meter, lambda: "leaving")
+        for held in store.held_sites():
+            await orders.release_site(Site(held.site), held.epoch)
         await orders.send_states()
     finally:
         await crawler.close()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ipmicra.errors import HostFault, OperatorFault
-from ipmicra.host.store import FILE as LEDGER_FILE
+from ipmicra.host.store import FILE as STORE_FILE
 from ipmicra.host.store import HostStore
 
 LOCK_FILE = "lock"
@@ -30,23 +30,23 @@ class HostMembership(NamedTuple):
 
 
 def is_joined(folder: Path) -> bool:
-    return (folder / LEDGER_FILE).exists()
+    return (folder / STORE_FILE).exists()
 
 
 @contextmanager
-def ledger_in(folder: Path) -> Iterator[HostStore]:
+def open_store(folder: Path) -> Iterator[HostStore]:
     """The ledger of a host that has joined."""
     if not is_joined(folder):
         raise OperatorFault(f"no host has joined in {folder}; run: ipmicra host join COORDINATOR TOKEN")
-    ledger = HostStore(folder)
+    store = HostStore(folder)
     try:
-        yield ledger
+        yield store
     finally:
-        ledger.close()
+        store.close()
 
 
-def membership(ledger: HostStore) -> HostMembership:
-    facts = ledger.facts()
+def membership(store: HostStore) -> HostMembership:
+    facts = store.facts()
     try:
         return HostMembership(facts["coordinator"], facts["host"], facts.get("contact", ""))
     except KeyError as error:
@@ -54,7 +54,7 @@ def membership(ledger: HostStore) -> HostMembership:
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def hold_lock(folder: Path) -> Iterator[None]:
     """Be the one process that runs this host."""
     handle = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -69,7 +69,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 def is_running(folder: Path) -> bool:
     try:
-        with locked(folder):
+        with hold_lock(folder):
             return False
     except HostFault:
         return True

@@ -53,7 +53,7 @@ from ipmicra.protocol.host_messages import (
     Upgrade,
 )
 
-LOOKS_AT_ONCE = 20
+OBSERVATIONS_AT_ONCE = 20
 
 
 class OrderExecutor:
@@ -61,79 +61,79 @@ class OrderExecutor:
 
     def __init__(
         self,
-        ledger: HostStore,
+        store: HostStore,
         crawler: HostedCrawler,
-        line: CoordinatorConnection,
+        connection: CoordinatorConnection,
         meter: UsageMeter,
-        reason_to_rest: Callable[[], str | None],
+        blocked_reason: Callable[[], str | None],
         upgrade: Callable[[str], Awaitable[str]] | None = None,
     ) -> None:
         self.reportable = asyncio.Event()
-        self._ledger, self._crawler = ledger, crawler
-        self._line, self._reason_to_rest = line, reason_to_rest
+        self._store, self._crawler = store, crawler
+        self._connection, self._blocked_reason = connection, blocked_reason
         self._upgrade = upgrade
         self._under_way: set[int] = set()
-        self._soundings = ProbeService(lambda: crawler.settings, meter, crawler.passive, reason_to_rest)
+        self._probes = ProbeService(lambda: crawler.settings, meter, crawler.passive, blocked_reason)
 
     async def close(self) -> None:
-        await self._soundings.close()
+        await self._probes.close()
 
     def is_new(self, order: Order) -> bool:
-        return order.number not in self._under_way and not self._ledger.is_done(order.number)
+        return order.number not in self._under_way and not self._store.is_done(order.number)
 
     def refuse(self, unknown: Iterable[UnknownOrder]) -> None:
         """Report orders that this version cannot read, each once."""
         for order in unknown:
-            if not self._ledger.is_done(order.number):
-                self._ledger.note(f"order {order.number} ({order.kind or '?'}) refused: {order.why}")
-                self._ledger.order_done(order.refusal())
+            if not self._store.is_done(order.number):
+                self._store.log_event(f"order {order.number} ({order.kind or '?'}) refused: {order.why}")
+                self._store.record_order(order.refusal())
                 self.reportable.set()
 
-    async def do(self, order: Order) -> None:
+    async def execute(self, order: Order) -> None:
         """Do an order and note it as done; what the line keeps from being done stays to be done."""
         self._under_way.add(order.number)
         try:
-            done = await self._done(order)
+            done = await self._execute(order)
         except (CoordinatorUnavailable, HostRevoked) as error:
-            self._ledger.note(f"order {order.number} waits: {error}")
+            self._store.log_event(f"order {order.number} waits: {error}")
             await asyncio.sleep(1)
             return
         finally:
             self._under_way.discard(order.number)
         if done is not None:
-            self._ledger.order_done(done)
+            self._store.record_order(done)
             self.reportable.set()
 
-    async def _done(self, order: Order) -> OrderDone | None:
+    async def _execute(self, order: Order) -> OrderDone | None:
         match order.body:
             case ProbeTargets():
                 return await self._probe(order.number, order.body)
             case AssignSites(grants=grants) | AssignOwnSites(sites=grants):
                 for grant in grants:
-                    await self._take(grant)
+                    await self._add_site(grant)
             case ReleaseSites(sites=sites):
                 for site, epoch in sites:
-                    await self.release(Site(site), epoch)
+                    await self.release_site(Site(site), epoch)
                 await self.send_states()
             case ObservePages(urls=urls):
-                return await self._look(order.number, urls)
+                return await self._observe_pages(order.number, urls)
             case SendWhole(urls=urls):
                 return await self._send_whole(order.number, urls)
             case Pause(reason=reason):
-                self._ledger.keep(paused_by_coordinator=reason)
+                self._store.set(paused_by_coordinator=reason)
             case Resume():
-                self._ledger.keep(paused_by_coordinator=None)
+                self._store.set(paused_by_coordinator=None)
             case Retire(reason=reason):
                 await self._retire(order.number, reason)
                 return None
             case Upgrade(version=version):
-                refusal = await self._upgraded(version)
+                refusal = await self._try_upgrade(version)
                 return OrderDone(number=order.number, done=not refusal, detail=refusal)
             case never:
                 assert_never(never)
         return OrderDone(number=order.number)
 
-    async def _upgraded(self, version: str) -> str:
+    async def _try_upgrade(self, version: str) -> str:
         """Why not; empty where the version is being tried."""
         if self._upgrade is None:
             return f"no upgrade to {version}: programs are installed by this host's owner"
@@ -145,85 +145,85 @@ class OrderExecutor:
     # --- probes -------------------------------------------------------------------------------------
 
     async def _probe(self, number: int, body: ProbeTargets) -> OrderDone:
-        rest = self._reason_to_rest()
-        if rest is not None:
-            return OrderDone(number=number, done=False, detail=rest)
-        return OrderDone(number=number, probes=await self._soundings.of(body.targets))
+        reason = self._blocked_reason()
+        if reason is not None:
+            return OrderDone(number=number, done=False, detail=reason)
+        return OrderDone(number=number, probes=await self._probes.run(body.targets))
 
-    async def _look(self, number: int, urls: tuple[str, ...]) -> OrderDone:
-        rest = self._reason_to_rest()
-        if rest is not None:
-            return OrderDone(number=number, done=False, detail=rest)
+    async def _observe_pages(self, number: int, urls: tuple[str, ...]) -> OrderDone:
+        reason = self._blocked_reason()
+        if reason is not None:
+            return OrderDone(number=number, done=False, detail=reason)
         try:
-            looks = [await self._crawler.look(url) for url in urls[:LOOKS_AT_ONCE]]
+            observations = [await self._crawler.observe(url) for url in urls[:OBSERVATIONS_AT_ONCE]]
         except Fault as fault:
             return OrderDone(number=number, done=False, detail=str(fault))
-        return OrderDone(number=number, looks=tuple(looks))
+        return OrderDone(number=number, looks=tuple(observations))
 
     async def _send_whole(self, number: int, urls: tuple[str, ...]) -> OrderDone:
         try:
-            await self._crawler.send_whole(urls)
+            await self._crawler.force_full_resend(urls)
         except Fault as fault:
             return OrderDone(number=number, done=False, detail=str(fault))
         return OrderDone(number=number)
 
     # --- sites --------------------------------------------------------------------------------------
 
-    async def _take(self, grant: SiteGrant) -> None:
+    async def _add_site(self, grant: SiteGrant) -> None:
         site = Site(grant.site)
         held = HeldSite(site, grant.epoch, grant.address)
         if grant.has_state and site not in self._crawler.held.addresses:
-            await self._take_over(site)
-        if not self._ledger.hold(held):
-            self._ledger.note(f"{site} in epoch {grant.epoch} was given up before: not taken")
+            await self._import_state(site)
+        if not self._store.add_site(held):
+            self._store.log_event(f"{site} in epoch {grant.epoch} was given up before: not taken")
             return
-        self._crawler.hold(held)
-        await self._crawler.give(grant.links or (f"{site}/",))
+        self._crawler.add_site(held)
+        await self._crawler.enqueue(grant.links or (f"{site}/",))
 
-    async def _take_over(self, site: Site) -> None:
+    async def _import_state(self, site: Site) -> None:
         """A state that cannot be had is no reason to leave the site alone."""
         try:
-            state = await self._line.get_state(site)
+            state = await self._connection.get_state(site)
             if state is not None:
-                await self._crawler.take_over(state)
-                self._ledger.note(f"took over what is known of {site}: {len(state):,} bytes")
+                await self._crawler.import_site(state)
+                self._store.log_event(f"took over what is known of {site}: {len(state):,} bytes")
         except (RequestRefused, Fault) as error:
-            self._ledger.note(f"{site} begins anew, without its state: {error}")
+            self._store.log_event(f"{site} begins anew, without its state: {error}")
 
-    async def release(self, site: Site, epoch: SiteEpoch) -> None:
+    async def release_site(self, site: Site, epoch: SiteEpoch) -> None:
         """Export, note, forget: in this order, so that any of it may be repeated."""
-        held = {held.site: held for held in self._ledger.held()}.get(site)
+        held = {held.site: held for held in self._store.held_sites()}.get(site)
         if held is None or held.epoch > epoch:
             return
-        name = await self._crawler.release(site, held.epoch)
-        self._ledger.let_go(site, held.epoch, name)
-        await self._crawler.forget(site)
+        name = await self._crawler.export_site(site, held.epoch)
+        self._store.release_site(site, held.epoch, name)
+        await self._crawler.forget_site(site)
 
     async def send_states(self) -> None:
         """Send what was exported. A state that nobody wants any more is thrown away."""
-        for state in self._ledger.waiting_states():
+        for state in self._store.waiting_states():
             try:
                 data = self._crawler.state_bytes(state.file)
-                await self._line.put_state(state.site, state.epoch, data)
+                await self._connection.put_state(state.site, state.epoch, data)
             except RequestRefused as refused:
-                self._ledger.note(f"the state of {state.site} is not wanted: {refused}")
+                self._store.log_event(f"the state of {state.site} is not wanted: {refused}")
             except FileNotFoundError:
-                self._ledger.note(f"the state of {state.site} is gone: {state.file}")
-            self._ledger.state_sent(state)
+                self._store.log_event(f"the state of {state.site} is gone: {state.file}")
+            self._store.remove_state(state)
             self._crawler.remove_state(state.file)
 
-    async def forget_all(self) -> None:
+    async def forget_all_sites(self) -> None:
         """The sites were given to others."""
-        for held in self._ledger.held():
-            self._ledger.let_go(held.site, held.epoch, None)
-            await self._crawler.forget(Site(held.site))
+        for held in self._store.held_sites():
+            self._store.release_site(held.site, held.epoch, None)
+            await self._crawler.forget_site(Site(held.site))
 
     # --- the end ------------------------------------------------------------------------------------
 
     async def _retire(self, number: int, reason: str) -> None:
         """Let go of all; the life sends the packages, reports the order, and ends."""
-        self._ledger.keep(retiring=reason or "the coordinator wants it so", retiring_order=str(number))
-        for held in self._ledger.held():
-            await self.release(Site(held.site), held.epoch)
+        self._store.set(retiring=reason or "the coordinator wants it so", retiring_order=str(number))
+        for held in self._store.held_sites():
+            await self.release_site(Site(held.site), held.epoch)
         await self.send_states()
-        self._ledger.keep(released_all="yes")
+        self._store.set(released_all="yes")

@@ -158,7 +158,7 @@ _LEAST = {
 }
 
 
-def in_words(settings: HostSettings) -> dict[str, str]:
+def describe_rules(settings: HostSettings) -> dict[str, str]:
     """The rules for people, as they are shown to the owner and reported to the coordinator."""
     rate = "{:,} bytes/s".format
     amount = "{:,} bytes".format
@@ -177,7 +177,7 @@ def in_words(settings: HostSettings) -> dict[str, str]:
     }
 
 
-def most_it_can_cost(settings: HostSettings) -> dict[str, str]:
+def describe_maximum_usage(settings: HostSettings) -> dict[str, str]:
     """What the rules allow at the very most, for an owner who has to pay for it."""
     hours = settings.working_hours().hours_a_week()
     share = max(settings.cpu_share_max, settings.cpu_share_idle_max)

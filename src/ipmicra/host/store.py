@@ -102,14 +102,14 @@ class HostStore:
 
     # --- facts --------------------------------------------------------------------------------------
 
-    def fact(self, name: str) -> str | None:
+    def get(self, name: str) -> str | None:
         row = self._database.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
         return None if row is None else str(row[0])
 
     def facts(self) -> dict[str, str]:
         return dict(self._database.execute("SELECT name, value FROM facts ORDER BY name"))
 
-    def keep(self, **facts: str | None) -> None:
+    def set(self, **facts: str | None) -> None:
         """Facts by name; None removes one."""
         with self._transaction():
             for name, value in facts.items():
@@ -118,7 +118,7 @@ class HostStore:
                 else:
                     self._database.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
 
-    def note(self, what: str) -> None:
+    def log_event(self, what: str) -> None:
         """An event for `host log`."""
         with self._transaction():
             number = self._database.execute(
@@ -162,7 +162,7 @@ class HostStore:
         query = "SELECT 1 FROM orders WHERE number = ?"
         return self._database.execute(query, (number,)).fetchone() is not None
 
-    def order_done(self, done: OrderDone) -> None:
+    def record_order(self, done: OrderDone) -> None:
         """From now on the order is reported, and never done again."""
         with self._transaction():
             self._database.execute(
@@ -175,7 +175,7 @@ class HostStore:
         )
         return [_decode_done(outcome) for (outcome,) in rows]
 
-    def reported(self, done: list[OrderDone]) -> None:
+    def mark_reported(self, done: list[OrderDone]) -> None:
         """The coordinator knows. The numbers stay, for an offer that was already on its way."""
         with self._transaction():
             self._database.executemany(
@@ -189,7 +189,7 @@ class HostStore:
 
     # --- sites --------------------------------------------------------------------------------------
 
-    def hold(self, held: HeldSite) -> bool:
+    def add_site(self, held: HeldSite) -> bool:
         """Note a site as held. False: it was given up in this or a later epoch."""
         with self._transaction():
             row = self._database.execute(
@@ -200,11 +200,11 @@ class HostStore:
             self._database.execute("INSERT OR REPLACE INTO sites VALUES (?, ?, ?, 1)", held)
             return True
 
-    def held(self) -> list[HeldSite]:
+    def held_sites(self) -> list[HeldSite]:
         rows = self._database.execute("SELECT site, epoch, address FROM sites WHERE held ORDER BY site")
         return [HeldSite(*row) for row in rows]
 
-    def let_go(self, site: str, epoch: SiteEpoch, state_file: str | None) -> None:
+    def release_site(self, site: str, epoch: SiteEpoch, state_file: str | None) -> None:
         """The site is no longer held; its state, where there is one, waits to be sent."""
         with self._transaction():
             self._database.execute(
@@ -220,7 +220,7 @@ class HostStore:
     def waiting_states(self) -> list[WaitingState]:
         return [WaitingState(*row) for row in self._database.execute("SELECT * FROM states")]
 
-    def state_sent(self, state: WaitingState) -> None:
+    def remove_state(self, state: WaitingState) -> None:
         with self._transaction():
             self._database.execute("DELETE FROM states WHERE site = ? AND epoch = ?", state[:2])
 

@@ -84,13 +84,13 @@ class AddressGuard:
         self._closed = ranges_of(closed_ranges, "fetching.closed_ranges")
         self._open_ports = WEB_PORTS | frozenset(open_ports)
 
-    def refusal(self, address: IPAddress) -> str | None:
+    def denial_reason(self, address: IPAddress) -> str | None:
         """Why not to connect to this address. Reads this machine's routes; sends nothing."""
         if any(block.holds(address) for block in self._closed):
             return f"{address} is closed by the settings"
         if any(block.holds(address) for block in self._open):
             return None
-        inner = next((why for held in wrapped(address) if (why := self.refusal(held))), None)
+        inner = next((why for held in wrapped(address) if (why := self.denial_reason(held))), None)
         if inner is not None:
             return f"{address} wraps an address: {inner}"
         kind = special_kind(address)
@@ -98,7 +98,7 @@ class AddressGuard:
             return f"{address} is not public ({kind})"
         return f"{address} is this machine's own" if is_own(address) else None
 
-    def port_refusal(self, port: int) -> str | None:
+    def port_denial_reason(self, port: int) -> str | None:
         if port in self._open_ports or (port >= 1024 and port not in OTHER_PROTOCOLS_PORTS):
             return None
         return f"port {port} is not a web server's"

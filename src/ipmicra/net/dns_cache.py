@@ -55,7 +55,7 @@ class DnsEntry:
         self.proven = proven  # the first address has answered
         self.located: IPAddress | None = None  # what was told to who asked, until something changes
 
-    def prove(self, address: IPAddress) -> None:
+    def mark_reachable(self, address: IPAddress) -> None:
         """A connection to this address was made: stay with it."""
         others = tuple(other for other in self.addresses if other != address)
         self.addresses = (address, *others)
@@ -83,20 +83,20 @@ class DnsCache:
         self._resolver = resolver
         self._bounds = bounds
         self._clock = clock
-        self._places: OrderedDict[str, DnsEntry] = OrderedDict()
-        self._asking: dict[str, asyncio.Future[DnsEntry]] = {}
+        self._entries: OrderedDict[str, DnsEntry] = OrderedDict()
+        self._queries: dict[str, asyncio.Future[DnsEntry]] = {}
 
-    def known(self, name: str) -> DnsEntry | None:
+    def cached(self, name: str) -> DnsEntry | None:
         """What needs no question: a remembered name that has not expired."""
-        place = self._places.get(name)
-        return place if place is not None and place.expires_at > self._clock() else None
+        entry = self._entries.get(name)
+        return entry if entry is not None and entry.expires_at > self._clock() else None
 
-    async def place(self, name: str) -> DnsEntry:
+    async def resolve(self, name: str) -> DnsEntry:
         """Where the name is, looked up if need be. Raises DnsFailure."""
-        place = self.known(name) or self._literal(name) or await self._asked(name)
-        if place.failure is not None:
-            raise DnsFailure(place.failure.kind, str(place.failure))
-        return place
+        entry = self.cached(name) or self._literal(name) or await self._query_once(name)
+        if entry.failure is not None:
+            raise DnsFailure(entry.failure.kind, str(entry.failure))
+        return entry
 
     def _literal(self, name: str) -> DnsEntry | None:
         address = literal_address(name)
@@ -104,14 +104,14 @@ class DnsCache:
             return None
         return self._remember(name, DnsEntry((address,), float("inf")))
 
-    async def _asked(self, name: str) -> DnsEntry:
-        asking = self._asking.get(name)
-        if asking is None:
-            asking = self._asking[name] = asyncio.ensure_future(self._look_up(name))
-            asking.add_done_callback(lambda _: self._asking.pop(name, None))
-        return await asyncio.shield(asking)
+    async def _query_once(self, name: str) -> DnsEntry:
+        query = self._queries.get(name)
+        if query is None:
+            query = self._queries[name] = asyncio.ensure_future(self._query(name))
+            query.add_done_callback(lambda _: self._queries.pop(name, None))
+        return await asyncio.shield(query)
 
-    async def _look_up(self, name: str) -> DnsEntry:
+    async def _query(self, name: str) -> DnsEntry:
         try:
             answer = await self._resolver.resolve(name)
         except (NoSuchName, NamesUnreachable) as error:
@@ -119,30 +119,30 @@ class DnsCache:
             kind = FailureKind.DNS_NO_NAME if missing else FailureKind.DNS_FAILED
             expires_at = self._clock() + self._bounds.failure_seconds
             return self._remember(name, DnsEntry((), expires_at, DnsFailure(kind, str(error))))
-        return self._remember(name, self._renewed(name, answer))
+        return self._remember(name, self._updated_entry(name, answer))
 
-    def _renewed(self, name: str, answer: DnsAnswer) -> DnsEntry:
+    def _updated_entry(self, name: str, answer: DnsAnswer) -> DnsEntry:
         """The new answer, with the address we were at kept in front while it is still listed."""
         low, high = self._bounds.ttl_seconds_min, self._bounds.ttl_seconds_max
         expires_at = self._clock() + min(max(answer.ttl_seconds, low), high)
-        place = DnsEntry(tuple(sorted(answer.addresses, key=_preference)), expires_at)
-        before = self._places.get(name)
-        if before is not None and before.proven and before.addresses[0] in place.addresses:
-            place.prove(before.addresses[0])
-        return place
+        entry = DnsEntry(tuple(sorted(answer.addresses, key=_preference)), expires_at)
+        before = self._entries.get(name)
+        if before is not None and before.proven and before.addresses[0] in entry.addresses:
+            entry.mark_reachable(before.addresses[0])
+        return entry
 
-    def _remember(self, name: str, place: DnsEntry) -> DnsEntry:
-        self._places[name] = place
-        self._places.move_to_end(name)
-        if len(self._places) > self._bounds.names_max:
-            self._places.popitem(last=False)
-        return place
+    def _remember(self, name: str, entry: DnsEntry) -> DnsEntry:
+        self._entries[name] = entry
+        self._entries.move_to_end(name)
+        if len(self._entries) > self._bounds.names_max:
+            self._entries.popitem(last=False)
+        return entry
 
     async def close(self) -> None:
-        asking = list(self._asking.values())
-        for question in asking:
+        query = list(self._queries.values())
+        for question in query:
             question.cancel()
-        await asyncio.gather(*asking, return_exceptions=True)
+        await asyncio.gather(*query, return_exceptions=True)
         await self._resolver.close()
 
 

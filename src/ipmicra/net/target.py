@@ -41,14 +41,14 @@ def target_of(url: str) -> HttpTarget | FetchFailed:
     plain = _PLAIN.fullmatch(url)
     if plain is None or not plain[2]:
         return _parsed(url)
-    home = _home_of(plain[1])
+    home = _parsed_site(plain[1])
     if isinstance(home, FetchFailed):
         return _parsed(url)
     return HttpTarget(home.secure, home.name, home.port, plain[2], home.host_header, home.origin)
 
 
 @lru_cache(1_024)
-def _home_of(site: str) -> HttpTarget | FetchFailed:
+def _parsed_site(site: str) -> HttpTarget | FetchFailed:
     return _parsed(f"{site}/")
 
 

@@ -51,34 +51,34 @@ class DirectConnector:
         self._guard, self._source_address = guard, source_address
 
     async def connect(self, name: str, address: IPAddress, port: int, patience_ms: int) -> socket.socket:
-        refusal = self._guard.refusal(address)
+        refusal = self._guard.denial_reason(address)
         if refusal is not None:
             raise ConnectFailed(FailureKind.REFUSED_ADDRESS, refusal)
-        plug = None
+        sock = None
         try:
-            plug = new_socket(address, self._source_address)
+            sock = new_socket(address, self._source_address)
             async with asyncio.timeout(patience_ms / 1000):
-                await asyncio.get_running_loop().sock_connect(plug, (str(address), port))
+                await asyncio.get_running_loop().sock_connect(sock, (str(address), port))
         except BaseException as error:
-            if plug is not None:
-                plug.close()
+            if sock is not None:
+                sock.close()
             raise _connect_failure(error, address, port, patience_ms) from error
-        return plug
+        return sock
 
 
 def new_socket(address: IPAddress, source_address: str = "") -> socket.socket:
     """A socket for connecting to the address, from the given one where that is of the same family."""
     family = socket.AF_INET if address.version == 4 else socket.AF_INET6
-    plug = socket.socket(family, socket.SOCK_STREAM)
-    plug.setblocking(False)
-    plug.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    sock.setblocking(False)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if source_address and ipaddress.ip_address(source_address).version == address.version:
         try:
-            plug.bind((source_address, 0))
+            sock.bind((source_address, 0))
         except OSError:
-            plug.close()
+            sock.close()
             raise
-    return plug
+    return sock
 
 
 def _connect_failure(error: BaseException, address: IPAddress, port: int, ms: int) -> BaseException:

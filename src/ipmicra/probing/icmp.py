@@ -25,14 +25,14 @@ async def echo_ms(address: IPAddress, patience_ms: int) -> float:
     """Raises PermissionError where ICMP is not allowed, TimeoutError without an answer, else OSError."""
     token = secrets.token_bytes(_TOKEN_BYTES)
     loop = asyncio.get_running_loop()
-    with _echo_socket(address) as plug:
-        plug.setblocking(False)
-        plug.connect((str(address), 0))
+    with _echo_socket(address) as sock:
+        sock.setblocking(False)
+        sock.connect((str(address), 0))
         started_at = monotonic()
-        await loop.sock_sendall(plug, _echo(address.version, token))
+        await loop.sock_sendall(sock, _echo(address.version, token))
         async with asyncio.timeout(patience_ms / 1000):
             while True:
-                received = await loop.sock_recv(plug, _DATAGRAM_BYTES_MAX)
+                received = await loop.sock_recv(sock, _DATAGRAM_BYTES_MAX)
                 if _is_reply(received, address.version, token):
                     return (monotonic() - started_at) * 1000
 

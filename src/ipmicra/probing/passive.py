@@ -27,27 +27,27 @@ class PassiveRoundTrips:
     def __len__(self) -> int:
         return len(self._seen)
 
-    def saw(self, outcome: FetchOutcome) -> float | None:
+    def record_outcome(self, outcome: FetchOutcome) -> float | None:
         """Learn from a fetch, be it a success or a failure after connecting. Returns its round trip."""
         round_trip_ms = round_trip_in(outcome, self._settings.by_answers)
         if outcome.address is None or round_trip_ms is None:
             return None
-        self.learn(outcome.address, round_trip_ms)
+        self.record(outcome.address, round_trip_ms)
         return round_trip_ms
 
-    def learn(self, address: IPAddress, round_trip_ms: float) -> None:
+    def record(self, address: IPAddress, round_trip_ms: float) -> None:
         """A round trip that was seen just now."""
         now = self._clock()
         known = self._seen.get(address)
         if known is None or round_trip_ms <= known[0] or self._is_old(known, now):
             self._remember(address, round_trip_ms, now)
 
-    def known(self, address: IPAddress) -> ProbeOutcome | None:
+    def recent(self, address: IPAddress) -> ProbeOutcome | None:
         """The round trip to that address, if a fetch has shown it lately."""
         seen = self._seen.get(address)
         if seen is None or self._is_old(seen, self._clock()):
             return None
-        return ProbeOutcome(way="passive", round_trip_ms=seen[0])
+        return ProbeOutcome(method="passive", round_trip_ms=seen[0])
 
     def _is_old(self, seen: tuple[float, float], now: float) -> bool:
         return now - seen[1] > self._settings.passive_seconds_max

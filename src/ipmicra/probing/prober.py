@@ -50,15 +50,17 @@ class Prober:
 
     async def probe(self, address: IPAddress, port: int = 443, site: str = "") -> ProbeOutcome:
         """The round trip to an address. `site`, such as https://example.org, is whom HEAD asks."""
-        known = self._passive.known(address)
+        known = self._passive.recent(address)
         if known is not None:
             return known
-        sounding = ProbeOutcome(way="connect", silence=NoAnswer.REFUSED, detail="no way to probe is set")
-        for way in self._settings.ways:
-            sounding = await self.probe_by(way, address, port, site)
-            if sounding.round_trip_ms is not None:
+        outcome = ProbeOutcome(
+            method="connect", silence=NoAnswer.REFUSED, detail="no way to probe is set"
+        )
+        for method in self._settings.ways:
+            outcome = await self.probe_with(method, address, port, site)
+            if outcome.round_trip_ms is not None:
                 break
-        return sounding
+        return outcome
 
     async def probe_host(self, address: IPAddress) -> ProbeOutcome:
         """The round trip to a machine that need not serve anything: a refusal is an answer too.
@@ -67,50 +69,52 @@ class Prober:
         """
         if self._settings.by_answers:
             return ProbeOutcome(
-                way="answer", silence=NoAnswer.REFUSED, detail="a host answers no questions"
+                method="answer", silence=NoAnswer.REFUSED, detail="a host answers no questions"
             )
-        known = self._passive.known(address)
+        known = self._passive.recent(address)
         if known is not None:
             return known
-        if (refusal := self._guard.refusal(address)) is not None:
-            return ProbeOutcome(way="connect", silence=NoAnswer.REFUSED, detail=refusal)
-        sounding = await self._tried("connect", self._meet(address))
-        if sounding.round_trip_ms is None and "icmp" in self._settings.ways:
-            return await self.probe_by("icmp", address)
-        return sounding
+        if (refusal := self._guard.denial_reason(address)) is not None:
+            return ProbeOutcome(method="connect", silence=NoAnswer.REFUSED, detail=refusal)
+        outcome = await self._timed("connect", self._meet(address))
+        if outcome.round_trip_ms is None and "icmp" in self._settings.ways:
+            return await self.probe_with("icmp", address)
+        return outcome
 
-    async def probe_by(
-        self, way: ProbeMethod, address: IPAddress, port: int = 443, site: str = ""
+    async def probe_with(
+        self, method: ProbeMethod, address: IPAddress, port: int = 443, site: str = ""
     ) -> ProbeOutcome:
         """The least round trip of the tries, by this one way."""
-        refusal = self._guard.refusal(address) or self._guard.port_refusal(port)
+        refusal = self._guard.denial_reason(address) or self._guard.port_denial_reason(port)
         if refusal is not None:
-            return ProbeOutcome(way=way, silence=NoAnswer.REFUSED, detail=refusal)
-        if way == "passive":
-            return self._passive.known(address) or _unseen()
-        tries = [await self._try(way, address, port, site) for _ in range(max(1, self._settings.tries))]
+            return ProbeOutcome(method=method, silence=NoAnswer.REFUSED, detail=refusal)
+        if method == "passive":
+            return self._passive.recent(address) or _unseen()
+        tries = [
+            await self._try(method, address, port, site) for _ in range(max(1, self._settings.tries))
+        ]
         return min(tries, key=_least_first)
 
-    async def _try(self, way: ProbeMethod, address: IPAddress, port: int, site: str) -> ProbeOutcome:
+    async def _try(self, method: ProbeMethod, address: IPAddress, port: int, site: str) -> ProbeOutcome:
         asks: dict[ProbeMethod, Callable[[], Awaitable[ProbeOutcome]]] = {
             "connect": lambda: self._connect(address, port),
-            "head": lambda: self._head(way, address, port, site),
-            "answer": lambda: self._head(way, address, port, site),
+            "head": lambda: self._head(method, address, port, site),
+            "answer": lambda: self._head(method, address, port, site),
             "icmp": lambda: self._icmp(address),
         }
-        return await self._tried(way, asks[way]())
+        return await self._timed(method, asks[method]())
 
-    async def _tried(self, way: ProbeMethod, asking: Awaitable[ProbeOutcome]) -> ProbeOutcome:
+    async def _timed(self, method: ProbeMethod, asking: Awaitable[ProbeOutcome]) -> ProbeOutcome:
         """What asking brought, be it a failure."""
         try:
             return await asking
         except TimeoutError:
             detail = f"no answer within {self._settings.patience_ms} ms"
-            return ProbeOutcome(way=way, silence=NoAnswer.TIMED_OUT, detail=detail)
+            return ProbeOutcome(method=method, silence=NoAnswer.TIMED_OUT, detail=detail)
         except OSError as error:
             timed_out = error.errno in (errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH)
             silence = NoAnswer.TIMED_OUT if timed_out else NoAnswer.REFUSED
-            return ProbeOutcome(way=way, silence=silence, detail=error.strerror or str(error))
+            return ProbeOutcome(method=method, silence=silence, detail=error.strerror or str(error))
 
     async def _meet(self, address: IPAddress) -> ProbeOutcome:
         """Knock at a machine's door, where being turned away is an answer."""
@@ -118,41 +122,43 @@ class Prober:
         try:
             return await self._connect(address, HOST_PORT)
         except ConnectionRefusedError:
-            return ProbeOutcome(way="connect", round_trip_ms=(monotonic() - started_at) * 1000)
+            return ProbeOutcome(method="connect", round_trip_ms=(monotonic() - started_at) * 1000)
 
     async def _connect(self, address: IPAddress, port: int) -> ProbeOutcome:
-        with new_socket(address, self._source_address) as plug:
+        with new_socket(address, self._source_address) as sock:
             started_at = monotonic()
             async with asyncio.timeout(self._settings.patience_ms / 1000):
-                await asyncio.get_running_loop().sock_connect(plug, (str(address), port))
+                await asyncio.get_running_loop().sock_connect(sock, (str(address), port))
             connect_ms = (monotonic() - started_at) * 1000
-            measured = kernel_round_trip.round_trip_ms(plug)
-        return ProbeOutcome(way="connect", round_trip_ms=connect_ms if measured is None else measured)
+            measured = kernel_round_trip.round_trip_ms(sock)
+        return ProbeOutcome(method="connect", round_trip_ms=connect_ms if measured is None else measured)
 
-    async def _head(self, way: ProbeMethod, address: IPAddress, port: int, site: str) -> ProbeOutcome:
+    async def _head(self, method: ProbeMethod, address: IPAddress, port: int, site: str) -> ProbeOutcome:
         """By HEAD: the kernel's round trip, or ("answer") the one that the answer shows.
 
         The latter has the server's thinking in it, and is the only one that sees behind a proxy.
         """
         if self._fetcher is None:
-            return ProbeOutcome(way=way, silence=NoAnswer.REFUSED, detail="no fetcher to ask with")
+            return ProbeOutcome(method=method, silence=NoAnswer.REFUSED, detail="no fetcher to ask with")
         url = f"{site or _site_at(address, port)}/"
         outcome = await self._fetcher.fetch(FetchRequest(url=url, method="HEAD"))
-        self._passive.saw(outcome)
+        self._passive.record_outcome(outcome)
         if outcome.address != address:
             detail = f"{url} is at {outcome.address} now"
-            return ProbeOutcome(way=way, silence=NoAnswer.REFUSED, detail=detail)
+            return ProbeOutcome(method=method, silence=NoAnswer.REFUSED, detail=detail)
         if not isinstance(outcome, FetchFailed):
-            return ProbeOutcome(way=way, round_trip_ms=round_trip_in(outcome, way == "answer"))
+            return ProbeOutcome(method=method, round_trip_ms=round_trip_in(outcome, method == "answer"))
         if outcome.kind is FailureKind.CLOSED:
-            return ProbeOutcome(way=way, silence=NoAnswer.CRAWLER_GONE, detail=outcome.detail)
+            return ProbeOutcome(method=method, silence=NoAnswer.CRAWLER_GONE, detail=outcome.detail)
         silence = NoAnswer.TIMED_OUT if outcome.kind in _TIMEOUTS else NoAnswer.REFUSED
-        if outcome.round_trip_ms is not None and way == "head":
-            return ProbeOutcome(way=way, round_trip_ms=outcome.round_trip_ms)
-        return ProbeOutcome(way=way, silence=silence, detail=outcome.detail)
+        if outcome.round_trip_ms is not None and method == "head":
+            return ProbeOutcome(method=method, round_trip_ms=outcome.round_trip_ms)
+        return ProbeOutcome(method=method, silence=silence, detail=outcome.detail)
 
     async def _icmp(self, address: IPAddress) -> ProbeOutcome:
-        return ProbeOutcome(way="icmp", round_trip_ms=await echo_ms(address, self._settings.patience_ms))
+        return ProbeOutcome(
+            method="icmp", round_trip_ms=await echo_ms(address, self._settings.patience_ms)
+        )
 
 
 def _site_at(address: IPAddress, port: int) -> str:
@@ -160,11 +166,11 @@ def _site_at(address: IPAddress, port: int) -> str:
     return f"http://{name}" if port == 80 else f"https://{name}:{port}"
 
 
-def _least_first(sounding: ProbeOutcome) -> float:
-    return float("inf") if sounding.round_trip_ms is None else sounding.round_trip_ms
+def _least_first(outcome: ProbeOutcome) -> float:
+    return float("inf") if outcome.round_trip_ms is None else outcome.round_trip_ms
 
 
 def _unseen() -> ProbeOutcome:
     return ProbeOutcome(
-        way="passive", silence=NoAnswer.TIMED_OUT, detail="no fetch has been there lately"
+        method="passive", silence=NoAnswer.TIMED_OUT, detail="no fetch has been there lately"
     )

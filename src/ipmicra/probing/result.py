@@ -30,11 +30,11 @@ def round_trip_in(outcome: FetchOutcome, by_answers: bool) -> float | None:
 class ProbeOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """One measurement, from here to one address."""
 
-    way: ProbeMethod
+    method: ProbeMethod
     round_trip_ms: float | None = None
     silence: NoAnswer | None = None
     detail: str = ""  # for people, where there is no round trip
 
-    def answer(self) -> ProbeAnswer:
+    def to_answer(self) -> ProbeAnswer:
         """As the delegation's strategies want it."""
         return ProbeAnswer(self.round_trip_ms, self.silence)

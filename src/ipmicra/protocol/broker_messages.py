@@ -42,7 +42,7 @@ class BrokerReply(msgspec.Struct, frozen=True):
     ttl_seconds: float = 0.0
 
 
-encode_ask = msgspec.msgpack.Encoder().encode
-decode_ask = msgspec.msgpack.Decoder(BrokerRequest).decode
-encode_answer = msgspec.msgpack.Encoder().encode
-decode_answer = msgspec.msgpack.Decoder(BrokerReply).decode
+encode_request = msgspec.msgpack.Encoder().encode
+decode_request = msgspec.msgpack.Decoder(BrokerRequest).decode
+encode_reply = msgspec.msgpack.Encoder().encode
+decode_reply = msgspec.msgpack.Decoder(BrokerReply).decode

@@ -27,7 +27,7 @@ import msgspec
 from ipmicra.errors import HostFault
 
 FORMAT = 1
-DOCK_SEAM = 1  # what the dock offers to code: /code, /state, /settings.json, control and broker
+HOST_INTERFACE = 1  # what the dock offers to code: /code, /state, /settings.json, control and broker
 MANIFEST = "manifest.json"
 CODE = "code"
 MANIFEST_BYTES_MAX = 1 << 20
@@ -58,7 +58,7 @@ ORDINARY_CAPS = BundleCaps()
 class NeededRuntime(msgspec.Struct, frozen=True, kw_only=True):
     """What a bundle expects of the host."""
 
-    seam: int = DOCK_SEAM
+    seam: int = HOST_INTERFACE
     python_least: tuple[int, int] = (3, 11)
     packages: tuple[str, ...] = ()  # modules that must be importable
 
@@ -75,9 +75,7 @@ class BadBundle(HostFault):
     """A bundle that is not run, and why."""
 
 
-def packed(
-    version: str, program: str, files: Mapping[str, bytes], packages: Iterable[str] = ()
-) -> bytes:
+def pack(version: str, program: str, files: Mapping[str, bytes], packages: Iterable[str] = ()) -> bytes:
     """A bundle of these files (paths with slashes -> contents)."""
     manifest = Manifest(
         version=version,
@@ -104,14 +102,14 @@ def unpack(data: bytes, folder: Path, caps: BundleCaps = ORDINARY_CAPS) -> Manif
             target = folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
-        _let_everybody_read(folder)
+        _make_world_readable(folder)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     return manifest
 
 
-def _let_everybody_read(folder: Path) -> None:
+def _make_world_readable(folder: Path) -> None:
     """Whatever the owner's habit: the sandbox reads it as nobody."""
     for path in (folder, *folder.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)
@@ -163,8 +161,10 @@ def _manifest(data: bytes) -> Manifest:
 
 def _check_runtime(manifest: Manifest) -> None:
     needs = manifest.runtime
-    if needs.seam != DOCK_SEAM:
-        raise BadBundle(f"wrong runtime: the bundle is for docks of kind {needs.seam}, not {DOCK_SEAM}")
+    if needs.seam != HOST_INTERFACE:
+        raise BadBundle(
+            f"wrong runtime: the bundle is for docks of kind {needs.seam}, not {HOST_INTERFACE}"
+        )
     if sys.version_info[:2] < needs.python_least:
         raise BadBundle(
             f"wrong runtime: the bundle needs Python {'.'.join(map(str, needs.python_least))}"

@@ -62,7 +62,7 @@ class Bundles:
             except DownloadError as error:
                 raise _download_fault(name, error) from error
             except RepositoryError as error:
-                raise BadBundle(f"{name} is not to be trusted: {_words(error)}") from error
+                raise BadBundle(f"{name} is not to be trusted: {_describe(error)}") from error
 
     def _fetched(self, client: httpx.Client, name: str) -> bytes:
         updater = Updater(
@@ -97,7 +97,7 @@ def first_root(coordinator: str) -> bytes:
                 f"{coordinator} has no signed code to give: {error.status_code}"
             ) from error
         except DownloadError as error:
-            raise HostFault(f"fetching the first root of {coordinator}: {_words(error)}") from error
+            raise HostFault(f"fetching the first root of {coordinator}: {_describe(error)}") from error
 
 
 def bundle_name(version: str) -> str:
@@ -143,9 +143,9 @@ class _BoundedFetcher(FetcherInterface):
 def _download_fault(name: str, error: DownloadError) -> HostFault:
     """Too long is the sender's doing; all else may be the network's."""
     if type(error).__name__ == "DownloadLengthMismatchError":
-        return BadBundle(f"{name} is not to be trusted: {_words(error)}")
-    return HostFault(f"fetching {name}: {_words(error)}")
+        return BadBundle(f"{name} is not to be trusted: {_describe(error)}")
+    return HostFault(f"fetching {name}: {_describe(error)}")
 
 
-def _words(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     return f"{error or type(error).__name__}"

@@ -17,7 +17,7 @@ from ipmicra.model.ids import SiteEpoch
 from ipmicra.protocol.host_messages import PROTOCOL_WITHOUT_NONE, Passive
 
 FRAME_BYTES_MAX = 256 << 20  # a site's state is the largest thing that the dock says
-TOLD_BYTES_MAX = 4 << 20
+MESSAGE_BYTES_MAX = 4 << 20
 _LENGTH = struct.Struct("<I")
 
 
@@ -106,20 +106,20 @@ class GuestRequest(msgspec.Struct, frozen=True):
     order: GuestCommand
 
 
-class Unknown(NamedTuple):
+class UnknownCommand(NamedTuple):
     """An order of a newer dock's."""
 
     why: str
 
 
-class HeardAsk(NamedTuple):
+class ReceivedRequest(NamedTuple):
     """An ask as this version can read it."""
 
     number: int
-    order: GuestCommand | Unknown
+    order: GuestCommand | UnknownCommand
 
 
-class _RawAsk(msgspec.Struct, frozen=True):
+class _RawRequest(msgspec.Struct, frozen=True):
     number: int
     order: msgspec.Raw
 
@@ -146,21 +146,21 @@ class StatusUpdate(msgspec.Struct, frozen=True, tag="news"):
 GuestMessage: TypeAlias = GuestReply | StatusUpdate
 
 encode = msgspec.msgpack.Encoder().encode
-_decode_ask = msgspec.msgpack.Decoder(_RawAsk).decode
-_decode_order = msgspec.msgpack.Decoder(GuestCommand).decode
-decode_told = msgspec.msgpack.Decoder(GuestMessage).decode
+_decode_request = msgspec.msgpack.Decoder(_RawRequest).decode
+_decode_command = msgspec.msgpack.Decoder(GuestCommand).decode
+decode_message = msgspec.msgpack.Decoder(GuestMessage).decode
 
 
-def read_ask(frame: bytes) -> HeardAsk:
+def read_request(frame: bytes) -> ReceivedRequest:
     """Raises msgspec.MsgspecError where it is no ask; an order of another version is `Unknown`."""
-    ask = _decode_ask(frame)
+    ask = _decode_request(frame)
     try:
-        return HeardAsk(ask.number, _decode_order(ask.order))
+        return ReceivedRequest(ask.number, _decode_command(ask.order))
     except msgspec.ValidationError as error:
-        return HeardAsk(ask.number, Unknown(str(error)))
+        return ReceivedRequest(ask.number, UnknownCommand(str(error)))
 
 
-def framed(message: GuestRequest | GuestMessage) -> bytes:
+def encode_frame(message: GuestRequest | GuestMessage) -> bytes:
     data = encode(message)
     return _LENGTH.pack(len(data)) + data
 

@@ -172,7 +172,7 @@ class UnknownOrder(NamedTuple):
 class OfferedOrders(NamedTuple):
     """An answer to a long poll, as this version can read it."""
 
-    told: Orders
+    readable: Orders
     unknown: tuple[UnknownOrder, ...] = ()
 
 
@@ -292,7 +292,7 @@ def _is_time(value_ms: float | None) -> bool:
     return value_ms is not None and 0.0 < value_ms < math.inf
 
 
-def passives_for(protocol: int, passives: Iterable[Passive]) -> tuple[Passive, ...]:
+def encode_missing_times(protocol: int, passives: Iterable[Passive]) -> tuple[Passive, ...]:
     """As a reader of that protocol understands them: one of protocol 1 is told of whole ones only, since
     it refuses None and takes 0.0 ms for a site that is very near.
     """

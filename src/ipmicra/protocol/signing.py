@@ -32,20 +32,20 @@ class RequestSignature(NamedTuple):
 
 
 def signed_headers(
-    key: Ed25519PrivateKey, method: str, path: str, body: bytes, claim: RequestSignature
+    key: Ed25519PrivateKey, method: str, path: str, body: bytes, request: RequestSignature
 ) -> dict[str, str]:
     """The headers that make a request the host's. The claim's own signature is not looked at."""
-    signature = key.sign(_text(method, path, body, claim))
+    signature = key.sign(_text(method, path, body, request))
     return {
-        HOST: claim.host,
-        CHANNEL: claim.channel,
-        TIME: str(claim.time_ms),
-        SEQUENCE: str(claim.sequence),
+        HOST: request.host,
+        CHANNEL: request.channel,
+        TIME: str(request.time_ms),
+        SEQUENCE: str(request.sequence),
         SIGNATURE: base64.b64encode(signature).decode(),
     }
 
 
-def claim_in(headers: Mapping[str, str]) -> RequestSignature | None:
+def signature_in(headers: Mapping[str, str]) -> RequestSignature | None:
     """The claim in a request's headers; None when it is missing or makes no sense."""
     try:
         return RequestSignature(
@@ -59,26 +59,28 @@ def claim_in(headers: Mapping[str, str]) -> RequestSignature | None:
         return None
 
 
-def is_genuine(public_key: bytes, method: str, path: str, body: bytes, claim: RequestSignature) -> bool:
+def is_genuine(
+    public_key: bytes, method: str, path: str, body: bytes, request: RequestSignature
+) -> bool:
     """Whether the owner of the key signed just this request."""
     try:
         key = Ed25519PublicKey.from_public_bytes(public_key)
-        key.verify(claim.signature, _text(method, path, body, claim))
+        key.verify(request.signature, _text(method, path, body, request))
     except (InvalidSignature, ValueError):
         return False
     return True
 
 
-def _text(method: str, path: str, body: bytes, claim: RequestSignature) -> bytes:
+def _text(method: str, path: str, body: bytes, request: RequestSignature) -> bytes:
     digest = hashlib.sha256(body).hexdigest()
     fields = (
         "ipmicra-1",
         method,
         path,
         digest,
-        claim.host,
-        claim.channel,
-        claim.time_ms,
-        claim.sequence,
+        request.host,
+        request.channel,
+        request.time_ms,
+        request.sequence,
     )
     return "\n".join(map(str, fields)).encode()

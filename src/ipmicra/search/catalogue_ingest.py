@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import assert_never
 
 from ipmicra.carrier.package import Package
-from ipmicra.carrier.page_delta import BaseMissing, restored
+from ipmicra.carrier.page_delta import BaseMissing, apply_delta
 from ipmicra.model.records import (
     FetchMeasurement,
     PageChanged,
@@ -72,7 +72,7 @@ def _take_change(ledger: PageCatalogue, change: PageChanged, crawler: str) -> bo
     if ledger.is_outdated(*visit):
         return False
     try:
-        seen = restored(change, ledger.page(change.url))
+        seen = apply_delta(change, ledger.page(change.url))
     except BaseMissing:
         ledger.want(crawler, change.url)
         return False

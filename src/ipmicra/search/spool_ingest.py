@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ipmicra.carrier.package import PackageFile, PackageRefused, digest_of, packages_in, unpack
-from ipmicra.carrier.resend_requests import leave_wishes
+from ipmicra.carrier.resend_requests import write_requests
 from ipmicra.carrier.spool import spools_in
 from ipmicra.search.contract import SearchIndex
 
@@ -46,7 +46,7 @@ def integrate_all(
         advance()
     index.commit()
     for spool in {package.path.parent for package in packages}:
-        leave_wishes(spool, index.wanted(spool.name))
+        write_requests(spool, index.wanted(spool.name))
     return SpoolIngest(len(packages), records, refused)
 
 

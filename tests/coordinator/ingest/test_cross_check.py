@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Connection
 
 from ipmicra.carrier.package import pack, unpack
-from ipmicra.carrier.page_delta import change_of, sketch_of
+from ipmicra.carrier.page_delta import base_digest, delta_of
 from ipmicra.coordinator.ingest import cross_check
 from ipmicra.coordinator.ingest.integrator import Integrator
 from ipmicra.coordinator.settings import KnownPage
@@ -229,7 +229,7 @@ def test_an_honest_crawler_keeps_its_standing_though_pages_change_a_little(kitch
 def test_a_page_sent_as_a_delta_is_compared_whole(kitchen: Kitchen) -> None:
     old = seen("https://bread.example/long", "Long", f"<p>{TEXT}</p>")
     new = seen("https://bread.example/long", "Long", f"<p>{TEXT}</p><p>and a lie</p>", visit=2)
-    delta = change_of(new, old.page.content_hash, sketch_of(old.page))
+    delta = delta_of(new, old.page.content_hash, base_digest(old.page))
     assert delta is not None
     false = msgspec.structs.replace(delta, content_hash=old.page.content_hash)
     kitchen.send(pack([old], "lima", 1), 1)

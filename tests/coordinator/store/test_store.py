@@ -24,7 +24,7 @@ from ipmicra.coordinator.store.schema import (
 from ipmicra.errors import HostFault, OperatorFault
 from ipmicra.model.ids import LeaseEpoch
 from ipmicra.protocol.host_messages import OrderDone, Pause, ProbeTarget, ProbeTargets, Resume
-from ipmicra.protocol.signing import RequestSignature, claim_in, signed_headers
+from ipmicra.protocol.signing import RequestSignature, signature_in, signed_headers
 
 NOW = 1_800_000_000.0
 
@@ -131,7 +131,7 @@ def claim(
     sequence: int = 1, time_ms: float = NOW * 1000, body: bytes = b"hello", host: str = "lima"
 ) -> RequestSignature:
     unsigned = RequestSignature(host, "reports", int(time_ms), sequence, b"")
-    found = claim_in(signed_headers(KEY, "POST", PATH, body, unsigned))
+    found = signature_in(signed_headers(KEY, "POST", PATH, body, unsigned))
     assert found is not None
     return found
 

@@ -13,8 +13,8 @@ from ipmicra.crawler.decisions.politeness import (
     PolitenessClock,
     PolitenessPolicy,
     RateOverride,
-    after_answer,
     after_refusal,
+    after_response,
     after_start,
     policy_for,
     retry_after_seconds,
@@ -66,7 +66,7 @@ def test_granted_requests_are_paced_from_start_to_start() -> None:
 
 
 def test_an_answer_moves_the_clock_and_never_back() -> None:
-    clock = after_answer(PolitenessClock(next_at=NOW + 100), NOW, 1.0)
+    clock = after_response(PolitenessClock(next_at=NOW + 100), NOW, 1.0)
     assert clock.ready_at() == NOW + 100
 
 
@@ -87,16 +87,16 @@ def test_refusals_of_requests_begun_before_the_block_count_once() -> None:
 
 def test_a_quiet_spell_forgives() -> None:
     clock = after_refusal(PolitenessClock(), NOW, None)
-    soon = after_answer(clock, clock.blocked_until + 59, 1.0)
+    soon = after_response(clock, clock.blocked_until + 59, 1.0)
     assert soon.block_seconds == 60
-    later = after_answer(soon, clock.blocked_until + 60, 1.0)
+    later = after_response(soon, clock.blocked_until + 60, 1.0)
     assert later.block_seconds == 0
     assert after_refusal(later, NOW + 1000, None).blocked_until == NOW + 1060
 
 
 def test_an_answer_within_the_quiet_spell_keeps_the_block() -> None:
     clock = after_refusal(PolitenessClock(), NOW, "600")
-    assert after_answer(clock, NOW + 1, 1.0).ready_at() == NOW + 600
+    assert after_response(clock, NOW + 1, 1.0).ready_at() == NOW + 600
 
 
 def http_date(moment: float) -> str:

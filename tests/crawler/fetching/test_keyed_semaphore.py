@@ -23,13 +23,13 @@ def test_never_more_than_the_limit_whatever_is_cancelled(
     turnstile: KeyedSemaphore[str] = KeyedSemaphore()
 
     async def visit(key: str, turns: int) -> None:
-        await turnstile.enter(key, limit)
+        await turnstile.acquire(key, limit)
         try:
-            assert turnstile.inside(key) <= limit
+            assert turnstile.held(key) <= limit
             for _ in range(turns):
                 await asyncio.sleep(0)
         finally:
-            turnstile.leave(key)
+            turnstile.release(key)
 
     async def act() -> None:
         tasks = [asyncio.ensure_future(visit(key, turns)) for key, turns, _ in visitors]
@@ -44,7 +44,7 @@ def test_never_more_than_the_limit_whatever_is_cancelled(
         )
 
     asyncio.run(act())
-    assert (turnstile.inside("a"), turnstile.inside("b")) == (0, 0)
+    assert (turnstile.held("a"), turnstile.held("b")) == (0, 0)
     assert turnstile.keys_in_use == set()
 
 
@@ -53,10 +53,10 @@ def test_whoever_comes_first_enters_first() -> None:
     order: list[int] = []
 
     async def visit(number: int) -> None:
-        await turnstile.enter("a", 1)
+        await turnstile.acquire("a", 1)
         order.append(number)
         await asyncio.sleep(0)
-        turnstile.leave("a")
+        turnstile.release("a")
 
     async def act() -> None:
         await asyncio.gather(*(visit(number) for number in range(6)))
@@ -70,12 +70,12 @@ def test_limits_may_differ_from_visitor_to_visitor(limits: tuple[int, int]) -> N
     turnstile: KeyedSemaphore[str] = KeyedSemaphore()
 
     async def act() -> None:
-        await turnstile.enter("a", limits[0])
-        second = asyncio.ensure_future(turnstile.enter("a", limits[1]))
+        await turnstile.acquire("a", limits[0])
+        second = asyncio.ensure_future(turnstile.acquire("a", limits[1]))
         await asyncio.sleep(0)
         assert second.done() is (limits[1] > 1)
-        turnstile.leave("a")
+        turnstile.release("a")
         await second
 
     asyncio.run(act())
-    assert turnstile.inside("a") == 1
+    assert turnstile.held("a") == 1

@@ -36,9 +36,9 @@ class Desk:
     def __init__(self, folder: Path, names: MadeUpNames, fetching: FetchingSettings) -> None:
         self.log: list[str] = []
         self.rest: str | None = None
-        self.ledger = HostStore(folder)
+        self.store = HostStore(folder)
         host = HostSettings(connections_max=4)
-        self.meter = UsageMeter(self.ledger, host, lambda: datetime.now(UTC))
+        self.meter = UsageMeter(self.store, host, lambda: datetime.now(UTC))
         self.passive = PassiveRoundTrips(ProbingSettings())
         ours, self.theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.setblocking(False)
@@ -59,11 +59,11 @@ async def desk(
     try:
         yield made, client
     finally:
-        client.hang_up()
+        client.disconnect()
         await made.broker.close()
         made.theirs.close()
         made.channel.close()
-        made.ledger.close()
+        made.store.close()
 
 
 def test_tls_and_the_kernels_round_trip_work_on_a_passed_socket(tmp_path: Path) -> None:
@@ -81,9 +81,9 @@ def test_tls_and_the_kernels_round_trip_work_on_a_passed_socket(tmp_path: Path) 
             outcome = await fetcher.fetch(FetchRequest(url=site.url("/", "a.org", "https")))
             assert isinstance(outcome, Fetched)
             assert outcome.timings.round_trip_ms is not None
-            made.broker.accounts.count()
-            assert made.meter.used()[0] > len(outcome.body)
-            assert made.passive.known(outcome.address) is not None
+            made.broker.connections.count()
+            assert made.meter.used_bytes()[0] > len(outcome.body)
+            assert made.passive.recent(outcome.address) is not None
 
     asyncio.run(act())
 
@@ -116,7 +116,7 @@ def test_what_either_side_closes_is_let_go_at_once(tmp_path: Path) -> None:
                     outcome = await fetcher.fetch(FetchRequest(url=site.url("/")))
                     assert isinstance(outcome, Fetched)
             async with asyncio.timeout(5):
-                while len(made.broker.accounts):
+                while len(made.broker.connections):
                     await asyncio.sleep(0.01)
 
     asyncio.run(act())
@@ -130,9 +130,9 @@ def test_a_rest_cuts_what_is_open_and_refuses_what_is_new(tmp_path: Path) -> Non
             WebFetcher(LOOPBACK, "test", client, client) as fetcher,
         ):
             await fetcher.fetch(FetchRequest(url=site.url("/")))
-            assert len(made.broker.accounts) == 1
+            assert len(made.broker.connections) == 1
             made.rest = "is paused by its owner"
-            assert made.broker.cut_all() == 1
+            assert made.broker.close_connections() == 1
             outcome = await fetcher.fetch(FetchRequest(url=site.url("/")))
             assert kind_of(outcome) is FailureKind.NO_NETWORK
             made.rest = None

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from ipmicra.coordinator.bundles.repository import Repository
-from ipmicra.protocol.bundle_format import packed
+from ipmicra.protocol.bundle_format import pack
 from ipmicra.protocol.bundle_trust import Bundles
 
 NOW = datetime.now(UTC)
@@ -19,7 +19,7 @@ NOW = datetime.now(UTC)
 
 def bundle(version: str, size: int = 100) -> bytes:
     text = f"VERSION = {version!r}  # {'x' * size}\n"
-    return packed(version, "crawler", {"crawler.py": text.encode()})
+    return pack(version, "crawler", {"crawler.py": text.encode()})
 
 
 class Publisher:

@@ -18,18 +18,18 @@ from ipmicra.protocol.bundle_format import (
     BundleCaps,
     Manifest,
     NeededRuntime,
-    packed,
+    pack,
     read,
     unpack,
 )
 
 FILES = {"crawler/__init__.py": b"", "crawler/main.py": b"print('fetched')\n"}
-GOOD = packed("1.2.0", "crawler.main", FILES)
+GOOD = pack("1.2.0", "crawler.main", FILES)
 
 
 def test_the_same_code_makes_the_same_bytes() -> None:
     shuffled = dict(reversed(FILES.items()))
-    assert packed("1.2.0", "crawler.main", shuffled) == GOOD
+    assert pack("1.2.0", "crawler.main", shuffled) == GOOD
 
 
 def test_a_bundle_unpacks_to_what_was_packed(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_a_bundle_unpacks_to_what_was_packed(tmp_path: Path) -> None:
 
 def rewritten(change: Callable[[zipfile.ZipFile], None], files: dict[str, bytes] = FILES) -> bytes:
     """A bundle as somebody else might have written it."""
-    archive = io.BytesIO(packed("1.2.0", "crawler.main", files))
+    archive = io.BytesIO(pack("1.2.0", "crawler.main", files))
     with zipfile.ZipFile(archive, "a") as bundle:
         change(bundle)
     return archive.getvalue()
@@ -90,7 +90,7 @@ def test_a_bundle_that_is_not_in_order_is_refused_and_leaves_nothing(
 
 
 def test_a_file_that_differs_from_its_manifest_is_refused() -> None:
-    other = packed("1.2.0", "crawler.main", {**FILES, "crawler/main.py": b"evil()"})
+    other = pack("1.2.0", "crawler.main", {**FILES, "crawler/main.py": b"evil()"})
     archive = io.BytesIO()
     with (
         zipfile.ZipFile(io.BytesIO(other)) as theirs,
@@ -105,7 +105,7 @@ def test_a_file_that_differs_from_its_manifest_is_refused() -> None:
 
 
 def test_a_bomb_is_given_up_while_it_inflates() -> None:
-    bomb = packed("1", "a", {"a.py": b"#" * 5_000_000})
+    bomb = pack("1", "a", {"a.py": b"#" * 5_000_000})
     assert len(bomb) < 50_000
     with pytest.raises(BadBundle, match="inflates to more"):
         read(bomb, BundleCaps(code_bytes_max=1_000_000))

@@ -13,11 +13,11 @@ import pytest
 from ipmicra.errors import HostFault
 from ipmicra.host.code.health import TrialObservation, TrialVerdict, verdict
 from ipmicra.host.code.slots import Slots
-from ipmicra.protocol.bundle_format import BadBundle, packed
+from ipmicra.protocol.bundle_format import BadBundle, pack
 
 
 def bundle(version: str) -> bytes:
-    return packed(version, "crawler", {"crawler.py": f"VERSION = {version!r}\n".encode()})
+    return pack(version, "crawler", {"crawler.py": f"VERSION = {version!r}\n".encode()})
 
 
 def proved(folder: Path, *versions: str) -> Slots:
@@ -25,24 +25,24 @@ def proved(folder: Path, *versions: str) -> Slots:
     slots = Slots(folder)
     for version in versions:
         slots.stage(version, bundle(version))
-        slots.begin()
-        slots.healthy()
+        slots.start_next()
+        slots.mark_healthy()
     return slots
 
 
 def test_nothing_runs_before_something_was_dispatched(tmp_path: Path) -> None:
-    assert Slots(tmp_path).begin() is None
+    assert Slots(tmp_path).start_next() is None
 
 
 def test_new_code_is_tried_and_kept_when_healthy(tmp_path: Path) -> None:
     slots = proved(tmp_path, "1.0")
     slots.stage("1.1", bundle("1.1"))
-    trial = slots.begin()
+    trial = slots.start_next()
     assert trial is not None
     assert (trial.version, trial.is_trial) == ("1.1", True)
     assert "1.1" in (trial.folder / "crawler.py").read_text()
-    slots.healthy()
-    kept = Slots(tmp_path).begin()
+    slots.mark_healthy()
+    kept = Slots(tmp_path).start_next()
     assert kept is not None
     assert (kept.version, kept.is_trial) == ("1.1", False)
 
@@ -50,13 +50,13 @@ def test_new_code_is_tried_and_kept_when_healthy(tmp_path: Path) -> None:
 def test_code_that_fails_twice_is_rolled_back_and_never_tried_again(tmp_path: Path) -> None:
     slots = proved(tmp_path, "1.0")
     slots.stage("1.1", bundle("1.1"))
-    slots.begin()
-    slots.failed("it ended by itself")
-    again = slots.begin()
+    slots.start_next()
+    slots.mark_failed("it ended by itself")
+    again = slots.start_next()
     assert again is not None
     assert again.is_trial, "once is no proof"
-    slots.failed("it ended by itself")
-    back = slots.begin()
+    slots.mark_failed("it ended by itself")
+    back = slots.start_next()
     assert back is not None
     assert (back.version, back.is_trial) == ("1.0", False)
     with pytest.raises(BadBundle, match=r"1\.1 was tried and failed: it ended by itself"):
@@ -66,7 +66,9 @@ def test_code_that_fails_twice_is_rolled_back_and_never_tried_again(tmp_path: Pa
 
 def test_a_trial_that_takes_the_machine_down_is_counted(tmp_path: Path) -> None:
     proved(tmp_path, "1.0").stage("1.1", bundle("1.1"))
-    versions = [running.version for running in (Slots(tmp_path).begin() for _ in range(3)) if running]
+    versions = [
+        running.version for running in (Slots(tmp_path).start_next() for _ in range(3)) if running
+    ]
     assert versions == ["1.1", "1.1", "1.0"]
 
 
@@ -80,7 +82,7 @@ def test_a_bundle_under_another_name_is_refused_and_the_good_code_stays(tmp_path
     slots = proved(tmp_path, "1.0")
     with pytest.raises(BadBundle, match=r"says it is 1\.1, not 9\.0"):
         slots.stage("9.0", bundle("1.1"))
-    running = Slots(tmp_path).begin()
+    running = Slots(tmp_path).start_next()
     assert running is not None
     assert running.version == "1.0"
 
@@ -98,7 +100,7 @@ def test_a_power_cut_at_any_point_leaves_a_working_slot(
         proved(folder, "1.0")
         if not _cut_after(steps, folder, monkeypatch):
             break
-        running = Slots(folder).begin()
+        running = Slots(folder).start_next()
         assert running is not None
         text = (running.folder / "crawler.py").read_text()
         assert running.version in ("1.0", "1.1")
@@ -129,8 +131,8 @@ def _cut_after(steps: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> boo
         try:
             slots = Slots(folder)
             slots.stage("1.1", bundle("1.1"))
-            slots.begin()
-            slots.healthy()
+            slots.start_next()
+            slots.mark_healthy()
         except PowerCut:
             return True
     return False
@@ -152,15 +154,15 @@ def test_a_long_life_of_random_events_always_has_code_to_run(tmp_path: Path) -> 
                 number += 1
                 slots.stage(str(number), bundle(str(number)))
             case "begin":
-                running = slots.begin()
+                running = slots.start_next()
                 assert running is not None
                 assert repr(running.version) in (running.folder / "crawler.py").read_text()
                 assert running.is_trial or running.version == good
             case "healthy":
-                slots.healthy()
+                slots.mark_healthy()
                 good = slots.version
             case "failed":
-                slots.failed("it was so")
+                slots.mark_failed("it was so")
             case "restart":
                 slots = Slots(tmp_path)
                 assert slots.version == good

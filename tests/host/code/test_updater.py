@@ -14,7 +14,7 @@ from ipmicra.host.code.health import TrialRules
 from ipmicra.host.code.updater import CodeUpdater
 from ipmicra.host.sandbox.code import PROGRAM, own_code
 from ipmicra.host.store import HostStore
-from ipmicra.protocol.bundle_format import packed
+from ipmicra.protocol.bundle_format import pack
 from ipmicra.protocol.host_messages import CodeReport, Upgrade
 from tests.crawler.local_site import Answer, Asked, LocalSite, html
 from tests.host.code.published_bundles import NOW, Publisher, publishing
@@ -39,11 +39,11 @@ def publisher(tmp_path: Path) -> Iterator[Publisher]:
 def real_bundle(version: str) -> bytes:
     made = contents(PROGRAM)
     files = {**made.files, "mark.py": f"VERSION = {version!r}\n".encode()}
-    return packed(version, PROGRAM, files, made.packages)
+    return pack(version, PROGRAM, files, made.packages)
 
 
 def broken_bundle(version: str, source: str) -> bytes:
-    return packed(version, "broken", {"broken.py": source.encode()})
+    return pack(version, "broken", {"broken.py": source.encode()})
 
 
 def release(publisher: Publisher, bundle: bytes) -> None:
@@ -53,8 +53,8 @@ def release(publisher: Publisher, bundle: bytes) -> None:
 def dispatching(
     publisher: Publisher, folder: Path, rules: TrialRules = PATIENT
 ) -> Callable[[HostStore], CodeUpdater]:
-    return lambda ledger: CodeUpdater(
-        folder / "host" / "code", publisher.host("host-trust"), own_code(), ledger.note, rules
+    return lambda store: CodeUpdater(
+        folder / "host" / "code", publisher.host("host-trust"), own_code(), store.log_event, rules
     )
 
 

@@ -104,8 +104,8 @@ async def attack(
     settings = msgspec.structs.replace(settings, fetching=fetching, crawler=crawler)
     state, brief = folder / "state", folder / "brief.json"
     state.mkdir()
-    ledger = HostStore(folder)
-    meter = UsageMeter(ledger, settings.host, lambda: datetime.now(UTC))
+    store = HostStore(folder)
+    meter = UsageMeter(store, settings.host, lambda: datetime.now(UTC))
     log: list[str] = []
     shore = SessionDependencies(
         settings.hosting,
@@ -121,12 +121,12 @@ async def attack(
         limits = SandboxLimits.of(settings.host)
         berth = SandboxSession(SandboxSpec(CODE, "adversary", state, brief, limits, guards), shore)
         await berth.open()
-        berth.work()
+        berth.resume()
         try:
             yield Attack(berth, meter, state, site, printer, log)
         finally:
             await berth.close()
-            ledger.close()
+            store.close()
 
 
 def _brief(

@@ -172,7 +172,7 @@ def test_bytes_are_counted_by_the_kernel_whatever_the_code_says(tmp_path: Path) 
     async def story() -> None:
         async with attack(tmp_path, "upload") as tried:
             assert "sent, and counted" in await tried.over()
-            today, _ = tried.meter.used()
+            today, _ = tried.meter.used_bytes()
             assert today >= 64 * 16_384
             assert today == pytest.approx(tried.site.received, rel=0.01)
 
@@ -208,7 +208,7 @@ def test_code_does_not_run_while_the_host_rests(tmp_path: Path) -> None:
             alive = tried.state / "alive"
             while not alive.exists():
                 await asyncio.sleep(0.02)
-            tried.berth.rest()
+            tried.berth.pause()
             await asyncio.sleep(0.1)
             used = usage.cpu_seconds(tried.berth.pid)
             await asyncio.sleep(1)

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from ipmicra.errors import HostFault, OperatorFault
-from ipmicra.host.broker.broker import site_in_words
+from ipmicra.host.broker.broker import site_label
 from ipmicra.host.broker.onlink import OnlinkRoute, _routes_v4, _routes_v6, is_neighbour
 from ipmicra.host.limits.cpu_idle import CpuIdleMonitor
 from ipmicra.host.sandbox import seccomp_filter
 from ipmicra.host.sandbox.files import read_inside, remove_inside
 from ipmicra.host.sandbox.mode import RunMode, choose_run_mode
-from ipmicra.host.sandbox.selftest import SandboxGuard, missing, to_put_up
+from ipmicra.host.sandbox.selftest import SandboxGuard, missing_guards, working_guards
 from ipmicra.host.sandbox.syscalls import PROCESSORS, names_by_number, number_of
 from ipmicra.host.sandbox.throttled_log import KINDS_MAX, ThrottledLog
 from ipmicra.host.settings import HostSettings, checked
@@ -94,7 +94,11 @@ def test_calls_of_another_kind_or_of_a_newer_kernel_are_not_let_through() -> Non
 
 def test_every_forbidden_call_has_a_number_that_is_its_own() -> None:
     for processor in PROCESSORS.values():
-        names = [*seccomp_filter.FORBIDDEN, *seccomp_filter.FORBIDDEN_WHEN, *seccomp_filter.UNHEARD_OF]
+        names = [
+            *seccomp_filter.FORBIDDEN,
+            *seccomp_filter.FORBIDDEN_WHEN,
+            *seccomp_filter.UNKNOWN_CALLS,
+        ]
         numbers = [number_of(name, processor) for name in names]
         known = [number for number in numbers if number is not None]
         assert len(set(known)) == len(known)
@@ -175,7 +179,7 @@ def test_a_line_from_point_to_point_has_no_neighbours() -> None:
     ],
 )
 def test_a_site_is_written_down_by_name_and_port(name: str, port: int, site: str) -> None:
-    assert site_in_words(name, port) == site
+    assert site_label(name, port) == site
 
 
 # --- the log ------------------------------------------------------------------------------------
@@ -210,9 +214,9 @@ def test_only_needed_guards_count_and_an_owner_may_do_without_one() -> None:
         SandboxGuard("landlock", False, False, "files"),
         SandboxGuard("user", True, True, "nobody"),
     ]
-    assert [guard.name for guard in missing(tried)] == ["filter"]
-    assert missing(tried, ("filter",)) == []
-    assert not to_put_up(tried).filter
+    assert [guard.name for guard in missing_guards(tried)] == ["filter"]
+    assert missing_guards(tried, ("filter",)) == []
+    assert not working_guards(tried).filter
 
 
 def test_dispatched_code_is_refused_where_a_needed_guard_is_missing(
@@ -240,4 +244,4 @@ def test_a_machine_is_idle_while_nobody_but_us_uses_it() -> None:
     story = [(5, 4, True), (5, 6, False), (1, 1, False), (9, 7.2, True)]  # seconds; busy; verdict
     for seconds, used, verdict in story:
         now, busy, ours = now + seconds, busy + used, ours + seconds * 0.8
-        assert idleness.look() is verdict
+        assert idleness.update() is verdict

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from ipmicra.coordinator.settings import CoordinatorSettings
-from ipmicra.host.hosted.sandboxed import BRIEF_FILE
+from ipmicra.host.hosted.sandboxed import CONFIG_FILE
 from ipmicra.host.sandbox.code import own_code
 from ipmicra.host.store import HostStore
 from ipmicra.protocol.host_messages import ObservePages, SendWhole
@@ -41,14 +41,14 @@ def test_a_host_sends_home_what_its_crawler_in_the_sandbox_has_fetched(tmp_path:
             assert sorted(home.pages()) == urls(site, "/", "/a", "/b", "/c", "/c")
 
     asyncio.run(story())
-    assert b"swordfish" not in (tmp_path / "host" / BRIEF_FILE).read_bytes()
+    assert b"swordfish" not in (tmp_path / "host" / CONFIG_FILE).read_bytes()
     log = events(tmp_path)
     assert not [line for line in log if "code tried" in line], "honest code"
 
 
 def events(folder: Path) -> list[str]:
-    ledger = HostStore(folder / "host")
+    store = HostStore(folder / "host")
     try:
-        return [event.what for event in ledger.events(1_000)]
+        return [event.what for event in store.events(1_000)]
     finally:
-        ledger.close()
+        store.close()

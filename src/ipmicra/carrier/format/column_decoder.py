@@ -30,7 +30,7 @@ def records_of(columns: PackageColumns, words: memoryview) -> list[Record]:
     urls = [addresses[at] for at in positions_within(columns.page_addresses, len(addresses))]
     canonicals = [addresses[within(at - 1, len(addresses))] if at else "" for at in columns.canonicals]
     rows = zip(
-        urls, canonicals, _told(columns, addresses, _page_by_page(words, len(columns.visits))),
+        urls, canonicals, _page_texts(columns, addresses, _page_by_page(words, len(columns.visits))),
         named(columns.languages, columns.page_languages),
         named(columns.media_types, columns.page_media_types),
         named(columns.charsets, columns.page_charsets),
@@ -44,7 +44,7 @@ def records_of(columns: PackageColumns, words: memoryview) -> list[Record]:
     ]
 
 
-class _Told(NamedTuple):
+class _PageTexts(NamedTuple):
     """What a page says in words."""
 
     title: str
@@ -54,7 +54,9 @@ class _Told(NamedTuple):
     links: list[Link]
 
 
-def _told(columns: PackageColumns, addresses: Sequence[str], strings: Iterable[str]) -> Iterator[_Told]:
+def _page_texts(
+    columns: PackageColumns, addresses: Sequence[str], strings: Iterable[str]
+) -> Iterator[_PageTexts]:
     """Page by page. A link's text is told where the link first occurs."""
     targets = [addresses[at] for at in positions_within(columns.link_targets, len(addresses))]
     without_text = list(zip(targets, named(columns.rels, columns.link_rels), strict=True))
@@ -74,7 +76,7 @@ def _told(columns: PackageColumns, addresses: Sequence[str], strings: Iterable[s
             title, description, text, after = _lines(string, count)
         new = zip(without_text[len(known) : until], after[headings:], strict=True)
         known += [Link(url, words, rel) for (url, rel), words in new]
-        yield _Told(title, description, text, after[:headings], [known[at] for at in links])
+        yield _PageTexts(title, description, text, after[:headings], [known[at] for at in links])
     if next(apart, None) is not None:
         raise ValueError("words that are of no page")
 

@@ -55,7 +55,7 @@ def site_part(url: str) -> str:
     return url.partition("//")[2].partition("/")[0]
 
 
-def compressed(pieces: Iterable[bytes], level: int, about_bytes: int) -> Frame:
+def compress(pieces: Iterable[bytes], level: int, about_bytes: int) -> Frame:
     """One frame of all pieces, which are asked for one after the other."""
     parameters = _parameters(level, about_bytes)
     compressor = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
@@ -81,7 +81,7 @@ def _parameters(level: int, about_bytes: int) -> zstandard.ZstdCompressionParame
     )
 
 
-def inflated(frame: bytes, promised_bytes: int) -> bytes:
+def inflate(frame: bytes, promised_bytes: int) -> bytes:
     """What is in the frame, which is all of the bytes given, or Damaged."""
     try:
         if zstandard.frame_content_size(frame) not in (promised_bytes, -1):

@@ -18,7 +18,7 @@ class OrderKey(NamedTuple):
     visit: int
 
 
-def arranged(pages: Iterable[_Page], place_of: Callable[[_Page], OrderKey]) -> list[_Page]:
+def sort_for_compression(pages: Iterable[_Page], place_of: Callable[[_Page], OrderKey]) -> list[_Page]:
     """In an order in which those stand together that say things in the same words.
 
     By site, names from their right end: a country's and a domain's sites are neighbours. Pages of many sites

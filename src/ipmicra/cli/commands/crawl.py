@@ -77,7 +77,7 @@ def command(
     processes: int,
     dry_run: bool,
     as_json: bool,
-    **wishes: Any,
+    **options: Any,
 ) -> int:
     """Crawl sites into packages, politely; run again, it goes on where it was.
 
@@ -94,7 +94,7 @@ def command(
       ipmicra crawl https://example.org --warc example.warc.gz
     """
     settings = _with_ranges(terminal.settings_of(context), ranges)
-    crawl = Crawl(settings.crawl, _wish(urls, wishes))
+    crawl = Crawl(settings.crawl, _request(urls, options))
     tune_process()
     if dry_run:
         shown = uvloop.run(preview(crawl))
@@ -106,7 +106,7 @@ def command(
     check_same_processes(crawl, processes)
     watched = _Watched(crawl.name)
     if processes > 1:
-        progress, counts = watched.run_team(CrawlSupervisor(crawl, processes))
+        progress, counts = watched.run_processes(CrawlSupervisor(crawl, processes))
     else:
         progress, counts = uvloop.run(watched.run(crawl))
     spools = f"{crawl.spool_folder}.*of{processes}" if processes > 1 else str(crawl.spool_folder)
@@ -126,16 +126,16 @@ def _with_ranges(settings: Settings, ranges: tuple[str, ...]) -> Settings:
     return msgspec.structs.replace(settings, fetching=fetching)
 
 
-def _wish(urls: tuple[str, ...], wishes: dict[str, Any]) -> CrawlRequest:
+def _request(urls: tuple[str, ...], options: dict[str, Any]) -> CrawlRequest:
     return CrawlRequest(
         seeds=urls,
-        scope=wishes["scope"],
-        pattern=wishes["pattern"],
-        pages_max=wishes["pages"],
-        depth_max=wishes["depth"],
-        watch=wishes["watch"],
-        name=wishes["name"],
-        warc=wishes["warc"],
+        scope=options["scope"],
+        pattern=options["pattern"],
+        pages_max=options["pages"],
+        depth_max=options["depth"],
+        watch=options["watch"],
+        name=options["name"],
+        warc=options["warc"],
     )
 
 
@@ -144,20 +144,20 @@ class _Watched:
 
     def __init__(self, name: str) -> None:
         self.interrupted = False
-        self._told_until = 0.0  # of which wait somebody has been told
+        self._shown_until = 0.0  # of which wait somebody has been told
         self._live = _live_figures(name) if sys.stderr.isatty() else None
 
     async def run(self, crawl: Crawl) -> tuple[Progress, Counts]:
         if self._live is None:
-            return await crawl.run(self._tell_wait, self._catch_interrupts)
+            return await crawl.run(self._show_wait, self._catch_interrupts)
         with self._live:
             return await crawl.run(self._live.update, self._catch_interrupts)
 
-    def run_team(self, team: CrawlSupervisor) -> tuple[Progress, Counts]:
+    def run_processes(self, team: CrawlSupervisor) -> tuple[Progress, Counts]:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: self._interrupt(team.stop, team.kill))
         if self._live is None:
-            return team.run(self._tell_wait)
+            return team.run(self._show_wait)
         with self._live:
             return team.run(self._live.update)
 
@@ -176,11 +176,11 @@ class _Watched:
         terminal.print_note("stopping; Ctrl-C again stops at once")
         stop()
 
-    def _tell_wait(self, progress: Progress, _: Counts) -> None:
+    def _show_wait(self, progress: Progress, _: Counts) -> None:
         """Where nobody watches figures: why nothing happens, once for each wait."""
-        wait = progress.wait()
-        if wait and progress.waits_until > self._told_until:
-            self._told_until = progress.waits_until
+        wait = progress.wait_text()
+        if wait and progress.waits_until > self._shown_until:
+            self._shown_until = progress.waits_until
             terminal.print_note(f"waits {wait}")
 
 

@@ -124,9 +124,9 @@ def _stay_up(town: DemoConfig, stage: DemoProcesses, seconds: float | None) -> N
 def _free_port(first: int) -> int:
     """One that nobody uses on any address, since the sites have many."""
     for port in range(first, first + 100):
-        with socket.socket() as plug, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
+        with socket.socket() as sock, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
             try:
-                plug.bind(("", port))
+                sock.bind(("", port))
                 datagrams.bind(("", port))
             except OSError:
                 continue

@@ -10,7 +10,7 @@ import click
 
 from ipmicra.carrier.export import write_json_lines, write_parquet
 from ipmicra.carrier.package import Package, PackageFile, PackageRefused, unpack
-from ipmicra.carrier.page_delta import made_whole, urls_changed
+from ipmicra.carrier.page_delta import changed_urls, resolve_all
 from ipmicra.cli import terminal
 from ipmicra.errors import HostFault, OperatorFault
 from ipmicra.search.spool_ingest import waiting_packages
@@ -45,15 +45,15 @@ def command(context: click.Context, form: str, output: Path | None) -> None:
     left_out: list[str] = []
     with terminal.progress() as progress:
         task = progress.add_task("exporting packages", total=len(packages))
-        urls = urls_changed(_unpacked(packages, lambda: None, []))
-        opened = made_whole(_unpacked(packages, lambda: progress.advance(task), left_out), urls)
-        count = _written(opened, form, output)
+        urls = changed_urls(_unpack(packages, lambda: None, []))
+        opened = resolve_all(_unpack(packages, lambda: progress.advance(task), left_out), urls)
+        count = _write(opened, form, output)
     terminal.print_note(f"{count} records of {len(packages) - len(left_out)} packages")
     if left_out:
         raise HostFault(f"{len(left_out)} damaged packages were left out: {'; '.join(left_out)}")
 
 
-def _written(packages: Iterator[Package], form: str, output: Path | None) -> int:
+def _write(packages: Iterator[Package], form: str, output: Path | None) -> int:
     if form == "parquet":
         if output is None:
             raise OperatorFault("exporting to Parquet: say where with --output FILE")
@@ -64,7 +64,7 @@ def _written(packages: Iterator[Package], form: str, output: Path | None) -> int
         return write_json_lines(packages, file)
 
 
-def _unpacked(
+def _unpack(
     packages: list[PackageFile], advance: Callable[[], None], left_out: list[str]
 ) -> Iterator[Package]:
     for package in packages:

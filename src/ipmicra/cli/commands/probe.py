@@ -96,13 +96,13 @@ async def _probe(
         failed = target if isinstance(target, FetchFailed) else address
         return [ProbedSite(url, "", "", None, failed.detail if isinstance(failed, FetchFailed) else "")]
     site = f"{'https' if target.secure else 'http'}://{target.host_header}"
-    soundings = [await prober.probe_by(way, address, target.port, site) for way in ways]
-    return [_line(url, str(address), sounding) for sounding in soundings]
+    outcomes = [await prober.probe_with(way, address, target.port, site) for way in ways]
+    return [_row(url, str(address), outcome) for outcome in outcomes]
 
 
-def _line(url: str, address: str, sounding: ProbeOutcome) -> ProbedSite:
-    why = "" if sounding.silence is None else f"{sounding.silence}: {sounding.detail}"
-    return ProbedSite(url, address, sounding.way, sounding.round_trip_ms, why)
+def _row(url: str, address: str, outcome: ProbeOutcome) -> ProbedSite:
+    why = "" if outcome.silence is None else f"{outcome.silence}: {outcome.detail}"
+    return ProbedSite(url, address, outcome.method, outcome.round_trip_ms, why)
 
 
 def _table(probed: list[ProbedSite]) -> Table:

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from ipmicra.coordinator.store import hosts
 from ipmicra.coordinator.store.hosts import Host, HostRefused
 from ipmicra.protocol.host_messages import RefusalMessage
-from ipmicra.protocol.signing import claim_in
+from ipmicra.protocol.signing import signature_in
 
 MSGPACK = "application/msgpack"
 CONFLICTS = frozenset(
@@ -27,7 +27,7 @@ def authenticate(
     connection: Connection, request: HttpRequest, channel: str, body: bytes, now_s: float
 ) -> Host:
     """Check the signature and use up the sequence number, in the caller's transaction."""
-    claim = claim_in({name.lower(): value for name, value in request.headers.items()})
+    claim = signature_in({name.lower(): value for name, value in request.headers.items()})
     if claim is None:
         raise HostRefused("unsigned", "the request is not signed")
     if claim.channel != channel:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from ipmicra.carrier.package import Package
-from ipmicra.carrier.page_delta import BaseMissing, restored
+from ipmicra.carrier.page_delta import BaseMissing, apply_delta
 from ipmicra.coordinator.settings import KnownPage
 from ipmicra.model.page import Page
 from ipmicra.model.records import PageChanged, PageSeen
@@ -35,6 +35,6 @@ def _page_in(record: PageSeen | PageChanged, page_at: Callable[[str], Page | Non
     if isinstance(record, PageSeen):
         return record.page
     try:
-        return restored(record, page_at(record.url)).page
+        return apply_delta(record, page_at(record.url)).page
     except BaseMissing:
         return None

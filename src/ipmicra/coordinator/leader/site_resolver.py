@@ -44,12 +44,12 @@ class SiteResolver:
         return dict(zip(sites, found, strict=True))
 
     async def _resolve_one(self, site: Site, resolver: DnsCache) -> ResolveResult:
-        if (refusal := self._guard.port_refusal(port_of(site))) is not None:
+        if (refusal := self._guard.port_denial_reason(port_of(site))) is not None:
             return refusal
         try:
-            place = await resolver.place(name_of(site))
+            place = await resolver.resolve(name_of(site))
         except DnsFailure as failure:
             return str(failure)
-        refusals = {address: self._guard.refusal(address) for address in place.addresses}
+        refusals = {address: self._guard.denial_reason(address) for address in place.addresses}
         allowed = tuple(address for address, refusal in refusals.items() if refusal is None)
         return allowed or "; ".join(filter(None, refusals.values()))

@@ -77,13 +77,13 @@ class PolitenessClock(msgspec.Struct):
         return max(self.next_at, self.blocked_until)
 
 
-def after_start(clock: PolitenessClock, started_at: float, manners: PolitenessPolicy) -> PolitenessClock:
+def after_start(clock: PolitenessClock, started_at: float, policy: PolitenessPolicy) -> PolitenessClock:
     """The clock when a request has begun."""
-    next_at = max(clock.next_at, started_at + manners.spacing_seconds())
+    next_at = max(clock.next_at, started_at + policy.spacing_seconds())
     return PolitenessClock(next_at, clock.blocked_until, clock.block_seconds)
 
 
-def after_answer(clock: PolitenessClock, ended_at: float, pause_seconds: float) -> PolitenessClock:
+def after_response(clock: PolitenessClock, ended_at: float, pause_seconds: float) -> PolitenessClock:
     """The clock after an answer that was not a refusal."""
     quiet = ended_at - clock.blocked_until
     forgiven = clock.block_seconds > 0 and quiet >= clock.block_seconds

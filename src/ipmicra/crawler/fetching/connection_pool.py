@@ -40,7 +40,7 @@ class ConnectionPool:
             connection.close()
         return None
 
-    def keep(self, connection: HttpConnection) -> None:
+    def put(self, connection: HttpConnection) -> None:
         connection.idle_since = monotonic()
         self._by_age[connection] = None
         self._by_origin.setdefault(connection.wire.origin, []).append(connection)

@@ -61,7 +61,7 @@ def inflate(body: bytes, content_encoding: str, bytes_max: int, ratio_max: int) 
         if not body:
             break
         is_inner = position < len(codings)
-        layer = _undone(coding, body, inner_bytes_max if is_inner else bytes_max)
+        layer = _decode_layer(coding, body, inner_bytes_max if is_inner else bytes_max)
         inner_bytes_max -= len(layer.body) if is_inner else 0
         if layer.cut and not layer.body:
             raise BadEncoding(f"not {coding}: it ends before anything comes out")
@@ -82,7 +82,7 @@ def _codings(content_encoding: str) -> tuple[str, ...]:
     return tuple(name for name in names if name and name != "identity")
 
 
-def _undone(coding: str, body: bytes, bytes_max: int) -> _Layer:
+def _decode_layer(coding: str, body: bytes, bytes_max: int) -> _Layer:
     undo = _UNDO.get(coding)
     if undo is None:
         raise BadEncoding(f"unknown encoding {coding[:40]!r}")

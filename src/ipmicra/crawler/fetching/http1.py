@@ -40,7 +40,7 @@ class Http1Connection(HttpConnection):
         )
         return parser
 
-    def ask(self, incoming: PartialResponse, target: HttpTarget) -> bytes:
+    def send(self, incoming: PartialResponse, target: HttpTarget) -> bytes:
         request = incoming.request
         start = f"{request.method} {target.resource} HTTP/1.1\r\nhost: {target.host_header}\r\n"
         if request.etag or request.last_modified:
@@ -123,12 +123,12 @@ class Http1Connection(HttpConnection):
         if self._incoming is not None and self._incoming.head_complete:
             self._finish(self._parser.should_keep_alive())
 
-    def _lost_while_answering(self, incoming: PartialResponse, error: Exception | None) -> None:
+    def _on_lost_while_receiving(self, incoming: PartialResponse, error: Exception | None) -> None:
         framed = incoming.chunked or incoming.content_length is not None
         if error is None and incoming.head_complete and not framed:
             self._finish(keep_alive=False)
         else:
-            super()._lost_while_answering(incoming, error)
+            super()._on_lost_while_receiving(incoming, error)
 
 
 @lru_cache(16)

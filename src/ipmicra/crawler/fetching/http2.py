@@ -41,7 +41,7 @@ class Http2Connection(HttpConnection):
         self._frames.initiate_connection()
         self._flush()
 
-    def ask(self, incoming: PartialResponse, target: HttpTarget) -> bytes:
+    def send(self, incoming: PartialResponse, target: HttpTarget) -> bytes:
         self._incoming = incoming
         incoming.connection = self
         incoming.started_at = monotonic()

@@ -46,7 +46,7 @@ class HttpConnection(asyncio.Protocol):
         self._incoming: PartialResponse | None = None
         self._transport: asyncio.Transport | None = None
 
-    def ask(self, incoming: PartialResponse, target: HttpTarget) -> bytes:
+    def send(self, incoming: PartialResponse, target: HttpTarget) -> bytes:
         """Send the request; the answer arrives in `incoming`. Returns the request as written."""
         raise NotImplementedError
 
@@ -56,11 +56,11 @@ class HttpConnection(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         self.closed = True
         if self._incoming is not None:
-            self._lost_while_answering(self._incoming, error)
+            self._on_lost_while_receiving(self._incoming, error)
         self._incoming = None
         self._transport = None
 
-    def _lost_while_answering(self, incoming: PartialResponse, error: Exception | None) -> None:
+    def _on_lost_while_receiving(self, incoming: PartialResponse, error: Exception | None) -> None:
         self.fail(FailureKind.RESET, f"the connection ended early: {error or 'closed by the site'}")
 
     def fail(self, kind: FailureKind, detail: str) -> None:

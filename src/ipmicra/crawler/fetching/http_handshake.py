@@ -40,7 +40,7 @@ class HttpConnector:
         connected = await self._connector.connect(target.name, address, target.port, patience_ms)
         connect_ms = (monotonic() - started_at) * 1000
         wire = Wire(target.origin, target.name, address, connected, connect_ms)
-        connection = _speaker(http2)(wire, self._user_agent)
+        connection = _protocol_class(http2)(wire, self._user_agent)
         try:
             await self._attach(connection, target, "h2" if http2 else "http/1.1")
         except BaseException:
@@ -77,7 +77,7 @@ class HttpConnector:
         return self._tls[version]
 
 
-def _speaker(http2: bool) -> type[HttpConnection]:
+def _protocol_class(http2: bool) -> type[HttpConnection]:
     """Who speaks the version; HTTP/2's is loaded when first needed: few sites insist on it."""
     if not http2:
         return Http1Connection

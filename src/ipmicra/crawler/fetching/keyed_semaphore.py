@@ -20,7 +20,7 @@ class KeyedSemaphore(Generic[SemaphoreKey]):
         self._inside: dict[SemaphoreKey, int] = {}
         self._waiting: dict[SemaphoreKey, deque[tuple[int, asyncio.Future[None]]]] = {}
 
-    def inside(self, key: SemaphoreKey) -> int:
+    def held(self, key: SemaphoreKey) -> int:
         return self._inside.get(key, 0)
 
     @property
@@ -28,7 +28,7 @@ class KeyedSemaphore(Generic[SemaphoreKey]):
         """Of which somebody is inside or waits."""
         return {*self._inside, *self._waiting}
 
-    def enter_now(self, key: SemaphoreKey, limit: int) -> bool:
+    def try_acquire(self, key: SemaphoreKey, limit: int) -> bool:
         """Enter if fewer than `limit` are inside and nobody waits; `leave` must follow."""
         inside = self._inside.get(key, 0)
         if inside >= limit or key in self._waiting:
@@ -36,28 +36,28 @@ class KeyedSemaphore(Generic[SemaphoreKey]):
         self._inside[key] = inside + 1
         return True
 
-    async def enter(self, key: SemaphoreKey, limit: int) -> None:
+    async def acquire(self, key: SemaphoreKey, limit: int) -> None:
         """Returns when fewer than `limit` were inside; `leave` must follow."""
-        if self.enter_now(key, limit):
+        if self.try_acquire(key, limit):
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(key, deque()).append((limit, turn))
         try:
             await turn
         except asyncio.CancelledError:
-            self._give_up(key, limit, turn)
+            self._withdraw(key, limit, turn)
             raise
 
-    def leave(self, key: SemaphoreKey) -> None:
+    def release(self, key: SemaphoreKey) -> None:
         inside = self._inside[key] - 1
         if inside:
             self._inside[key] = inside
         else:
             del self._inside[key]
         if key in self._waiting:
-            self._let_in(key)
+            self._wake_next(key)
 
-    def _let_in(self, key: SemaphoreKey) -> None:
+    def _wake_next(self, key: SemaphoreKey) -> None:
         waiting = self._waiting[key]
         while waiting and self._inside.get(key, 0) < waiting[0][0]:
             _, turn = waiting.popleft()
@@ -67,9 +67,9 @@ class KeyedSemaphore(Generic[SemaphoreKey]):
         if not waiting:
             del self._waiting[key]
 
-    def _give_up(self, key: SemaphoreKey, limit: int, turn: asyncio.Future[None]) -> None:
+    def _withdraw(self, key: SemaphoreKey, limit: int, turn: asyncio.Future[None]) -> None:
         if turn.done() and not turn.cancelled():
-            self.leave(key)  # let in and cancelled in the same breath
+            self.release(key)  # let in and cancelled in the same breath
             return
         waiting = self._waiting.get(key)
         if waiting is not None and (limit, turn) in waiting:

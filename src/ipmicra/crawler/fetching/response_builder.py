@@ -12,7 +12,7 @@ from ipmicra.model.failures import FailureKind
 from ipmicra.model.fetches import Fetched, FetchFailed, FetchOutcome, RawExchange, Timings
 
 
-def fetched(
+def build_fetched(
     incoming: PartialResponse,
     connection: HttpConnection,
     written: bytes,
@@ -23,9 +23,9 @@ def fetched(
     try:
         body, cut = _inflated(incoming, inflate_ratio_max)
     except BadEncoding as error:
-        return _failed(incoming, connection, FailureKind.BAD_ENCODING, str(error))
+        return _build_failed(incoming, connection, FailureKind.BAD_ENCODING, str(error))
     except InflateBomb as error:
-        return _failed(incoming, connection, FailureKind.INFLATE_BOMB, str(error))
+        return _build_failed(incoming, connection, FailureKind.INFLATE_BOMB, str(error))
     request = incoming.request
     raw = incoming.raw
     return Fetched(
@@ -44,14 +44,14 @@ def fetched(
     )
 
 
-def failed(incoming: PartialResponse, connection: HttpConnection) -> FetchFailed:
+def build_failed(incoming: PartialResponse, connection: HttpConnection) -> FetchFailed:
     """What kept the answer from arriving."""
     assert incoming.failure is not None, "only a failed answer is told as one"
     kind, detail = incoming.failure
-    return _failed(incoming, connection, kind, detail)
+    return _build_failed(incoming, connection, kind, detail)
 
 
-def _failed(
+def _build_failed(
     incoming: PartialResponse,
     connection: HttpConnection,
     kind: FailureKind,

@@ -19,7 +19,7 @@ from ipmicra.crawler.fetching.http_connection import HttpConnection
 from ipmicra.crawler.fetching.http_handshake import HttpConnector
 from ipmicra.crawler.fetching.keyed_semaphore import KeyedSemaphore
 from ipmicra.crawler.fetching.partial_response import PartialResponse, ResponseCaps
-from ipmicra.crawler.fetching.response_builder import failed, fetched
+from ipmicra.crawler.fetching.response_builder import build_failed, build_fetched
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.errors import OperatorFault
 from ipmicra.model.failures import FailureKind
@@ -92,16 +92,16 @@ class WebFetcher:
         target = self._target(url)
         if isinstance(target, FetchFailed):
             return target
-        place = self._names.known(target.name)
+        place = self._names.cached(target.name)
         if place is None or place.failure is not None:
             try:
-                place = await self._names.place(target.name)
+                place = await self._names.resolve(target.name)
             except DnsFailure as failure:
                 return FetchFailed(url=url, kind=failure.kind, detail=str(failure))
         if place.located is not None:
             return place.located
         for address in place.addresses:
-            refusal = self._guard.refusal(address)
+            refusal = self._guard.denial_reason(address)
             if refusal is None:
                 place.located = address
                 return address
@@ -115,19 +115,19 @@ class WebFetcher:
         if isinstance(target, FetchFailed):
             return target
         name = target.name
-        if not self._sites.enter_now(name, request.connections_max):
-            await self._sites.enter(name, request.connections_max)
+        if not self._sites.try_acquire(name, request.connections_max):
+            await self._sites.acquire(name, request.connections_max)
         try:
-            place, dns_ms = self._names.known(name), None
+            place, dns_ms = self._names.cached(name), None
             if place is None or place.failure is not None:
                 started_at = monotonic()
-                place = await self._names.place(name)
+                place = await self._names.resolve(name)
                 dns_ms = (monotonic() - started_at) * 1000
             return await self._fetch_at(place, target, request, dns_ms)
         except DnsFailure as failure:
             return FetchFailed(url=request.url, kind=failure.kind, detail=str(failure))
         finally:
-            self._sites.leave(name)
+            self._sites.release(name)
 
     def _target(self, url: str) -> HttpTarget | FetchFailed:
         if self._closed:
@@ -135,7 +135,7 @@ class WebFetcher:
         target = target_of(url)
         if isinstance(target, FetchFailed):
             return target
-        refusal = self._guard.port_refusal(target.port)
+        refusal = self._guard.port_denial_reason(target.port)
         if refusal is not None:
             return FetchFailed(url=url, kind=FailureKind.REFUSED_PORT, detail=refusal)
         return target
@@ -149,8 +149,8 @@ class WebFetcher:
         for position, address in enumerate(candidates):
             hasty = not place.proven and position + 1 < len(candidates)
             number = int(address)
-            if not self._addresses.enter_now(number, request.connections_max):
-                await self._addresses.enter(number, request.connections_max)
+            if not self._addresses.try_acquire(number, request.connections_max):
+                await self._addresses.acquire(number, request.connections_max)
             try:
                 outcome = await self._fetch_from(address, target, request, dns_ms, hasty)
             except ConnectFailed as failure:
@@ -162,10 +162,10 @@ class WebFetcher:
                     return outcome
             else:
                 if not place.proven:
-                    place.prove(address)
+                    place.mark_reachable(address)
                 return outcome
             finally:
-                self._addresses.leave(number)
+                self._addresses.release(number)
         assert outcome is not None, "a place without a failure has an address"
         return outcome
 
@@ -210,7 +210,7 @@ class WebFetcher:
     async def _open(
         self, target: HttpTarget, address: IPAddress, request: FetchRequest, hasty: bool, http2: bool
     ) -> HttpConnection:
-        kept_max = request.connections_max - self._addresses.inside(int(address))
+        kept_max = request.connections_max - self._addresses.held(int(address))
         self._idle.make_room(address, kept_max)
         patience_ms = self._settings.connect_ms_max
         if hasty:
@@ -232,7 +232,7 @@ class WebFetcher:
         incoming = PartialResponse(request, caps, asyncio.get_running_loop().create_future())
         self._deadlines.watch(incoming)
         try:
-            written = connection.ask(incoming, target)
+            written = connection.send(incoming, target)
             await incoming.done
         except BaseException:
             connection.close()
@@ -240,10 +240,10 @@ class WebFetcher:
         finally:
             self._deadlines.forget(incoming)
         if not connection.closed:
-            self._idle.keep(connection)
+            self._idle.put(connection)
         if incoming.failure is not None:
-            return failed(incoming, connection), incoming
-        return fetched(incoming, connection, written, dns_ms, settings.inflate_ratio_max), incoming
+            return build_failed(incoming, connection), incoming
+        return build_fetched(incoming, connection, written, dns_ms, settings.inflate_ratio_max), incoming
 
 
 def _was_stale(outcome: FetchOutcome, incoming: PartialResponse) -> bool:

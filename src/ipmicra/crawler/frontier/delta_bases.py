@@ -13,57 +13,57 @@ from ipmicra.crawler.frontier.transaction import FrontierTransaction
 from ipmicra.model.urls import Url, key_of
 
 
-def keep_sketches(ledger: FrontierTransaction, visited: Sequence[VisitOutcome], bytes_max: int) -> None:
+def store_base_digests(tx: FrontierTransaction, visited: Sequence[VisitOutcome], bytes_max: int) -> None:
     """The caller holds the transaction."""
-    sent = [done for done in visited if done.sketch]
+    sent = [done for done in visited if done.base_digest]
     if not sent:
         return
     keys = ",".join(str(int(done.leased.key)) for done in sent)
-    forget_sketches(ledger, keys)
-    room = bytes_max - ledger.counter("sketch_bytes")
+    delete_base_digests(tx, keys)
+    room = bytes_max - tx.counter_value("sketch_bytes")
     kept = []
     for done in sent:
-        room -= len(done.sketch)
+        room -= len(done.base_digest)
         if room < 0:
             break
-        kept.append((done.leased.key, done.content_hash, done.sketch))
-    ledger.database.executemany("INSERT INTO sketches VALUES (?, ?, ?)", kept)
-    ledger.count("sketch_bytes", sum(len(sketch) for _, _, sketch in kept))
+        kept.append((done.leased.key, done.content_hash, done.base_digest))
+    tx.database.executemany("INSERT INTO sketches VALUES (?, ?, ?)", kept)
+    tx.add_to_counter("sketch_bytes", sum(len(digest) for _, _, digest in kept))
 
 
-def forget_sketches(ledger: FrontierTransaction, keys: str, values: tuple[int, ...] = ()) -> None:
+def delete_base_digests(tx: FrontierTransaction, keys: str, values: tuple[int, ...] = ()) -> None:
     """Those of the keys that a list or a query names."""
-    (size,) = ledger.database.execute(
+    (size,) = tx.database.execute(
         f"SELECT coalesce(sum(length(sketch)), 0) FROM sketches WHERE key IN ({keys})",  # noqa: S608 - numbers
         values,
     ).fetchone()
     if size:
-        ledger.database.execute(f"DELETE FROM sketches WHERE key IN ({keys})", values)  # noqa: S608 - numbers
-        ledger.count("sketch_bytes", -size)
+        tx.database.execute(f"DELETE FROM sketches WHERE key IN ({keys})", values)  # noqa: S608 - numbers
+        tx.add_to_counter("sketch_bytes", -size)
 
 
-def sketch_kept(ledger: FrontierTransaction, key: int, content_hash: bytes) -> bytes:
+def base_digest(tx: FrontierTransaction, key: int, content_hash: bytes) -> bytes:
     """The sketch of the page with that content; empty where none is kept."""
-    row = ledger.database.execute(
+    row = tx.database.execute(
         "SELECT sketch FROM sketches WHERE key = ? AND content_hash = ?", (key, content_hash)
     ).fetchone()
     return row[0] if row else b""
 
 
-def send_whole(ledger: FrontierTransaction, urls: Iterable[Url], now_ms: int) -> int:
+def force_full_resend(tx: FrontierTransaction, urls: Iterable[Url], now_ms: int) -> int:
     """Forget what the pages held, and make their next visit due. How many of them are known."""
     rows = [(key_of(url), now_ms) for url in urls]
-    ledger.database.executemany(
+    tx.database.executemany(
         "DELETE FROM revisits WHERE (due_ms, key) IN"
         " (SELECT revisit_ms, key FROM visits WHERE key = ?1 AND revisit_ms > ?2)",
         rows,
     )
-    ledger.database.executemany(
+    tx.database.executemany(
         "INSERT OR IGNORE INTO revisits SELECT ?2, key, site_id FROM visits"
         " WHERE key = ?1 AND revisit_ms > ?2",
         rows,
     )
-    return ledger.database.executemany(
+    return tx.database.executemany(
         "UPDATE visits SET content_hash = x'', etag = NULL, last_modified = NULL,"
         " revisit_ms = min(revisit_ms, ?2) WHERE key = ?1",
         rows,

@@ -58,7 +58,7 @@ class VisitOutcome(msgspec.Struct, frozen=True):
     content_hash: bytes = b""
     history: ChangeHistory = ChangeHistory()
     page_bytes: int = 0  # on the wire
-    sketch: bytes = b""  # of the page that is sent; empty: none is kept
+    base_digest: bytes = b""  # of the page that is sent; empty: none is kept
 
 
 class RetryLater(msgspec.Struct, frozen=True):

@@ -1,7 +1,7 @@
 """Queued URLs of a site that another process takes care of -> links for it, and the queue without them.
 
 Law: a key stays in `known`, so that each URL is passed on once; it is counted where it went. Call
-`let_go` when the links are durable with the other.
+`remove` when the links are durable with the other.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class ForeignUrls(NamedTuple):
     link: DiscoveredUrl
 
 
-def queued(ledger: FrontierTransaction, site: FrontierSite, limit: int) -> list[ForeignUrls]:
+def queued_urls(tx: FrontierTransaction, site: FrontierSite, limit: int) -> list[ForeignUrls]:
     """Up to `limit` of the site's queued URLs."""
-    rows = ledger.database.execute(
+    rows = tx.database.execute(
         "SELECT due_ms, key, path, depth, hops, hint_seconds FROM queue WHERE site_id = ?"
         " ORDER BY due_ms, key LIMIT ?",
         (site.id, limit),
@@ -38,19 +38,19 @@ def queued(ledger: FrontierTransaction, site: FrontierSite, limit: int) -> list[
     ]
 
 
-def let_go(
-    ledger: FrontierTransaction,
+def remove(
+    tx: FrontierTransaction,
     sites: Sites,
     site: FrontierSite,
     rows: list[ForeignUrls],
     epoch: FrontierEpoch,
 ) -> None:
     """Take the rows out of the queue. The caller holds the transaction."""
-    ledger.database.executemany(
+    tx.database.executemany(
         "DELETE FROM queue WHERE site_id = ? AND due_ms = ? AND key = ?",
         [(site.id, row.due_ms, row.key) for row in rows],
     )
     sites.add_pending({site.id: -len(rows)})
-    ledger.count("known", -len(rows))
+    tx.add_to_counter("known", -len(rows))
     if not sites.forget_unused(site):
         sites.wake([site.id], epoch)

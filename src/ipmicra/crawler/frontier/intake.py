@@ -22,9 +22,9 @@ ADDED_AT_ONCE = 8 * KEYS_ASKED_MAX  # a page may hold fifty thousand, and each i
 class UrlIntake:
     """The tables `known`, `queries` and the way into `queue`. Callers hold the transaction."""
 
-    def __init__(self, ledger: FrontierTransaction, sites: Sites, rules: TrapRules) -> None:
-        self._ledger, self._sites, self._rules = ledger, sites, rules
-        self._database = ledger.database
+    def __init__(self, tx: FrontierTransaction, sites: Sites, rules: TrapRules) -> None:
+        self._tx, self._sites, self._rules = tx, sites, rules
+        self._database = tx.database
 
     def add(self, discoveries: Iterable[DiscoveredUrl]) -> Counter[int]:
         """Queue what is new; how many per site."""
@@ -42,7 +42,7 @@ class UrlIntake:
         for key, found in pairs:
             if key in known:
                 if found.hint_seconds:
-                    self._take_hint(key, found)
+                    self._apply_hint(key, found)
                 if found.modified_ms:
                     self._hasten(key, found)
             elif "?" not in found.url or self._has_room(found.url):
@@ -72,10 +72,10 @@ class UrlIntake:
         self._database.executemany("INSERT INTO queue VALUES (?, ?, ?, 0, 0, ?, 0, ?, ?, ?)", rows)
         per_site = Counter(row[0] for row in rows)
         self._sites.add_pending(per_site)
-        self._ledger.count("known", per_site.total())
+        self._tx.add_to_counter("known", per_site.total())
         return per_site
 
-    def _take_hint(self, key: UrlKey, found: DiscoveredUrl) -> None:
+    def _apply_hint(self, key: UrlKey, found: DiscoveredUrl) -> None:
         """A sitemap says how often a page changes that was visited before the sitemap was read."""
         self._database.execute(
             "UPDATE visits SET hint_seconds = ?1 WHERE key = ?2 AND hint_seconds <> ?1",

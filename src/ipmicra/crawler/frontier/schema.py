@@ -62,7 +62,7 @@ CREATE TABLE measured (
 ) WITHOUT ROWID;
 """
 
-SKETCHES = """
+BASE_DIGEST_TABLE = """
 CREATE TABLE IF NOT EXISTS sketches (  -- of pages as they were last sent, to tell what changed
     key INTEGER PRIMARY KEY, content_hash BLOB NOT NULL, sketch BLOB NOT NULL
 )
@@ -108,7 +108,7 @@ def _prepare(database: sqlite3.Connection, cache_bytes: int) -> None:
         for statement in TABLES.split(";\n"):
             database.execute(statement)
         database.execute(f"PRAGMA user_version = {VERSION}")
-    database.execute(SKETCHES)
+    database.execute(BASE_DIGEST_TABLE)
     database.execute("COMMIT")
     if version not in {0, VERSION}:
         raise HostFault(f"the frontier has format {version}; this program reads {VERSION}")

@@ -29,9 +29,9 @@ _STATE = (
 class Sites:
     """The tables `sites`, `addresses` and `measured`. Callers hold the transaction."""
 
-    def __init__(self, ledger: FrontierTransaction) -> None:
-        self._ledger = ledger
-        self._database = ledger.database
+    def __init__(self, tx: FrontierTransaction) -> None:
+        self._tx = tx
+        self._database = tx.database
         self._ids: dict[Site, int] = {}
 
     def id_of(self, site: Site) -> int:
@@ -66,7 +66,7 @@ class Sites:
     def wake_all_closed(self, epoch: FrontierEpoch) -> None:
         self._database.execute(f"{_WAKE} WHERE ready_ms IS NULL AND pending > 0", (epoch,))
 
-    def mend_times(self, now_ms: int, epoch: FrontierEpoch) -> None:
+    def repair_future_timestamps(self, now_ms: int, epoch: FrontierEpoch) -> None:
         """No pause, block or retry is longer than a day: where one is, the machine's clock ran ahead."""
         far_ms = now_ms + FAR_MS
         execute = self._database.execute
@@ -90,9 +90,9 @@ class Sites:
             "UPDATE sites SET pending = pending + ? WHERE id = ?",
             [(count, site_id) for site_id, count in changes.items()],
         )
-        self._ledger.count("pending", sum(changes.values()))
+        self._tx.add_to_counter("pending", sum(changes.values()))
 
-    def keep(self, sites: Sequence[FrontierSite]) -> None:
+    def save(self, sites: Sequence[FrontierSite]) -> None:
         self._database.executemany(
             "UPDATE sites SET pages = ?, bytes = ?, next_at = ?, blocked_until = ?, block_seconds = ?"
             " WHERE id = ?",
@@ -105,7 +105,7 @@ class Sites:
             ],
         )
 
-    def keep_robots(self, sites: Sequence[FrontierSite]) -> None:
+    def save_robots(self, sites: Sequence[FrontierSite]) -> None:
         self._database.executemany(
             "INSERT OR REPLACE INTO robots VALUES (?, ?, ?, ?)",
             [(site.id, site.robots_until, site.robots_status, site.robots_body) for site in sites],
@@ -116,7 +116,7 @@ class Sites:
         row = self._database.execute(query, (address,)).fetchone()
         return PolitenessClock() if row is None else PolitenessClock(*row)
 
-    def keep_address_clocks(self, clocks: Mapping[str, PolitenessClock]) -> None:
+    def save_address_clocks(self, clocks: Mapping[str, PolitenessClock]) -> None:
         self._database.executemany(
             "INSERT OR REPLACE INTO addresses VALUES (?, ?, ?, ?)",
             [
@@ -153,7 +153,7 @@ class Sites:
         query = "DELETE FROM sites WHERE id = ? AND pending = 0 AND pages = 0"
         forgotten = self._database.execute(query, (site.id,)).rowcount
         self._ids.pop(site.site, None)
-        self._ledger.count("sites", -forgotten)
+        self._tx.add_to_counter("sites", -forgotten)
         return bool(forgotten)
 
     def forget_ids(self) -> None:
@@ -162,7 +162,7 @@ class Sites:
 
     def _look_up(self, site: Site) -> int:
         inserted = self._database.execute("INSERT OR IGNORE INTO sites (site) VALUES (?)", (site,))
-        self._ledger.count("sites", inserted.rowcount)
+        self._tx.add_to_counter("sites", inserted.rowcount)
         row = self._database.execute("SELECT id FROM sites WHERE site = ?", (site,)).fetchone()
         if len(self._ids) >= SITE_IDS_REMEMBERED_MAX:
             self._ids.clear()

@@ -44,7 +44,7 @@ from ipmicra.model.urls import Site, Url, key_of, path_of, url_at
 DAY_MS = 86_400_000
 WITHOUT_LIMIT = SiteBudget(pages=1 << 62, bytes=1 << 62, depth=1 << 30)
 CACHE_BYTES = 16 << 20  # SQLite's own page cache
-SKETCH_BYTES_MAX = 256 << 20  # some 300,000 pages
+BASE_DIGEST_BYTES_MAX = 256 << 20  # some 300,000 pages
 
 
 class Frontier:
@@ -56,16 +56,16 @@ class Frontier:
         budget: SiteBudget = WITHOUT_LIMIT,
         rules: TrapRules = DEFAULT_RULES,
         cache_bytes: int = CACHE_BYTES,
-        sketch_bytes_max: int = SKETCH_BYTES_MAX,
+        sketch_bytes_max: int = BASE_DIGEST_BYTES_MAX,
     ) -> None:
         self._database = connect(path, cache_bytes)
-        self._ledger = FrontierTransaction(self._database)
-        self._sites = Sites(self._ledger)
-        self._discovering = UrlIntake(self._ledger, self._sites, rules)
+        self._tx = FrontierTransaction(self._database)
+        self._sites = Sites(self._tx)
+        self._discovering = UrlIntake(self._tx, self._sites, rules)
         self._budget, self._sketch_bytes_max = budget, sketch_bytes_max
         with self._transaction():
-            self._epoch = FrontierEpoch(int(self._ledger.fact("epoch") or 0) + 1)
-            self._ledger.keep_fact("epoch", self._epoch)
+            self._epoch = FrontierEpoch(int(self._tx.fact("epoch") or 0) + 1)
+            self._tx.set_fact("epoch", self._epoch)
             self._sites.wake_all_closed(self._epoch)
 
     def close(self) -> None:
@@ -75,10 +75,10 @@ class Frontier:
             self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._database.close()
 
-    def mend_times(self, now_ms: int) -> None:
+    def repair_future_timestamps(self, now_ms: int) -> None:
         """Bring near what only a clock that ran ahead can have put so far off."""
         with self._transaction():
-            self._sites.mend_times(now_ms, self._epoch)
+            self._sites.repair_future_timestamps(now_ms, self._epoch)
 
     def release_memory(self) -> None:
         """Let go of SQLite's cache; what is asked for comes into it again."""
@@ -140,7 +140,7 @@ class Frontier:
                 self._sites.wake(set(counts) - set(open_sites), self._epoch)
         return len(rows)
 
-    def ask_again(self, urls: Iterable[Url], now_ms: int) -> int:
+    def retry_failed(self, urls: Iterable[Url], now_ms: int) -> int:
         """Queue those whose last visit brought no page: DONE -> PENDING. How many they were."""
         rows = [
             row
@@ -181,16 +181,16 @@ class Frontier:
         with self._transaction(durable=True):
             found = self._discovering.add(batch.discoveries)
             finished = self._finish(batch.visited)
-            delta_bases.keep_sketches(self._ledger, batch.visited, self._sketch_bytes_max)
-            self._put_off(batch.put_off)
-            self._sites.keep(batch.sites)
-            self._sites.keep_address_clocks(batch.addresses)
-            self._sites.keep_robots(batch.robots)
+            delta_bases.store_base_digests(self._tx, batch.visited, self._sketch_bytes_max)
+            self._postpone(batch.put_off)
+            self._sites.save(batch.sites)
+            self._sites.save_address_clocks(batch.addresses)
+            self._sites.save_robots(batch.robots)
             self._sites.add_measured(batch.measured)
-            self._ledger.count("pages", batch.pages)
+            self._tx.add_to_counter("pages", batch.pages)
             if batch.position is not None:
-                self._ledger.keep_fact("spool_sequence", batch.position.sequence)
-                self._ledger.keep_fact("spool_bytes", batch.position.journal_bytes)
+                self._tx.set_fact("spool_sequence", batch.position.sequence)
+                self._tx.set_fact("spool_bytes", batch.position.journal_bytes)
             still_open = set(open_sites) - batch.closed_sites
             self._sites.wake(({*found, *finished} | batch.closed_sites) - still_open, self._epoch)
         return found.total()
@@ -215,7 +215,7 @@ class Frontier:
             ],
         )
         self._sites.add_pending({site_id: -count for site_id, count in finished.items()})
-        self._ledger.count("done", len(visited))
+        self._tx.add_to_counter("done", len(visited))
         self._add_revisit_bytes(visited)
         return finished
 
@@ -228,7 +228,7 @@ class Frontier:
                     (done.fetched_ms // DAY_MS, done.page_bytes),
                 )
 
-    def _put_off(self, put_off: Sequence[RetryLater]) -> None:
+    def _postpone(self, put_off: Sequence[RetryLater]) -> None:
         """LEASED -> PENDING."""
         self._database.executemany(
             "UPDATE queue SET due_ms = ?, lease = 0, tries = tries + ?"
@@ -264,39 +264,39 @@ class Frontier:
             for seen, changes, pages, seconds, cost in rows
         ]
 
-    def sketch(self, leased: LeasedUrl) -> bytes:
+    def base_digest(self, leased: LeasedUrl) -> bytes:
         """Of the page as it was last sent; empty where none is kept."""
-        return delta_bases.sketch_kept(self._ledger, leased.key, leased.content_hash)
+        return delta_bases.base_digest(self._tx, leased.key, leased.content_hash)
 
-    def send_whole(self, urls: Iterable[Url], now_ms: int) -> int:
+    def force_full_resend(self, urls: Iterable[Url], now_ms: int) -> int:
         """Somebody lacks these pages: the next visit, due now, finds them new. How many are known."""
         with self._transaction(durable=True):
-            return delta_bases.send_whole(self._ledger, urls, now_ms)
+            return delta_bases.force_full_resend(self._tx, urls, now_ms)
 
     # --- hand-over ---------------------------------------------------------------------------------
 
     def export_site(self, site: Site) -> Iterator[bytes]:
         """All that is known of a site, in chunks for another crawler's `import_site`."""
-        return transfer.export_site(self._ledger, self._sites, site)
+        return transfer.export_site(self._tx, self._sites, site)
 
     def import_site(self, chunks: Iterable[bytes]) -> Site:
         """Take a site over, whole or not at all; known URLs stay as they are."""
         with self._transaction(durable=True):
-            return transfer.import_site(self._ledger, self._sites, chunks, self._epoch)
+            return transfer.import_site(self._tx, self._sites, chunks, self._epoch)
 
     def forget_site(self, site: Site) -> None:
         """The site is another's now. It must not be open."""
         with self._transaction(durable=True):
-            transfer.forget_site(self._ledger, self._sites, site)
+            transfer.forget_site(self._tx, self._sites, site)
 
-    def queued(self, site: FrontierSite, limit: int) -> list[ForeignUrls]:
+    def queued_urls(self, site: FrontierSite, limit: int) -> list[ForeignUrls]:
         """Up to `limit` of a closed site's queued URLs, for another process of the crawl."""
-        return foreign_urls.queued(self._ledger, site, limit)
+        return foreign_urls.queued_urls(self._tx, site, limit)
 
-    def let_go(self, site: FrontierSite, rows: list[ForeignUrls]) -> None:
+    def remove(self, site: FrontierSite, rows: list[ForeignUrls]) -> None:
         """The other process has them."""
         with self._transaction(durable=True):
-            foreign_urls.let_go(self._ledger, self._sites, site, rows, self._epoch)
+            foreign_urls.remove(self._tx, self._sites, site, rows, self._epoch)
 
     # --- facts ------------------------------------------------------------------------------------
 
@@ -310,13 +310,13 @@ class Frontier:
 
     def spool_position(self) -> SpoolPosition | None:
         """The last position of the spool that was committed; None before the first."""
-        sequence = self._ledger.fact("spool_sequence")
+        sequence = self._tx.fact("spool_sequence")
         if sequence is None:
             return None
-        return SpoolPosition(int(sequence), int(self._ledger.fact("spool_bytes") or 0))
+        return SpoolPosition(int(sequence), int(self._tx.fact("spool_bytes") or 0))
 
     def counts(self) -> Counts:
-        count = self._ledger.counter
+        count = self._tx.counter_value
         return Counts(count("known"), count("pending"), count("done"), count("pages"), count("sites"))
 
     def measured(self) -> Iterator[FetchStatistics]:
@@ -325,17 +325,17 @@ class Frontier:
 
     def fact(self, name: str) -> str | None:
         """A text that the caller has kept here."""
-        value = self._ledger.fact(f"caller.{name}")
+        value = self._tx.fact(f"caller.{name}")
         return None if value is None else str(value)
 
-    def keep_fact(self, name: str, value: str) -> None:
-        with self._ledger.transaction(durable=True):
-            self._ledger.keep_fact(f"caller.{name}", value)
+    def set_fact(self, name: str, value: str) -> None:
+        with self._tx.transaction(durable=True):
+            self._tx.set_fact(f"caller.{name}", value)
 
     @contextmanager
     def _transaction(self, durable: bool = False) -> Iterator[None]:
         try:
-            with self._ledger.transaction(durable):
+            with self._tx.transaction(durable):
                 yield
         except BaseException:
             self._sites.forget_ids()

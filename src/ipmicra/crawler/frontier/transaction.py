@@ -41,10 +41,10 @@ class FrontierTransaction:
             raise
         self.database.execute("COMMIT")
 
-    def counter(self, name: Counter) -> int:
+    def counter_value(self, name: Counter) -> int:
         return self._counters.get(name, 0)
 
-    def count(self, name: Counter, change: int) -> None:
+    def add_to_counter(self, name: Counter, change: int) -> None:
         self._counters[name] = self._counters.get(name, 0) + change
         self._changed = True
 
@@ -52,7 +52,7 @@ class FrontierTransaction:
         row = self.database.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
         return None if row is None else row[0]
 
-    def keep_fact(self, name: str, value: str | int) -> None:
+    def set_fact(self, name: str, value: str | int) -> None:
         self.database.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
 
     def _read_counters(self) -> None:
@@ -63,5 +63,5 @@ class FrontierTransaction:
     def _write_counters(self) -> None:
         if self._changed:
             for name, value in self._counters.items():
-                self.keep_fact(f"count.{name}", value)
+                self.set_fact(f"count.{name}", value)
             self._changed = False

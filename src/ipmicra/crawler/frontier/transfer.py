@@ -15,7 +15,7 @@ import msgspec
 
 from ipmicra.crawler.decisions.politeness import PolitenessClock
 from ipmicra.crawler.fetch_statistics import FetchStatistics
-from ipmicra.crawler.frontier.delta_bases import forget_sketches
+from ipmicra.crawler.frontier.delta_bases import delete_base_digests
 from ipmicra.crawler.frontier.entries import FrontierSite
 from ipmicra.crawler.frontier.sites import Sites
 from ipmicra.crawler.frontier.transaction import FrontierTransaction
@@ -64,7 +64,7 @@ _VISITS = (
 _REVISIT_MS = 6  # its place in a row of _VISITS, after the key
 
 
-def export_site(ledger: FrontierTransaction, sites: Sites, site: Site) -> Iterator[bytes]:
+def export_site(tx: FrontierTransaction, sites: Sites, site: Site) -> Iterator[bytes]:
     """The site's part, chunk by chunk; nothing when the site is not known."""
     state = sites.state_of(site)
     if state is None:
@@ -73,13 +73,13 @@ def export_site(ledger: FrontierTransaction, sites: Sites, site: Site) -> Iterat
     addresses = {seen.address: sites.address_clock(seen.address) for seen in measured}
     yield _encode(SiteHead(VERSION, state, addresses, measured))
     for query, is_queued in ((_QUEUED, True), (_VISITS, False)):
-        rows = ledger.database.execute(query, (state.id,))
+        rows = tx.database.execute(query, (state.id,))
         while chunk := rows.fetchmany(ROWS_PER_CHUNK):
             yield _encode(PageRows([_page_row(row, is_queued) for row in chunk]))
 
 
 def import_site(
-    ledger: FrontierTransaction, sites: Sites, chunks: Iterable[bytes], epoch: FrontierEpoch
+    tx: FrontierTransaction, sites: Sites, chunks: Iterable[bytes], epoch: FrontierEpoch
 ) -> Site:
     """Take over what `export_site` gave. The caller holds the transaction."""
     site_id: int | None = None
@@ -91,31 +91,31 @@ def import_site(
         elif site_id is None:
             raise OurFault("importing a site: its pages came before its head")
         else:
-            _import_pages(ledger, sites, site_id, chunk.rows)
+            _import_pages(tx, sites, site_id, chunk.rows)
     if site is None or site_id is None:
         raise OurFault("importing a site: there is nothing to import")
     sites.wake([site_id], epoch)
     return site
 
 
-def forget_site(ledger: FrontierTransaction, sites: Sites, site: Site) -> None:
+def forget_site(tx: FrontierTransaction, sites: Sites, site: Site) -> None:
     """Delete the site's part; the caller holds the transaction, and has exported it before."""
-    state, database = sites.state_of(site), ledger.database
+    state, database = sites.state_of(site), tx.database
     if state is None:
         return
     (pending,) = database.execute("SELECT pending FROM sites WHERE id = ?", (state.id,)).fetchone()
     keys = "SELECT key FROM queue WHERE site_id = ?1 UNION SELECT key FROM visits WHERE site_id = ?1"
     known = database.execute(f"DELETE FROM known WHERE key IN ({keys})", (state.id,)).rowcount  # noqa: S608 - our names
-    forget_sketches(ledger, "SELECT key FROM visits WHERE site_id = ?", (state.id,))
+    delete_base_digests(tx, "SELECT key FROM visits WHERE site_id = ?", (state.id,))
     for table in ("queue", "visits", "revisits"):
         database.execute(f"DELETE FROM {table} WHERE site_id = ?", (state.id,))  # noqa: S608 - our names
     database.execute("DELETE FROM robots WHERE id = ?", (state.id,))
     database.execute("DELETE FROM sites WHERE id = ?", (state.id,))
     database.execute("DELETE FROM measured WHERE site = ?", (site,))
     sites.forget_ids()
-    ledger.count("known", -known)
-    ledger.count("pending", -pending)
-    ledger.count("sites", -1)
+    tx.add_to_counter("known", -known)
+    tx.add_to_counter("pending", -pending)
+    tx.add_to_counter("sites", -1)
 
 
 def _page_row(row: tuple[Any, ...], is_queued: bool) -> PageRow:
@@ -126,19 +126,19 @@ def _import_head(sites: Sites, head: SiteHead) -> int:
     if head.version != VERSION:
         raise OurFault(f"importing a site: format {head.version}; this program reads {VERSION}")
     state = msgspec.structs.replace(head.state, id=sites.id_of(head.state.site))
-    sites.keep([state])
-    sites.keep_robots([state])
+    sites.save([state])
+    sites.save_robots([state])
     sites.add_measured(head.measured)
     for address, clock in head.addresses.items():
         ours = sites.address_clock(address)
         later = clock if clock.ready_at() > ours.ready_at() else ours
-        sites.keep_address_clocks({address: later})
+        sites.save_address_clocks({address: later})
     return state.id
 
 
-def _import_pages(ledger: FrontierTransaction, sites: Sites, site_id: int, rows: list[PageRow]) -> None:
+def _import_pages(tx: FrontierTransaction, sites: Sites, site_id: int, rows: list[PageRow]) -> None:
     """A URL may come twice, queued and visited; what is already here stays."""
-    database, known, pending = ledger.database, 0, 0
+    database, known, pending = tx.database, 0, 0
     for row in rows:
         known += database.execute("INSERT OR IGNORE INTO known VALUES (?)", (row.key,)).rowcount
         if row.queued is not None:
@@ -151,7 +151,7 @@ def _import_pages(ledger: FrontierTransaction, sites: Sites, site_id: int, rows:
             if is_new and row.visit[_REVISIT_MS] is not None:
                 waiting = (row.visit[_REVISIT_MS], row.key, site_id)
                 database.execute(_insert("revisits", waiting), waiting)
-    ledger.count("known", known)
+    tx.add_to_counter("known", known)
     sites.add_pending({site_id: pending})
 
 

@@ -62,13 +62,13 @@ class Mailbox:
         """Whether nothing waits in any inbox."""
         return not any(True for inbox in self._inboxes for _ in inbox.glob("*.parcel"))
 
-    def accepted(self, path: Path) -> None:
+    def remove(self, path: Path) -> None:
         """All of the parcel is committed: forget it."""
         path.unlink()
         sync_folder(path.parent)
         self.moved += 1
 
-    def _send(self, to: int, parcel: MailboxItem) -> None:
+    def _send(self, to: int, item: MailboxItem) -> None:
         name = f"{time.time_ns():020d}-{self.number}.parcel"
-        write_durably(self._inboxes[to] / name, _encode(parcel))
+        write_durably(self._inboxes[to] / name, _encode(item))
         self.moved += 1

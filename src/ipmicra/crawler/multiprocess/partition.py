@@ -11,39 +11,39 @@ from collections.abc import Container
 from ipmicra.crawler.frontier import Frontier, FrontierSite
 from ipmicra.crawler.multiprocess.mailbox import Mailbox
 
-LINKS_PER_PARCEL = 10_000
+LINKS_PER_ITEM = 10_000
 
 
 class SitePartition:
     """The other processes of the crawl, as seen by one."""
 
-    def __init__(self, frontier: Frontier, parcels: Mailbox) -> None:
-        self.parcels = parcels
+    def __init__(self, frontier: Frontier, mailbox: Mailbox) -> None:
+        self.mailbox = mailbox
         self._frontier = frontier
         self._leaving: dict[int, tuple[FrontierSite, int]] = {}
 
-    def own(self, address: str) -> bool:
-        return self.parcels.owner_of(address) is not None
+    def is_foreign(self, address: str) -> bool:
+        return self.mailbox.owner_of(address) is not None
 
-    def claim(self, site: FrontierSite, address: str) -> bool:
+    def release_if_foreign(self, site: FrontierSite, address: str) -> bool:
         """Whether the site is another's, since its address is; if so, it leaves when its lane is closed."""
-        owner = self.parcels.owner_of(address)
+        owner = self.mailbox.owner_of(address)
         if owner is None:
             return False
         self._leaving[site.id] = (site, owner)
         return True
 
-    def send_off(self, closed_sites: Container[int]) -> None:
+    def flush(self, closed_sites: Container[int]) -> None:
         """Send what leaves and is closed. All that is known of it must be committed."""
         for site_id in [site_id for site_id in self._leaving if site_id in closed_sites]:
             site, owner = self._leaving.pop(site_id)
             if site.pages_fetched:
-                self.parcels.send_site(owner, site.site, self._frontier.export_site(site.site))
+                self.mailbox.send_site(owner, site.site, self._frontier.export_site(site.site))
                 self._frontier.forget_site(site.site)
             else:
                 self._send_links(site, owner)
 
     def _send_links(self, site: FrontierSite, owner: int) -> None:
-        while rows := self._frontier.queued(site, LINKS_PER_PARCEL):
-            self.parcels.send_links(owner, [row.link for row in rows])
-            self._frontier.let_go(site, rows)
+        while rows := self._frontier.queued_urls(site, LINKS_PER_ITEM):
+            self.mailbox.send_links(owner, [row.link for row in rows])
+            self._frontier.remove(site, rows)

@@ -18,7 +18,7 @@ from ipmicra import errors
 from ipmicra.crawler.crawl import Crawl, Share, crawl_names
 from ipmicra.crawler.frontier import Counts
 from ipmicra.crawler.multiprocess.worker import (
-    ARE_YOU_IDLE,
+    QUERY_IDLE,
     STOP,
     IdleReply,
     WorkerFailed,
@@ -38,7 +38,7 @@ class _Member:
     def __init__(self, process: SpawnProcess, pipe: Connection, counts: Counts) -> None:
         self.process, self.pipe = process, pipe
         self.progress, self.counts = Progress(), counts
-        self.idleness: IdleReply | None = None
+        self.idle_reply: IdleReply | None = None
         self.failed: WorkerFailed | None = None
         self.is_open = True
 
@@ -50,7 +50,7 @@ class CrawlSupervisor:
         self._crawl = crawl
         self._shares = [Share(number, processes) for number in range(processes)]
         self._members: list[_Member] = []
-        self._quiet: list[IdleReply] | None = None
+        self._was_idle: list[IdleReply] | None = None
         self._stopping = False
         self._pages_left: Synchronized[int] | None = (
             None  # of the limit; it must live until all have started
@@ -62,22 +62,22 @@ class CrawlSupervisor:
         try:
             asked_at = 0.0
             while any(member.is_open for member in self._members):
-                self._hear()
-                on_update(*self._sums())
+                self._receive()
+                on_update(*self._totals())
                 if time.monotonic() - asked_at >= ASK_SECONDS:
-                    self._ask()
+                    self._query_idle()
                     asked_at = time.monotonic()
         finally:
             for member in self._members:
                 member.pipe.close()
                 member.process.join()
-        self._complain()
-        return self._sums()
+        self._raise_failure()
+        return self._totals()
 
     def stop(self) -> None:
         """Begin no further request."""
         self._stopping = True
-        self._tell(STOP)
+        self._broadcast(STOP)
 
     def kill(self) -> None:
         """At once. Nothing is lost: what was not committed is fetched again."""
@@ -87,14 +87,14 @@ class CrawlSupervisor:
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
         counts = [self._counts_before(share) for share in self._shares]
-        if self._crawl.wish.pages_max is not None:
+        if self._crawl.request.pages_max is not None:
             fetched = sum(count.pages for count in counts)
-            self._pages_left = context.Value("q", max(0, self._crawl.wish.pages_max - fetched))
+            self._pages_left = context.Value("q", max(0, self._crawl.request.pages_max - fetched))
         for share, count in zip(self._shares, counts, strict=True):
             ours, theirs = context.Pipe()
-            wish = replace(self._crawl.wish, share=share)
+            request = replace(self._crawl.request, share=share)
             process = context.Process(
-                target=work, args=(self._crawl.settings, wish, self._pages_left, theirs)
+                target=work, args=(self._crawl.settings, request, self._pages_left, theirs)
             )
             process.start()
             theirs.close()
@@ -102,55 +102,55 @@ class CrawlSupervisor:
 
     def _counts_before(self, share: Share) -> Counts:
         """How far the process was when it last ended."""
-        with self._part(share).opened() as (frontier, _):
+        with self._part(share).open_stores() as (frontier, _):
             return frontier.counts()
 
     def _part(self, share: Share) -> Crawl:
-        return Crawl(self._crawl.settings, replace(self._crawl.wish, share=share))
+        return Crawl(self._crawl.settings, replace(self._crawl.request, share=share))
 
-    def _hear(self) -> None:
+    def _receive(self) -> None:
         pipes = {member.pipe: member for member in self._members if member.is_open}
         for pipe in wait(list(pipes), timeout=ASK_SECONDS):
             member = pipes[pipe]  # type: ignore[index]  # wait() returns what it was given
             try:
                 message: WorkerMessage = member.pipe.recv()
             except (EOFError, OSError):
-                self._has_ended(member)
+                self._on_exit(member)
                 continue
             if isinstance(message, WorkerReport):
                 member.progress, member.counts = message.progress, message.counts
             elif isinstance(message, IdleReply):
-                member.idleness = message
+                member.idle_reply = message
             else:
                 member.failed = message
 
-    def _has_ended(self, member: _Member) -> None:
+    def _on_exit(self, member: _Member) -> None:
         """A process has ended: by itself, as told, or by a fault."""
         member.is_open = False
         member.process.join()
         if member.process.exitcode:
             self.stop()
 
-    def _ask(self) -> None:
+    def _query_idle(self) -> None:
         """Judge the answers to the last question, and ask again."""
-        answers = [member.idleness for member in self._members if member.is_open]
+        answers = [member.idle_reply for member in self._members if member.is_open]
         if self._stopping or None in answers:
             pass
         elif all(answer is not None and answer.idle for answer in answers):
             quiet = [answer for answer in answers if answer is not None]
-            if quiet == self._quiet and self._crawl_is_quiet():
+            if quiet == self._was_idle and self._crawl_is_quiet():
                 self.stop()
-            self._quiet = quiet
+            self._was_idle = quiet
         else:
-            self._quiet = None
+            self._was_idle = None
         for member in self._members:
-            member.idleness = None
-        self._tell(ARE_YOU_IDLE)
+            member.idle_reply = None
+        self._broadcast(QUERY_IDLE)
 
     def _crawl_is_quiet(self) -> bool:
-        return self._part(self._shares[0]).parcels().is_empty()
+        return self._part(self._shares[0]).mailbox().is_empty()
 
-    def _tell(self, message: str) -> None:
+    def _broadcast(self, message: str) -> None:
         for member in self._members:
             if member.is_open:
                 try:
@@ -158,15 +158,15 @@ class CrawlSupervisor:
                 except OSError:
                     continue  # it is ending: `_hear` will see
 
-    def _sums(self) -> tuple[Progress, Counts]:
+    def _totals(self) -> tuple[Progress, Counts]:
         progress = Progress()
         for member in self._members:
-            progress.join(member.progress)
+            progress.merge(member.progress)
         return progress, Counts(
             *(sum(column) for column in zip(*(m.counts for m in self._members), strict=True))
         )
 
-    def _complain(self) -> None:
+    def _raise_failure(self) -> None:
         for member in self._members:
             if member.failed is not None:
                 family = getattr(errors, member.failed.fault)

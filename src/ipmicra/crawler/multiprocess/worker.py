@@ -25,7 +25,7 @@ from ipmicra.crawler.progress import Progress
 from ipmicra.crawler.settings import CrawlSettings
 from ipmicra.errors import Fault
 
-STOP, ARE_YOU_IDLE = "stop", "idle?"
+STOP, QUERY_IDLE = "stop", "idle?"
 
 
 class WorkerReport(msgspec.Struct, frozen=True):
@@ -39,7 +39,7 @@ class IdleReply(msgspec.Struct, frozen=True):
     """The answer to the question; the parcels tell whether two answers are of one quiet spell."""
 
     idle: bool
-    parcels: int  # sent and received so far
+    items_moved: int  # sent and received so far
 
 
 class WorkerFailed(msgspec.Struct, frozen=True):
@@ -53,7 +53,7 @@ WorkerMessage: TypeAlias = WorkerReport | IdleReply | WorkerFailed
 
 
 def work(
-    settings: CrawlSettings, wish: CrawlRequest, left: Synchronized[int] | None, pipe: Connection
+    settings: CrawlSettings, request: CrawlRequest, left: Synchronized[int] | None, pipe: Connection
 ) -> None:
     """The process's main function."""
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -61,7 +61,7 @@ def work(
     tune_process()
     limit = None if left is None else SharedLimit(left)
     try:
-        progress, counts = uvloop.run(_Worker(Crawl(settings, wish), pipe).run(limit))
+        progress, counts = uvloop.run(_Worker(Crawl(settings, request), pipe).run(limit))
     except Fault as fault:
         with suppress(OSError):
             pipe.send(WorkerFailed(_family(fault), str(fault)))
@@ -101,6 +101,6 @@ class _Worker:
             if message == STOP:
                 engine.stop()
             else:
-                self._pipe.send(IdleReply(engine.is_idle(), engine.parcels_moved()))
+                self._pipe.send(IdleReply(engine.is_idle(), engine.mailbox_items_moved()))
 
         loop.add_reader(self._pipe.fileno(), hear)

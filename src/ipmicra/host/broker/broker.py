@@ -35,18 +35,18 @@ from ipmicra.protocol.broker_messages import (
     BrokerRequest,
     Connect,
     Resolve,
-    decode_ask,
-    encode_answer,
+    decode_request,
+    encode_reply,
 )
 
-QUESTIONS_AT_ONCE = 512  # being answered; honest crawlers have fewer
+REQUESTS_AT_ONCE = 512  # being answered; honest crawlers have fewer
 PACKETS_AT_ONCE = 64  # read before others have their turn
 OPENINGS_PER_SECOND_MAX = 250
 CONNECTIONS_PER_ADDRESS_MAX = 16
 PATIENCE_MS_MAX = 60_000
 NAME_CHARACTERS_MAX = 253
-FULL_LOOK_SECONDS = 0.01
-REST_PATIENCE_SECONDS, REST_LOOK_SECONDS = 3.0, 0.1
+FULL_RECHECK_SECONDS = 0.01
+PAUSED_PATIENCE_SECONDS, PAUSED_RECHECK_SECONDS = 3.0, 0.1
 _RECEIVE_BYTES_LEAST = 16 << 10
 
 
@@ -60,16 +60,16 @@ class Broker:
         fetching: FetchingSettings,
         meter: UsageMeter,
         resolver: Resolver,
-        reason_to_rest: Callable[[], str | None],
-        remarks: ThrottledLog,
+        blocked_reason: Callable[[], str | None],
+        log: ThrottledLog,
         passive: PassiveRoundTrips | None,
     ) -> None:
         self._channel, self._host, self._meter, self._passive = channel, host, meter, passive
-        self._resolver, self._remarks = resolver, remarks
-        self.judge = ConnectPolicy(fetching, reason_to_rest)
+        self._resolver, self._log = resolver, log
+        self.policy = ConnectPolicy(fetching, blocked_reason)
         opened = AddressGuard(open_ranges=("0.0.0.0/0", "::/0"))  # the judge has judged
         self._connector = DirectConnector(opened, fetching.source_address)
-        self.accounts = ConnectionTable(self._carried)
+        self.connections = ConnectionTable(self._on_bytes)
         self._openings = TokenBucket(OPENINGS_PER_SECOND_MAX)
         self._answering: set[asyncio.Task[None]] = set()
         self._connecting = 0
@@ -77,17 +77,17 @@ class Broker:
     def open(self) -> None:
         asyncio.get_running_loop().add_reader(self._channel, self._read)
 
-    def cut_all(self) -> int:
+    def close_connections(self) -> int:
         """No connection is left, and none is being made. Returns how many were open."""
         for task in self._answering:
             task.cancel()
-        return self.accounts.cut_all()
+        return self.connections.close_connections()
 
     async def close(self) -> None:
         asyncio.get_running_loop().remove_reader(self._channel)
-        self.cut_all()
+        self.close_connections()
         await asyncio.gather(*self._answering, return_exceptions=True)
-        self.accounts.close()
+        self.connections.close()
         await self._resolver.close()
 
     # --- questions ----------------------------------------------------------------------------------
@@ -103,139 +103,142 @@ class Broker:
             if not packet:  # the other end is closed
                 asyncio.get_running_loop().remove_reader(self._channel)
                 return
-            self._hear(packet)
+            self._on_packet(packet)
 
-    def _hear(self, packet: bytes) -> None:
+    def _on_packet(self, packet: bytes) -> None:
         try:
-            ask = decode_ask(packet)
+            request = decode_request(packet)
         except (msgspec.MsgspecError, UnicodeDecodeError):
-            self._remarks.add("the crawler's code sent the broker what is no question")
+            self._log.add("the crawler's code sent the broker what is no question")
             return
-        if len(self._answering) >= QUESTIONS_AT_ONCE:
-            self._remarks.add(
-                f"the crawler's code asked the broker over {QUESTIONS_AT_ONCE} things at once"
-            )
-            self._send(BrokerReply(ask.number, FailureKind.NO_NETWORK.value, "too many questions"))
+        if len(self._answering) >= REQUESTS_AT_ONCE:
+            self._log.add(f"the crawler's code asked the broker over {REQUESTS_AT_ONCE} things at once")
+            self._send(BrokerReply(request.number, FailureKind.NO_NETWORK.value, "too many questions"))
             return
-        task = asyncio.create_task(self._answer(ask))
+        task = asyncio.create_task(self._answer(request))
         self._answering.add(task)
         task.add_done_callback(self._answering.discard)
 
-    async def _answer(self, ask: BrokerRequest) -> None:
+    async def _answer(self, request: BrokerRequest) -> None:
         try:
-            if isinstance(ask, Resolve):
-                self._send(await self._resolved(ask))
+            if isinstance(request, Resolve):
+                self._send(await self._resolve(request))
             else:
-                await self._connected(ask)
+                await self._connect(request)
         except asyncio.CancelledError:
-            self._send(BrokerReply(ask.number, FailureKind.NO_NETWORK.value, "this host rests"))
+            self._send(BrokerReply(request.number, FailureKind.NO_NETWORK.value, "this host rests"))
             raise
 
-    def _send(self, answer: BrokerReply, plug: socket.socket | None = None) -> bool:
+    def _send(self, answer: BrokerReply, sock: socket.socket | None = None) -> bool:
         """Whether it was taken. Who does not read answers does not get them."""
-        fds = [] if plug is None else [plug.fileno()]
+        fds = [] if sock is None else [sock.fileno()]
         try:
-            socket.send_fds(self._channel, [encode_answer(answer)], fds)
+            socket.send_fds(self._channel, [encode_reply(answer)], fds)
         except OSError as error:
-            self._remarks.add(f"the crawler's code does not take the broker's answers: {error.strerror}")
+            self._log.add(f"the crawler's code does not take the broker's answers: {error.strerror}")
             return False
         return True
 
     # --- names --------------------------------------------------------------------------------------
 
-    async def _resolved(self, ask: Resolve) -> BrokerReply:
-        refusal = await self._rest()
+    async def _resolve(self, request: Resolve) -> BrokerReply:
+        refusal = await self._wait_while_paused()
         if refusal is not None:
-            return BrokerReply(ask.number, FailureKind.DNS_FAILED.value, refusal.why)
-        if len(ask.name) > NAME_CHARACTERS_MAX or not ask.name.isascii():
-            return BrokerReply(ask.number, FailureKind.DNS_NO_NAME.value, "that is no name")
+            return BrokerReply(request.number, FailureKind.DNS_FAILED.value, refusal.why)
+        if len(request.name) > NAME_CHARACTERS_MAX or not request.name.isascii():
+            return BrokerReply(request.number, FailureKind.DNS_NO_NAME.value, "that is no name")
         try:
-            found = await self._resolver.resolve(ask.name)
+            resolved = await self._resolver.resolve(request.name)
         except NoSuchName as error:
-            return BrokerReply(ask.number, FailureKind.DNS_NO_NAME.value, str(error))
+            return BrokerReply(request.number, FailureKind.DNS_NO_NAME.value, str(error))
         except NamesUnreachable as error:
-            return BrokerReply(ask.number, FailureKind.DNS_FAILED.value, str(error))
-        self.judge.name_servers_said(ask.name, found.addresses)
+            return BrokerReply(request.number, FailureKind.DNS_FAILED.value, str(error))
+        self.policy.record_resolution(request.name, resolved.addresses)
         return BrokerReply(
-            ask.number, addresses=tuple(map(str, found.addresses)), ttl_seconds=found.ttl_seconds
+            request.number,
+            addresses=tuple(map(str, resolved.addresses)),
+            ttl_seconds=resolved.ttl_seconds,
         )
 
     # --- connections --------------------------------------------------------------------------------
 
-    async def _connected(self, ask: Connect) -> None:
-        await self._rest()
-        await self._room(min(max(ask.patience_ms, 1), PATIENCE_MS_MAX) / 1000)
-        address = self.judge.judge(ask)
-        if not isinstance(address, ConnectRefusal) and (why := self._full(address)) is not None:
+    async def _connect(self, request: Connect) -> None:
+        await self._wait_while_paused()
+        await self._wait_for_capacity(min(max(request.patience_ms, 1), PATIENCE_MS_MAX) / 1000)
+        address = self.policy.decide(request)
+        if (
+            not isinstance(address, ConnectRefusal)
+            and (why := self._capacity_reason(address)) is not None
+        ):
             address = ConnectRefusal(FailureKind.NO_NETWORK, why, False)
         if isinstance(address, ConnectRefusal):
-            self._refuse(ask, address)
+            self._refuse(request, address)
             return
-        site = site_in_words(ask.name, ask.port)
-        self._meter.note(str(address), site, "fetch")
+        site = site_label(request.name, request.port)
+        self._meter.record_contact(str(address), site, "fetch")
         self._connecting += 1
         try:
-            patience_ms = min(max(ask.patience_ms, 1), PATIENCE_MS_MAX)
-            plug = await self._connector.connect(ask.name, address, ask.port, patience_ms)
+            patience_ms = min(max(request.patience_ms, 1), PATIENCE_MS_MAX)
+            sock = await self._connector.connect(request.name, address, request.port, patience_ms)
         except ConnectFailed as failure:
-            self._send(BrokerReply(ask.number, failure.kind.value, str(failure)))
+            self._send(BrokerReply(request.number, failure.kind.value, str(failure)))
             return
         finally:
             self._connecting -= 1
-        self._pass_in(ask, OpenConnection(plug, site, address))
+        self._pass_socket(request, OpenConnection(sock, site, address))
 
-    def _pass_in(self, ask: Connect, connection: OpenConnection) -> None:
+    def _pass_socket(self, request: Connect, connection: OpenConnection) -> None:
         rate = self._host.download_bytes_per_second_max
         if rate:  # what arrives while the crawler has to wait is bounded
-            connection.plug.setsockopt(
+            connection.sock.setsockopt(
                 socket.SOL_SOCKET, socket.SO_RCVBUF, max(_RECEIVE_BYTES_LEAST, rate // 4)
             )
-        if not self._send(BrokerReply(ask.number), connection.plug):
-            connection.plug.close()
+        if not self._send(BrokerReply(request.number), connection.sock):
+            connection.sock.close()
             return
-        self.accounts.add(connection)
-        self._meter.count(str(connection.address), connection.site, "fetch", 0, 0)
+        self.connections.add(connection)
+        self._meter.record_bytes(str(connection.address), connection.site, "fetch", 0, 0)
 
-    async def _rest(self) -> ConnectRefusal | None:
+    async def _wait_while_paused(self) -> ConnectRefusal | None:
         """Why nothing is done now. First a while is waited, in which honest code is told to stop."""
-        until = time.monotonic() + REST_PATIENCE_SECONDS
-        while (refusal := self.judge.resting()) is not None and time.monotonic() < until:
-            await asyncio.sleep(REST_LOOK_SECONDS)
+        until = time.monotonic() + PAUSED_PATIENCE_SECONDS
+        while (refusal := self.policy.paused()) is not None and time.monotonic() < until:
+            await asyncio.sleep(PAUSED_RECHECK_SECONDS)
         return refusal
 
-    async def _room(self, patience_seconds: float) -> None:
+    async def _wait_for_capacity(self, patience_seconds: float) -> None:
         """When another one may be opened; or when there was none in time."""
-        self._openings.used(1, time.monotonic())
+        self._openings.consume(1, time.monotonic())
         until = time.monotonic() + patience_seconds
         await asyncio.sleep(self._openings.seconds_to_wait(time.monotonic()))
-        while self._full(None) and time.monotonic() < until:
-            await asyncio.sleep(FULL_LOOK_SECONDS)
+        while self._capacity_reason(None) and time.monotonic() < until:
+            await asyncio.sleep(FULL_RECHECK_SECONDS)
 
-    def _full(self, address: IPAddress | None) -> str | None:
+    def _capacity_reason(self, address: IPAddress | None) -> str | None:
         most = self._host.connections_max
-        if len(self.accounts) + self._connecting >= most:
+        if len(self.connections) + self._connecting >= most:
             return f"all {most} connections are in use"
-        if address is not None and self.accounts.open_at(address) >= CONNECTIONS_PER_ADDRESS_MAX:
+        if address is not None and self.connections.open_to(address) >= CONNECTIONS_PER_ADDRESS_MAX:
             return f"{CONNECTIONS_PER_ADDRESS_MAX} connections to {address} are open"
         return None
 
-    def _refuse(self, ask: Connect, refusal: ConnectRefusal) -> None:
+    def _refuse(self, request: Connect, refusal: ConnectRefusal) -> None:
         if refusal.is_notable:
-            self._remarks.add(
-                f"the crawler's code asked for a connection to {ask.name} ({ask.address}) port {ask.port}: "
-                f"refused: {refusal.why}"
+            self._log.add(
+                f"the crawler's code asked for a connection to {request.name} ({request.address}) "
+                f"port {request.port}: refused: {refusal.why}"
             )
-        self._send(BrokerReply(ask.number, refusal.kind.value, refusal.why))
+        self._send(BrokerReply(request.number, refusal.kind.value, refusal.why))
 
-    def _carried(self, connection: OpenConnection, bytes_in: int, bytes_out: int) -> None:
+    def _on_bytes(self, connection: OpenConnection, bytes_in: int, bytes_out: int) -> None:
         address = str(connection.address)
-        self._meter.count(address, connection.site, "fetch", bytes_in, bytes_out, contacts=0)
-        round_trip_ms = kernel_round_trip.round_trip_ms(connection.plug)
+        self._meter.record_bytes(address, connection.site, "fetch", bytes_in, bytes_out, contacts=0)
+        round_trip_ms = kernel_round_trip.round_trip_ms(connection.sock)
         if self._passive is not None and round_trip_ms is not None:
-            self._passive.learn(connection.address, round_trip_ms)
+            self._passive.record(connection.address, round_trip_ms)
 
 
-def site_in_words(name: str, port: int) -> str:
+def site_label(name: str, port: int) -> str:
     """For the ledger: what a crawler calls a site cannot be known from its name and port alone."""
     name = name if literal_address(name) is None or ":" not in name else f"[{name.strip('[]')}]"
     if port in (80, 443):

@@ -20,8 +20,8 @@ from ipmicra.protocol.broker_messages import (
     BrokerRequest,
     Connect,
     Resolve,
-    decode_answer,
-    encode_ask,
+    decode_reply,
+    encode_request,
 )
 
 _Answered = tuple[BrokerReply, socket.socket | None]
@@ -37,26 +37,26 @@ class BrokerClient:
         asyncio.get_running_loop().add_reader(channel, self._read)
 
     async def resolve(self, name: str) -> DnsAnswer:
-        answer, _ = await self._ask(Resolve(self._next(), name))
-        if answer.failure == FailureKind.DNS_NO_NAME.value:
-            raise NoSuchName(answer.detail)
-        if answer.failure:
-            raise NamesUnreachable(answer.detail)
-        return DnsAnswer(tuple(map(ipaddress.ip_address, answer.addresses)), answer.ttl_seconds)
+        reply, _ = await self._request(Resolve(self._next(), name))
+        if reply.failure == FailureKind.DNS_NO_NAME.value:
+            raise NoSuchName(reply.detail)
+        if reply.failure:
+            raise NamesUnreachable(reply.detail)
+        return DnsAnswer(tuple(map(ipaddress.ip_address, reply.addresses)), reply.ttl_seconds)
 
     async def connect(self, name: str, address: IPAddress, port: int, patience_ms: int) -> socket.socket:
-        ask = Connect(self._next(), name, str(address), port, patience_ms)
-        answer, plug = await self._ask(ask)
-        if plug is None:
-            kind = failure_of(answer.failure or FailureKind.NO_NETWORK)
-            raise ConnectFailed(kind, answer.detail or "the broker sent no socket")
-        plug.setblocking(False)
-        return plug
+        request = Connect(self._next(), name, str(address), port, patience_ms)
+        reply, sock = await self._request(request)
+        if sock is None:
+            kind = failure_of(reply.failure or FailureKind.NO_NETWORK)
+            raise ConnectFailed(kind, reply.detail or "the broker sent no socket")
+        sock.setblocking(False)
+        return sock
 
     async def close(self) -> None:
         """As a resolver is closed; the line stays, for whoever fetches next."""
 
-    def hang_up(self) -> None:
+    def disconnect(self) -> None:
         """No more questions; those that wait are answered that nobody could tell."""
         asyncio.get_running_loop().remove_reader(self._channel)
         for number in list(self._waiting):
@@ -66,14 +66,14 @@ class BrokerClient:
         self._last += 1
         return self._last
 
-    async def _ask(self, ask: BrokerRequest) -> _Answered:
+    async def _request(self, request: BrokerRequest) -> _Answered:
         waiting: asyncio.Future[_Answered] = asyncio.get_running_loop().create_future()
-        self._waiting[ask.number] = waiting
+        self._waiting[request.number] = waiting
         try:
-            await self._send(encode_ask(ask))
+            await self._send(encode_request(request))
             return await waiting
         finally:
-            self._waiting.pop(ask.number, None)
+            self._waiting.pop(request.number, None)
 
     async def _send(self, packet: bytes) -> None:
         """Waits while the broker is behind. A line that is cut shows in reading."""
@@ -95,20 +95,20 @@ class BrokerClient:
             except OSError:
                 packet, fds = b"", []
             if not packet:
-                self.hang_up()
+                self.disconnect()
                 return
-            self._settle(decode_answer(packet), socket.socket(fileno=fds[0]) if fds else None)
+            self._settle(decode_reply(packet), socket.socket(fileno=fds[0]) if fds else None)
 
-    def _settle(self, answer: BrokerReply, plug: socket.socket | None) -> None:
-        waiting = self._waiting.pop(answer.number, None)
+    def _settle(self, reply: BrokerReply, sock: socket.socket | None) -> None:
+        waiting = self._waiting.pop(reply.number, None)
         if waiting is not None and not waiting.done():
-            waiting.set_result((answer, plug))
-        elif plug is not None:
-            _hang_up(plug)  # whoever asked has gone
+            waiting.set_result((reply, sock))
+        elif sock is not None:
+            _disconnect(sock)  # whoever asked has gone
 
 
-def _hang_up(plug: socket.socket) -> None:
+def _disconnect(sock: socket.socket) -> None:
     """For the dock too, which has a handle on the same connection."""
     with suppress(OSError):
-        plug.shutdown(socket.SHUT_RDWR)
-    plug.close()
+        sock.shutdown(socket.SHUT_RDWR)
+    sock.close()

@@ -28,34 +28,34 @@ EVENTS_AT_ONCE = 256
 class OpenConnection:
     """One connection that was passed in."""
 
-    plug: socket.socket
+    sock: socket.socket
     site: str
     address: IPAddress
     bytes_in: int = 0
     bytes_out: int = 0
 
 
-Counted = Callable[[OpenConnection, int, int], None]  # bytes in and out since it was last counted
+ByteCounter = Callable[[OpenConnection, int, int], None]  # bytes in and out since it was last counted
 
 
 class ConnectionTable:
     """All open connections of one crawler. `on_bytes` is told what they carry. Close it."""
 
-    def __init__(self, on_bytes: Counted) -> None:
+    def __init__(self, on_bytes: ByteCounter) -> None:
         self._on_bytes = on_bytes
         self._open: dict[int, OpenConnection] = {}
         self._at: dict[IPAddress, int] = {}
         self._poll = select.epoll()
-        asyncio.get_running_loop().add_reader(self._poll.fileno(), self._some_ended)
+        asyncio.get_running_loop().add_reader(self._poll.fileno(), self._on_ended)
 
     def __len__(self) -> int:
         return len(self._open)
 
-    def open_at(self, address: IPAddress) -> int:
+    def open_to(self, address: IPAddress) -> int:
         return self._at.get(address, 0)
 
     def add(self, connection: OpenConnection) -> None:
-        number = connection.plug.fileno()
+        number = connection.sock.fileno()
         self._open[number] = connection
         self._at[connection.address] = self._at.get(connection.address, 0) + 1
         self._poll.register(number, ENDED)
@@ -65,7 +65,7 @@ class ConnectionTable:
         for connection in self._open.values():
             self._count(connection)
 
-    def cut_all(self) -> int:
+    def close_connections(self) -> int:
         """End every connection, also for those who hold it. Returns how many there were."""
         open_now = list(self._open)
         for number in open_now:
@@ -73,11 +73,11 @@ class ConnectionTable:
         return len(open_now)
 
     def close(self) -> None:
-        self.cut_all()
+        self.close_connections()
         asyncio.get_running_loop().remove_reader(self._poll.fileno())
         self._poll.close()
 
-    def _some_ended(self) -> None:
+    def _on_ended(self) -> None:
         for number, _ in self._poll.poll(0, EVENTS_AT_ONCE):
             self._end(number)
 
@@ -89,12 +89,12 @@ class ConnectionTable:
             del self._at[connection.address]
         self._poll.unregister(number)
         with suppress(OSError):  # what was received can still be read
-            connection.plug.shutdown(socket.SHUT_RDWR)
-        connection.plug.close()
+            connection.sock.shutdown(socket.SHUT_RDWR)
+        connection.sock.close()
 
     def _count(self, connection: OpenConnection) -> None:
         try:
-            info = connection.plug.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _LENGTH)
+            info = connection.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _LENGTH)
             sent, received = _ACKNOWLEDGED_AND_RECEIVED.unpack_from(info, _OFFSET)
         except (OSError, struct.error):
             return

@@ -36,45 +36,51 @@ class ConnectPolicy:
     def __init__(
         self,
         settings: FetchingSettings,
-        reason_to_rest: Callable[[], str | None],
+        blocked_reason: Callable[[], str | None],
         read_routes: Callable[[], list[OnlinkRoute]] = routes,
     ) -> None:
         self._guard = AddressGuard(settings.open_ranges, settings.closed_ranges, settings.open_ports)
         self._opened = [AddressRange.parse(text) for text in settings.open_ranges]
-        self._reason_to_rest, self._read_routes = reason_to_rest, read_routes
-        self._said: OrderedDict[str, frozenset[IPAddress]] = OrderedDict()
+        self._blocked_reason, self._read_routes = blocked_reason, read_routes
+        self._resolved: OrderedDict[str, frozenset[IPAddress]] = OrderedDict()
         self._routes: list[OnlinkRoute] = []
         self._routes_read_at = float("-inf")
 
-    def resting(self) -> ConnectRefusal | None:
-        rest = self._reason_to_rest()
+    def paused(self) -> ConnectRefusal | None:
+        reason = self._blocked_reason()
         return (
-            None if rest is None else ConnectRefusal(FailureKind.NO_NETWORK, f"this host {rest}", False)
+            None
+            if reason is None
+            else ConnectRefusal(FailureKind.NO_NETWORK, f"this host {reason}", False)
         )
 
-    def name_servers_said(self, name: str, addresses: Iterable[IPAddress]) -> None:
-        self._said[name] = frozenset(addresses)
-        self._said.move_to_end(name)
-        if len(self._said) > NAMES_REMEMBERED:
-            self._said.popitem(last=False)
+    def record_resolution(self, name: str, addresses: Iterable[IPAddress]) -> None:
+        self._resolved[name] = frozenset(addresses)
+        self._resolved.move_to_end(name)
+        if len(self._resolved) > NAMES_REMEMBERED:
+            self._resolved.popitem(last=False)
 
-    def judge(self, ask: Connect) -> ConnectRefusal | IPAddress:
+    def decide(self, request: Connect) -> ConnectRefusal | IPAddress:
         """The address to connect to, or why not to."""
         try:
-            address = ipaddress.ip_address(ask.address)
+            address = ipaddress.ip_address(request.address)
         except ValueError:
             return ConnectRefusal(FailureKind.REFUSED_ADDRESS, "that is no address")
-        refusal = self.resting()
+        refusal = self.paused()
         if refusal is not None:
             return refusal
-        why = self._guard.port_refusal(ask.port) if 0 < ask.port < 65_536 else "there is no such port"
+        why = (
+            self._guard.port_denial_reason(request.port)
+            if 0 < request.port < 65_536
+            else "there is no such port"
+        )
         if why is not None:
             return ConnectRefusal(FailureKind.REFUSED_PORT, why)
-        why = self._guard.refusal(address) or self._other_reason(ask.name, address)
+        why = self._guard.denial_reason(address) or self._denial_reason(request.name, address)
         return address if why is None else ConnectRefusal(FailureKind.REFUSED_ADDRESS, why)
 
-    def _other_reason(self, name: str, address: IPAddress) -> str | None:
-        if literal_address(name) != address and address not in self._said.get(name, ()):
+    def _denial_reason(self, name: str, address: IPAddress) -> str | None:
+        if literal_address(name) != address and address not in self._resolved.get(name, ()):
             return f"no name server said that {name} is at {address}"
         if any(opened.holds(address) for opened in self._opened):
             return None

@@ -42,11 +42,11 @@ def accepted_root(folder: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
 
 
-def dispatched_to(folder: Path, ledger: HostStore, choice: RunMode) -> CodeUpdater | None:
+def code_updater_for(folder: Path, store: HostStore, choice: RunMode) -> CodeUpdater | None:
     """What the coordinator may dispatch here; None: nothing."""
     root = accepted_root(folder)
     if root is None or choice.installed is None or not choice.takes_bundles:
         return None
     place = folder / FOLDER
-    bundles = Bundles(folders.membership(ledger).coordinator, place, root)
-    return CodeUpdater(place, bundles, choice.installed, ledger.note)
+    bundles = Bundles(folders.membership(store).coordinator, place, root)
+    return CodeUpdater(place, bundles, choice.installed, store.log_event)

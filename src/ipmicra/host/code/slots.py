@@ -67,40 +67,40 @@ class Slots:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         folder.mkdir(parents=True, exist_ok=True, mode=0o755)
-        self.state = self._loaded()
+        self.state = self._load()
 
     def stage(self, version: str, bundle: bytes, caps: BundleCaps = ORDINARY_CAPS) -> None:
         """Put a verified bundle into the free slot; it is tried at the next start. Raises BadBundle."""
         self._check(version)
         slot: Slot = "B" if self.state.good == "A" else "A"
-        self._keep(trial=None, tries=0)
+        self._save(trial=None, tries=0)
         shutil.rmtree(self._folder / slot, ignore_errors=True)
         manifest = unpack(bundle, self._folder / slot, caps)
         if manifest.version != version:
             raise BadBundle(f"the bundle says it is {manifest.version}, not {version}")
         _sync_all(self._folder / slot)
         held = {**self.state.held, slot: HeldCode(version=version, program=manifest.program)}
-        self._keep(trial=slot, tries=0, held=held)
+        self._save(trial=slot, tries=0, held=held)
 
-    def begin(self) -> Running | None:
+    def start_next(self) -> Running | None:
         """What to start now; None where nothing was ever dispatched."""
         if self.state.trial is not None and self.state.tries >= TRIES_MAX:
             self._refuse("it did not prove healthy in the tries it had")
         if self.state.trial is not None:
-            self._keep(tries=self.state.tries + 1)
+            self._save(tries=self.state.tries + 1)
             return self._running(self.state.trial)
-        return self.running()
+        return self.good_code()
 
-    def running(self) -> Running | None:
+    def good_code(self) -> Running | None:
         """The good code, which is no trial."""
         return None if self.state.good is None else self._running(self.state.good)
 
-    def healthy(self) -> None:
+    def mark_healthy(self) -> None:
         """The trial has proved itself."""
         if self.state.trial is not None:
-            self._keep(good=self.state.trial, trial=None, tries=0)
+            self._save(good=self.state.trial, trial=None, tries=0)
 
-    def failed(self, reason: str) -> None:
+    def mark_failed(self, reason: str) -> None:
         """The trial crashed, hung or did nothing. After the last try its version is refused for good."""
         if self.state.trial is not None and self.state.tries >= TRIES_MAX:
             self._refuse(reason)
@@ -120,7 +120,7 @@ class Slots:
     def _refuse(self, reason: str) -> None:
         assert self.state.trial is not None
         refusal = SlotRefusal(version=self.state.held[self.state.trial].version, reason=reason)
-        self._keep(trial=None, tries=0, refused=(*self.state.refused, refusal)[-REFUSED_MAX:])
+        self._save(trial=None, tries=0, refused=(*self.state.refused, refusal)[-REFUSED_MAX:])
 
     def _running(self, slot: Slot) -> Running:
         held = self.state.held[slot]
@@ -131,11 +131,11 @@ class Slots:
             is_trial=slot == self.state.trial,
         )
 
-    def _keep(self, **changes: object) -> None:
+    def _save(self, **changes: object) -> None:
         self.state = msgspec.structs.replace(self.state, **changes)
         write_durably(self._folder / STATE_FILE, msgspec.json.encode(self.state))
 
-    def _loaded(self) -> SlotState:
+    def _load(self) -> SlotState:
         path = self._folder / STATE_FILE
         try:
             return msgspec.json.decode(path.read_bytes(), type=SlotState)

@@ -29,15 +29,15 @@ from ipmicra.protocol.host_messages import CodeReport
 
 FOLDER = "code"  # in the host's folder
 ROOT_FILE = "root.json"  # in it: the root of trust that the owner accepted
-LOOK_SECONDS = 0.5
+CHECK_SECONDS = 0.5
 
 
 class UpdatableCrawler(Protocol):
     """A crawler whose code can be changed."""
 
-    heard_at: float  # of the monotonic clock, when its code last said how it goes
-    ends: int  # how often its code has ended by itself
-    last_end: str
+    last_status_at: float  # of the monotonic clock, when its code last said how it goes
+    exits: int  # how often its code has ended by itself
+    last_exit: str
 
     @property
     def is_working(self) -> bool: ...
@@ -64,10 +64,10 @@ class CodeUpdater:
         self._slots = Slots(folder)
         self._bundles, self._installed, self._note, self._rules = bundles, installed, note, rules
         self._refused_unrun: dict[str, str] = {}  # of this life: not even tried
-        self._tenant: UpdatableCrawler | None = None
+        self._crawler: UpdatableCrawler | None = None
         self._trial: _Trial | None = None
         self._changing = asyncio.Lock()
-        self._running = self._slots.begin()
+        self._running = self._slots.start_next()
 
     def code(self) -> Code:
         """What to start now."""
@@ -78,14 +78,14 @@ class CodeUpdater:
             folder=running.folder, program=running.program, version=running.version
         )
 
-    def attach(self, tenant: UpdatableCrawler) -> None:
+    def attach(self, crawler: UpdatableCrawler) -> None:
         """The crawler that runs `code`."""
-        self._tenant = tenant
+        self._crawler = crawler
         self._begin_trial()
 
     async def upgrade(self, version: str) -> str:
         """Fetch, verify and try a version. Returns why not, or nothing. Raises HostFault when it is away."""
-        assert self._tenant is not None
+        assert self._crawler is not None
         async with self._changing:
             if self._running is not None and self._running.version == version:
                 return ""
@@ -97,16 +97,16 @@ class CodeUpdater:
                 self._note(f"version {version} of the crawler's code is refused: {bad}")
                 return str(bad)
             self._note(f"version {version} of the crawler's code is tried: {len(data):,} bytes")
-            await self._change()
+            await self._switch_code()
         return ""
 
     async def watch(self) -> None:
         """Until cancelled: keep what proves healthy, roll back what does not."""
         while True:
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(CHECK_SECONDS)
             if self._trial is not None:
                 async with self._changing:
-                    await self._judge()
+                    await self._check_trial()
 
     def report(self) -> CodeReport:
         refused = {refusal.version: refusal.reason for refusal in self._slots.state.refused}
@@ -114,59 +114,59 @@ class CodeUpdater:
             version=self._slots.version,
             trial="" if self._trial is None else self._trial.version,
             refused=tuple((refused | self._refused_unrun).items()),
-            ends_today=0 if self._tenant is None else self._tenant.ends,
+            ends_today=0 if self._crawler is None else self._crawler.exits,
             takes_bundles=True,
         )
 
-    async def _judge(self) -> None:
+    async def _check_trial(self) -> None:
         if self._trial is None:
             return
-        judged, why = verdict(self._trial.seen(), self._rules)
-        if judged is TrialVerdict.HEALTHY:
-            self._slots.healthy()
+        verdict_now, why = verdict(self._trial.observation(), self._rules)
+        if verdict_now is TrialVerdict.HEALTHY:
+            self._slots.mark_healthy()
             self._trial = None
-            self._running = self._slots.running()
+            self._running = self._slots.good_code()
             self._note(f"version {self._slots.version} of the crawler's code has proved healthy")
-        elif judged is TrialVerdict.FAILED:
+        elif verdict_now is TrialVerdict.FAILED:
             self._note(f"version {self._trial.version} of the crawler's code failed: {why}")
-            self._slots.failed(why)
-            await self._change()
+            self._slots.mark_failed(why)
+            await self._switch_code()
 
-    async def _change(self) -> None:
+    async def _switch_code(self) -> None:
         """Run what the slots say is next."""
-        assert self._tenant is not None
-        self._running = self._slots.begin()
-        await self._tenant.change_code(self.code())
+        assert self._crawler is not None
+        self._running = self._slots.start_next()
+        await self._crawler.change_code(self.code())
         self._begin_trial()
 
     def _begin_trial(self) -> None:
-        running, tenant = self._running, self._tenant
-        on_trial = running is not None and running.is_trial and tenant is not None
-        self._trial = _Trial(running, tenant) if on_trial else None  # type: ignore[arg-type]  # both are there
+        running, crawler = self._running, self._crawler
+        on_trial = running is not None and running.is_trial and crawler is not None
+        self._trial = _Trial(running, crawler) if on_trial else None  # type: ignore[arg-type]  # both are there
 
 
 class _Trial:
     """One try of one version: counts only the time in which it was allowed to work."""
 
-    def __init__(self, running: Running, tenant: UpdatableCrawler) -> None:
+    def __init__(self, running: Running, crawler: UpdatableCrawler) -> None:
         self.version = running.version
-        self._tenant = tenant
-        self._ends, self._begun_at = tenant.ends, time.monotonic()
-        self._looked_at, self._age_s = self._begun_at, 0.0
+        self._crawler = crawler
+        self._ends, self._begun_at = crawler.exits, time.monotonic()
+        self._observed_at, self._age_s = self._begun_at, 0.0
         self._answered_s: float | None = None
 
-    def seen(self) -> TrialObservation:
+    def observation(self) -> TrialObservation:
         now = time.monotonic()
-        if self._tenant.is_working:
-            self._age_s += now - self._looked_at
-        self._looked_at = now
-        if self._tenant.heard_at > self._begun_at:
-            self._answered_s = self._age_s - (now - self._tenant.heard_at)
+        if self._crawler.is_working:
+            self._age_s += now - self._observed_at
+        self._observed_at = now
+        if self._crawler.last_status_at > self._begun_at:
+            self._answered_s = self._age_s - (now - self._crawler.last_status_at)
         return TrialObservation(
             age_s=self._age_s,
             answered_s=self._answered_s,
-            has_ended=self._tenant.ends > self._ends,
-            ending=self._tenant.last_end,
-            pages_done=self._tenant.pages_by_code,
-            pages_waiting=self._tenant.counts().pending,
+            has_ended=self._crawler.exits > self._ends,
+            ending=self._crawler.last_exit,
+            pages_done=self._crawler.pages_by_code,
+            pages_waiting=self._crawler.counts().pending,
         )

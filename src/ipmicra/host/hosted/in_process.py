@@ -57,7 +57,7 @@ class PinnedResolver:
         await self._within.close()
 
 
-def direct_web(settings: HostingSettings, held: HeldSites) -> Fetcher:
+def direct_fetcher(settings: HostingSettings, held: HeldSites) -> Fetcher:
     """A fetcher that asks name servers and connects from this process."""
     resolver = PinnedResolver(DnsResolver(settings.fetching.dns_servers), held)
     return fetcher_for(settings.crawler, settings.fetching, resolver)
@@ -72,7 +72,7 @@ class InProcessCrawler:
         name: str,
         settings: HostingSettings,
         meter: Metering,
-        web_for: Callable[[HostingSettings, HeldSites], Fetcher] = direct_web,
+        web_for: Callable[[HostingSettings, HeldSites], Fetcher] = direct_fetcher,
     ) -> None:
         self.held = HeldSites()
         self.passive = PassiveRoundTrips(settings.probing)
@@ -129,10 +129,10 @@ class InProcessCrawler:
         if task is not None and not task.cancelled():
             task.result()
 
-    async def look(self, url: str) -> PageObservation:
+    async def observe(self, url: str) -> PageObservation:
         web = self._web_for(self.settings, self.held)
         async with MeteredFetcher(web, self._meter, self.passive) as fetcher:
-            gate = self._gate if self._engine is None else self._engine.courtesy
+            gate = self._gate if self._engine is None else self._engine.politeness
             return await self._observer.observe(fetcher, url, self._plan(), gate)
 
     async def _run(self) -> None:
@@ -160,12 +160,12 @@ class InProcessCrawler:
 
     # --- its sites ----------------------------------------------------------------------------------
 
-    def hold(self, held: HeldSite) -> None:
+    def add_site(self, held: HeldSite) -> None:
         if held.site not in self.held.addresses:
             self._forget_links()
         self.held.addresses[Site(held.site)] = held.address
 
-    async def give(self, urls: Iterable[str]) -> None:
+    async def enqueue(self, urls: Iterable[str]) -> None:
         normaliser = self._plan().normaliser
         found = [url for url in map(normaliser.url, urls) if url is not None and self.held.holds(url)]
         discoveries = [DiscoveredUrl(url, 0, 0) for url in found]
@@ -174,25 +174,25 @@ class InProcessCrawler:
         else:
             self.frontier.add(discoveries)
 
-    async def send_whole(self, urls: Iterable[str]) -> None:
+    async def force_full_resend(self, urls: Iterable[str]) -> None:
         normaliser = self._plan().normaliser
         held = [url for url in map(normaliser.url, urls) if url is not None and self.held.holds(url)]
         if self._engine is not None:
             self._engine.send_whole(held)
         else:
-            self.frontier.send_whole(held, int(time.time() * 1000))
+            self.frontier.force_full_resend(held, int(time.time() * 1000))
 
-    async def take_over(self, state: bytes) -> Site:
+    async def import_site(self, state: bytes) -> Site:
         return self.frontier.import_site(site_state_file.chunks_in(state))
 
-    async def release(self, site: Site, epoch: SiteEpoch) -> str | None:
+    async def export_site(self, site: Site, epoch: SiteEpoch) -> str | None:
         if self._engine is not None:
             await self._engine.close_site(site, RELEASE_GRACE_SECONDS)
         self.held.addresses.pop(site, None)
         chunks = self.frontier.export_site(site)
         return site_state_file.write_state(self._folder / site_state_file.FOLDER, site, epoch, chunks)
 
-    async def forget(self, site: Site) -> None:
+    async def forget_site(self, site: Site) -> None:
         self.held.addresses.pop(site, None)
         if self._engine is not None:
             await self._engine.close_site(site)
@@ -218,7 +218,7 @@ class InProcessCrawler:
     async def next_package(self) -> int:
         return self.spool.position.sequence
 
-    def waiting(self) -> list[PackageFile]:
+    def waiting_packages(self) -> list[PackageFile]:
         return self.spool.waiting()
 
     def package_bytes(self, package: PackageFile) -> bytes:
@@ -229,4 +229,4 @@ class InProcessCrawler:
 
     def _forget_links(self) -> None:
         if self._engine is not None:
-            self._engine.harvester.forget_links()
+            self._engine.response_handler.clear_seen_links()

@@ -65,31 +65,31 @@ class HostedCrawler(Protocol):
 
     # --- sites --------------------------------------------------------------------------------------
 
-    def hold(self, held: HeldSite) -> None:
+    def add_site(self, held: HeldSite) -> None:
         """Links to the site are followed from now on."""
 
-    async def give(self, urls: Iterable[str]) -> None:
+    async def enqueue(self, urls: Iterable[str]) -> None:
         """URLs of held sites to be crawled; durable on return."""
 
-    async def send_whole(self, urls: Iterable[str]) -> None:
+    async def force_full_resend(self, urls: Iterable[str]) -> None:
         """Visit pages of held sites again, and send them whole; durable on return.
 
         Raises HostFault where the code in a sandbox is too old to do so.
         """
 
-    async def take_over(self, state: bytes) -> Site:
+    async def import_site(self, state: bytes) -> Site:
         """Go on where a former crawler of a site was. The site must not be held yet."""
         ...
 
-    async def release(self, site: Site, epoch: SiteEpoch) -> str | None:
+    async def export_site(self, site: Site, epoch: SiteEpoch) -> str | None:
         """Begin no further request to a site; what is under way ends first, within seconds, so that its next
         crawler asks for nothing again. Returns the name of the file that has its state, if it has any.
         """
 
-    async def forget(self, site: Site) -> None:
+    async def forget_site(self, site: Site) -> None:
         """Nothing of the site is known here any more."""
 
-    async def look(self, url: str) -> PageObservation:
+    async def observe(self, url: str) -> PageObservation:
         """How a page looks from here, whoever crawls its site."""
         ...
 
@@ -109,7 +109,7 @@ class HostedCrawler(Protocol):
         """The number that the next package will have."""
         ...
 
-    def waiting(self) -> list[PackageFile]:
+    def waiting_packages(self) -> list[PackageFile]:
         """Packages not yet acknowledged, oldest first."""
         ...
 

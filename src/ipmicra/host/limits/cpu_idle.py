@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 IN_USE_SHARE = 0.15  # of one processor, by others: more than a desktop that nobody touches
-LOOK_SECONDS = 4.0
+SAMPLE_SECONDS = 4.0
 _STAT = Path("/proc/stat")
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
@@ -29,11 +29,11 @@ class CpuIdleMonitor:
         self._seen = (clock(), self._busy(), ours())
         self.is_idle = False
 
-    def look(self) -> bool:
+    def update(self) -> bool:
         """Whether the machine is idle but for us, as of the last look."""
         now = self._clock()
         before, busy_before, ours_before = self._seen
-        if now - before < LOOK_SECONDS:
+        if now - before < SAMPLE_SECONDS:
             return self.is_idle
         busy, ours = self._busy(), self._ours()
         self._seen = (now, busy, ours)

@@ -51,10 +51,10 @@ class Hours:
             raise OperatorFault(
                 f"hours: no time zone {zone!r}; write one such as Europe/Athens"
             ) from error
-        words = text.strip().lower()
-        if words in ("", "always"):
+        hours_text = text.strip().lower()
+        if hours_text in ("", "always"):
             return cls(tuple(Span(day, 0, MINUTES_A_DAY) for day in range(7)), where)
-        return cls(tuple(span for part in _parts(words) for span in _spans(part)), where)
+        return cls(tuple(span for part in _parts(hours_text) for span in _spans(part)), where)
 
     def is_open(self, at: datetime) -> bool:
         local = at.astimezone(self.zone)
@@ -79,22 +79,22 @@ class Hours:
         return None
 
 
-def _parts(words: str) -> list[str]:
+def _parts(hours_text: str) -> list[str]:
     """The spans, each with its days: a comma after a time begins the next one."""
-    parts = re.split(r"(?<=\d)\s*[,;]\s*", words)
+    parts = re.split(r"(?<=\d)\s*[,;]\s*", hours_text)
     return [part for part in parts if part]
 
 
 def _spans(part: str) -> list[Span]:
-    found = _SPAN.fullmatch(part.strip())
-    if found is None:
+    match = _SPAN.fullmatch(part.strip())
+    if match is None:
         raise OperatorFault(f"hours: {part!r} is not like 'mon-fri 22:00-06:00' or 'always'")
-    start, end = _minute(found["from"]), _minute(found["to"])
+    start, end = _minute(match["from"]), _minute(match["to"])
     if start == end:
         raise OperatorFault(
             f"hours: {part!r} begins and ends at the same time; write 00:00-24:00 for all day"
         )
-    days = _days(found["days"])
+    days = _days(match["days"])
     if start < end:
         return [Span(day, start, end) for day in days]
     early = [Span((day + 1) % 7, 0, end) for day in days if end > 0]

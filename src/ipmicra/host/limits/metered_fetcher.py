@@ -17,13 +17,17 @@ REQUEST_HEAD_BYTES = 300  # of what we send beside the URL: reckoned, not counte
 class Metering(Protocol):
     """Who lets requests begin, and counts them."""
 
-    def turn(self) -> AbstractAsyncContextManager[None]: ...
+    def request_slot(self) -> AbstractAsyncContextManager[None]: ...
 
-    def note(self, address: str, site: str, purpose: str) -> None: ...
+    def record_contact(self, address: str, site: str, purpose: str) -> None: ...
 
-    def count(self, address: str, site: str, purpose: str, bytes_in: int, bytes_out: int) -> None: ...
+    def record_bytes(
+        self, address: str, site: str, purpose: str, bytes_in: int, bytes_out: int
+    ) -> None: ...
 
-    def measure(self, site: Site, outcome: FetchOutcome, round_trip_ms: float | None) -> None: ...
+    def record_round_trip(
+        self, site: Site, outcome: FetchOutcome, round_trip_ms: float | None
+    ) -> None: ...
 
 
 class MeteredFetcher:
@@ -46,11 +50,11 @@ class MeteredFetcher:
 
     async def fetch(self, request: FetchRequest) -> FetchOutcome:
         site = site_of(Url(request.url))
-        async with self._meter.turn():
+        async with self._meter.request_slot():
             located = await self._within.locate(request.url)
             if isinstance(located, FetchFailed):
                 return located
-            self._meter.note(str(located), site, "fetch")
+            self._meter.record_contact(str(located), site, "fetch")
             outcome = await self._within.fetch(request)
         self._count(site, request, outcome)
         return outcome
@@ -58,5 +62,5 @@ class MeteredFetcher:
     def _count(self, site: Site, request: FetchRequest, outcome: FetchOutcome) -> None:
         if outcome.address is not None:
             sent = REQUEST_HEAD_BYTES + len(request.url)
-            self._meter.count(str(outcome.address), site, "fetch", outcome.bytes_on_wire, sent)
-        self._meter.measure(site, outcome, self._passive.saw(outcome))
+            self._meter.record_bytes(str(outcome.address), site, "fetch", outcome.bytes_on_wire, sent)
+        self._meter.record_round_trip(site, outcome, self._passive.record_outcome(outcome))

@@ -22,8 +22,8 @@ from ipmicra.host.limits.usage import UsageMeter
 from ipmicra.host.settings import HostingSettings, checked
 from ipmicra.host.store import HostStore
 
-DISK_LOOK_SECONDS = 10.0
-SETTINGS_LOOK_SECONDS = 2.0
+DISK_CHECK_SECONDS = 10.0
+SETTINGS_CHECK_SECONDS = 2.0
 
 Rules = TypeVar("Rules", bound=HostingSettings)
 
@@ -35,78 +35,80 @@ class OwnerRules(Generic[Rules]):
         self,
         folder: Path,
         settings: Rules,
-        ledger: HostStore,
+        store: HostStore,
         clock: Callable[[], datetime],
         reload: Callable[[], Rules] | None,
     ) -> None:
-        self._folder, self._ledger, self._reload = folder, ledger, reload
-        self._contact = ledger.facts().get("contact", "")
+        self._folder, self._store, self._reload = folder, store, reload
+        self._contact = store.facts().get("contact", "")
         self.clock = clock
         self.settings = self._checked(settings)
-        self.meter = UsageMeter(ledger, settings.host, clock)
-        self._idleness = CpuIdleMonitor(self.meter.cpu_seconds)
-        self._disk_bytes, self._look_at_disk, self._look_at_settings = 0, 0.0, 0.0
+        self.meter = UsageMeter(store, settings.host, clock)
+        self._cpu_idle = CpuIdleMonitor(self.meter.cpu_seconds)
+        self._disk_bytes, self._next_disk_check, self._next_settings_check = 0, 0.0, 0.0
 
-    def reason_to_rest(self) -> str | None:
+    def blocked_reason(self) -> str | None:
         """Why no work is done now; None: work."""
-        return blocked_reason(self.settings.host, self._facts(), self.clock())
+        return blocked_reason(self.settings.host, self._inputs(), self.clock())
 
-    def reason_to_begin_nothing(self) -> str | None:
+    def start_blocked_reason(self) -> str | None:
         """The same, with the last seconds of a span counted as rest."""
-        return self.reason_to_rest() or ("its hours are about to end" if self.ends_soon() else None)
+        return self.blocked_reason() or ("its hours are about to end" if self.ends_soon() else None)
 
     def ends_soon(self) -> bool:
         return ends_soon(self.settings.host, self.clock())
 
     def may_deliver(self) -> bool:
-        if self._ledger.fact("retiring") is not None:
+        if self._store.get("retiring") is not None:
             return True
-        return may_deliver(self.settings.host, self._facts(), self.clock())
+        return may_deliver(self.settings.host, self._inputs(), self.clock())
 
-    def look_around(self) -> bool:
+    def refresh(self) -> bool:
         """At the machine, the disk and the settings, from time to time. True: there are other settings."""
         now = time.monotonic()
-        self._lend_processor()
-        if now >= self._look_at_disk:
+        self._update_cpu_share()
+        if now >= self._next_disk_check:
             self._disk_bytes = folders.disk_bytes(self._folder)
-            self._look_at_disk = now + DISK_LOOK_SECONDS
-        if self._reload is None or now < self._look_at_settings:
+            self._next_disk_check = now + DISK_CHECK_SECONDS
+        if self._reload is None or now < self._next_settings_check:
             return False
-        self._look_at_settings = now + SETTINGS_LOOK_SECONDS
-        return self._reread(self._reload)
+        self._next_settings_check = now + SETTINGS_CHECK_SECONDS
+        return self._reload_settings(self._reload)
 
-    def _lend_processor(self) -> None:
+    def _update_cpu_share(self) -> None:
         """More of it while nobody else wants it."""
         host = self.settings.host
-        lends_more = host.cpu_share_idle_max and self._idleness.look()
-        self.meter.pace.cpu_share_max = host.cpu_share_idle_max if lends_more else host.cpu_share_max
+        lends_more = host.cpu_share_idle_max and self._cpu_idle.update()
+        self.meter.rate_limiter.cpu_share_max = (
+            host.cpu_share_idle_max if lends_more else host.cpu_share_max
+        )
 
-    def _facts(self) -> AdmissionInputs:
-        today, month = self.meter.used()
-        kept = self._ledger.facts()
+    def _inputs(self) -> AdmissionInputs:
+        today, month = self.meter.used_bytes()
+        facts = self._store.facts()
         return AdmissionInputs(
             bytes_today=today,
             bytes_this_month=month,
             disk_bytes=self._disk_bytes,
-            paused_by_owner="paused_by_owner" in kept,
-            paused_by_coordinator=kept.get("paused_by_coordinator"),
-            retiring="retiring" in kept,
+            paused_by_owner="paused_by_owner" in facts,
+            paused_by_coordinator=facts.get("paused_by_coordinator"),
+            retiring="retiring" in facts,
         )
 
-    def _reread(self, reload: Callable[[], Rules]) -> bool:
+    def _reload_settings(self, reload: Callable[[], Rules]) -> bool:
         try:
             settings = self._checked(reload())
         except Fault as fault:
-            if str(fault) != self._ledger.fact("settings"):
-                self._ledger.keep(settings=str(fault))
-                self._ledger.note(f"the settings stay as they were: {fault}")
+            if str(fault) != self._store.get("settings"):
+                self._store.set(settings=str(fault))
+                self._store.log_event(f"the settings stay as they were: {fault}")
             return False
         if settings == self.settings:
             return False
         self.settings = settings
         self.meter.apply(settings.host)
-        self._ledger.keep(settings=None)
-        self._ledger.note("the settings have changed")
+        self._store.set(settings=None)
+        self._store.log_event("the settings have changed")
         return True
 
     def _checked(self, settings: Rules) -> Rules:

@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from ipmicra.host.limits.token_bucket import TokenBucket
 from ipmicra.host.settings import HostSettings
 
-LOOK_AGAIN_SECONDS = 0.5
+RECHECK_SECONDS = 0.5
 
 
 class HostRateLimiter:
@@ -43,18 +43,18 @@ class HostRateLimiter:
             self._cpu = TokenBucket(share)
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
+    async def request_slot(self) -> AsyncIterator[None]:
         """One connection, when rate and processor allow it."""
         async with self._connections:
             while (seconds := self.seconds_to_wait()) > 0:
-                await asyncio.sleep(min(seconds, LOOK_AGAIN_SECONDS))
+                await asyncio.sleep(min(seconds, RECHECK_SECONDS))
             yield
 
-    def downloaded(self, amount_bytes: int) -> None:
-        self._download.used(amount_bytes, time.monotonic())
+    def record_download(self, amount_bytes: int) -> None:
+        self._download.consume(amount_bytes, time.monotonic())
 
     def seconds_to_wait(self) -> float:
         now, cpu = time.monotonic(), self._cpu_seconds()
-        self._cpu.used(cpu - self._cpu_seen, now)
+        self._cpu.consume(cpu - self._cpu_seen, now)
         self._cpu_seen = cpu
         return max(self._download.seconds_to_wait(now), self._cpu.seconds_to_wait(now))

@@ -16,7 +16,7 @@ class TokenBucket:
         self.rate_per_second = rate_per_second
         self._paid_until = float("-inf")
 
-    def used(self, amount: float, now: float) -> None:
+    def consume(self, amount: float, now: float) -> None:
         if self.rate_per_second:
             begin = max(self._paid_until, now - BURST_SECONDS)
             self._paid_until = begin + amount / self.rate_per_second

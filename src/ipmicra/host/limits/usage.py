@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from ipmicra.host.limits.rate_limiter import LOOK_AGAIN_SECONDS, HostRateLimiter
+from ipmicra.host.limits.rate_limiter import RECHECK_SECONDS, HostRateLimiter
 from ipmicra.host.limits.token_bucket import TokenBucket
 from ipmicra.host.measuring.passive_round_trips import PassiveRoundTripBuffer
 from ipmicra.host.settings import HostSettings
@@ -29,11 +29,11 @@ _Key = tuple[str, str, str, str]  # day, address, site, purpose
 class UsageMeter:
     """Counts, and lets begin what the owner's limits allow."""
 
-    def __init__(self, ledger: HostStore, settings: HostSettings, clock: Callable[[], datetime]) -> None:
-        self._ledger, self._clock = ledger, clock
-        self._cpu_elsewhere = 0.0
-        self.pace = HostRateLimiter(settings, self.cpu_seconds)
-        self._waiting: dict[_Key, Contact] = {}
+    def __init__(self, store: HostStore, settings: HostSettings, clock: Callable[[], datetime]) -> None:
+        self._store, self._clock = store, clock
+        self._guest_cpu_seconds = 0.0
+        self.rate_limiter = HostRateLimiter(settings, self.cpu_seconds)
+        self._unsaved: dict[_Key, Contact] = {}
         self._noted: set[_Key] = set()
         self.round_trips = PassiveRoundTripBuffer()
         self._probes = TokenBucket(PROBES_PER_SECOND_MAX)
@@ -44,7 +44,7 @@ class UsageMeter:
         """The rules from now on."""
         self._settings, self._zone = settings, ZoneInfo(settings.time_zone)
         self._upload = TokenBucket(settings.upload_bytes_per_second_max)
-        self.pace.apply(settings)
+        self.rate_limiter.apply(settings)
         self._begin_day(self.today())
 
     # --- how much -----------------------------------------------------------------------------------
@@ -52,20 +52,20 @@ class UsageMeter:
     def today(self) -> str:
         return self._clock().astimezone(self._zone).date().isoformat()
 
-    def used(self) -> tuple[int, int]:
+    def used_bytes(self) -> tuple[int, int]:
         """Bytes of the day and of the month, in both directions."""
-        self._turn_day()
+        self._roll_over_day()
         return self._bytes_today, self._bytes_this_month
 
-    def note(self, address: str, site: str, purpose: str) -> None:
+    def record_contact(self, address: str, site: str, purpose: str) -> None:
         """Before the packet: durable, once a day."""
-        self._turn_day()
+        self._roll_over_day()
         key = (self._day, address, site, purpose)
         if key not in self._noted:
-            self._ledger.add_contacts([Contact(*key, 0, 0, 0)])
+            self._store.add_contacts([Contact(*key, 0, 0, 0)])
             self._noted.add(key)
 
-    def count(
+    def record_bytes(
         self,
         address: str,
         site: str,
@@ -75,30 +75,30 @@ class UsageMeter:
         contacts: int = 1,
     ) -> None:
         """After the answer."""
-        self._turn_day()
+        self._roll_over_day()
         key = (self._day, address, site, purpose)
-        before = self._waiting.get(key, Contact(*key, 0, 0, 0))
-        self._waiting[key] = Contact(
+        before = self._unsaved.get(key, Contact(*key, 0, 0, 0))
+        self._unsaved[key] = Contact(
             *key, before.contacts + contacts, before.bytes_in + bytes_in, before.bytes_out + bytes_out
         )
         self._bytes_today += bytes_in + bytes_out
         self._bytes_this_month += bytes_in + bytes_out
-        self.pace.downloaded(bytes_in)
+        self.rate_limiter.record_download(bytes_in)
 
-    def used_elsewhere(self, cpu_seconds: float) -> None:
+    def add_guest_cpu(self, cpu_seconds: float) -> None:
         """Processor time of a crawler in a process of its own."""
-        self._cpu_elsewhere += cpu_seconds
+        self._guest_cpu_seconds += cpu_seconds
 
     def cpu_seconds(self) -> float:
-        return time.process_time() + self._cpu_elsewhere
+        return time.process_time() + self._guest_cpu_seconds
 
     def flush(self) -> None:
         """What was counted goes into the ledger."""
-        if self._waiting:
-            self._ledger.add_contacts(list(self._waiting.values()))
-            self._waiting.clear()
+        if self._unsaved:
+            self._store.add_contacts(list(self._unsaved.values()))
+            self._unsaved.clear()
 
-    def _turn_day(self) -> None:
+    def _roll_over_day(self) -> None:
         day = self.today()
         if day != self._day:
             self.flush()
@@ -108,36 +108,36 @@ class UsageMeter:
         self.flush()
         self._day = day
         self._noted.clear()
-        self._bytes_today = self._ledger.bytes_since(day)
-        self._bytes_this_month = self._ledger.bytes_since(f"{day[:8]}01")
+        self._bytes_today = self._store.bytes_since(day)
+        self._bytes_this_month = self._store.bytes_since(f"{day[:8]}01")
 
     # --- when ---------------------------------------------------------------------------------------
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
+    async def request_slot(self) -> AsyncIterator[None]:
         """One connection, when bytes, rate and processor allow it."""
-        async with self.pace.turn():
+        async with self.rate_limiter.request_slot():
             while not self.has_bytes_left():
-                await asyncio.sleep(LOOK_AGAIN_SECONDS)
+                await asyncio.sleep(RECHECK_SECONDS)
             yield
 
-    async def probe_turn(self) -> None:
+    async def wait_for_probe(self) -> None:
         """One probe after the other, however many are ordered: a host is nobody's weapon."""
         now = time.monotonic()
-        self._probes.used(1, now)
+        self._probes.consume(1, now)
         await asyncio.sleep(self._probes.seconds_to_wait(now))
 
-    async def upload_turn(self, sent_bytes: int) -> None:
+    async def wait_for_upload(self, sent_bytes: int) -> None:
         """Wait until so many bytes more may be sent."""
-        self._upload.used(sent_bytes, time.monotonic())
+        self._upload.consume(sent_bytes, time.monotonic())
         await asyncio.sleep(self._upload.seconds_to_wait(time.monotonic()))
 
     def has_bytes_left(self) -> bool:
-        today, month = self.used()
+        today, month = self.used_bytes()
         day_max, month_max = self._settings.bytes_per_day_max, self._settings.bytes_per_month_max
         return not ((day_max and today >= day_max) or (month_max and month >= month_max))
 
     # --- how near -----------------------------------------------------------------------------------
 
-    def measure(self, site: Site, outcome: FetchOutcome, round_trip_ms: float | None) -> None:
-        self.round_trips.measure(site, outcome, round_trip_ms)
+    def record_round_trip(self, site: Site, outcome: FetchOutcome, round_trip_ms: float | None) -> None:
+        self.round_trips.record(site, outcome, round_trip_ms)

@@ -17,7 +17,7 @@ from ipmicra.crawler.extraction.extract import extract
 from ipmicra.crawler.frontier.entries import FrontierSite
 from ipmicra.crawler.plan import CrawlPlan
 from ipmicra.crawler.politeness_gate import PolitenessGate
-from ipmicra.crawler.robots_file import ask_for_robots, is_current, read_robots
+from ipmicra.crawler.robots_file import fetch_robots, is_current, read_robots
 from ipmicra.model.fetches import Fetched, Fetcher, FetchFailed, FetchOutcome, FetchRequest
 from ipmicra.model.urls import Site, path_of, site_of
 from ipmicra.protocol.host_messages import PageObservation
@@ -46,7 +46,7 @@ class PageObserver:
         site = site_of(normal)
         if not self._may_begin(site, time.monotonic()):
             return PageObservation(url=url, detail="too many looks within an hour")
-        visit = _Visit(web, gate, plan.manners_towards(site), self._remembered(site))
+        visit = _Visit(web, gate, plan.policy_for(site), self._remembered(site))
         try:
             robots = await visit.robots(plan.settings.product)
             if robots is DISALLOW_ALL or not robots.allows(path_of(normal)):
@@ -79,14 +79,14 @@ class _TurnFarOff(Exception):
 
 class _Visit:
     def __init__(
-        self, web: Fetcher, gate: PolitenessGate, manners: PolitenessPolicy, site: FrontierSite
+        self, web: Fetcher, gate: PolitenessGate, policy: PolitenessPolicy, site: FrontierSite
     ) -> None:
-        self._web, self._gate, self._manners, self._site = web, gate, manners, site
+        self._web, self._gate, self._manners, self._site = web, gate, policy, site
         self._crawl_delay_seconds: float | None = None
 
     async def robots(self, product: str) -> Robots:
         if not is_current(self._site, time.time()):
-            await ask_for_robots(self._site, lambda request, _: self.request(request))
+            await fetch_robots(self._site, lambda request, _: self.request(request))
         robots = await read_robots(self._site, product)
         if robots.crawl_delay_seconds is not None:
             self._crawl_delay_seconds = robots.crawl_delay_seconds
@@ -99,7 +99,7 @@ class _Visit:
         if isinstance(located, FetchFailed):
             return located
         address, until = str(located), time.time() + TURN_SECONDS_MAX
-        while (ready_at := await self._gate.begin(self._site, address, self._manners)) is not None:
+        while (ready_at := await self._gate.acquire(self._site, address, self._manners)) is not None:
             if ready_at > until:
                 raise _TurnFarOff
             await asyncio.sleep(max(ready_at - time.time(), 0.0))
@@ -109,7 +109,7 @@ class _Visit:
             return outcome
         finally:
             answer = outcome if isinstance(outcome, Fetched) else None
-            self._gate.end(
+            self._gate.finish(
                 self._site,
                 address,
                 self._manners,

@@ -12,7 +12,7 @@ from ipmicra.model.fetches import FetchOutcome
 from ipmicra.model.urls import Site
 from ipmicra.protocol.host_messages import Passive
 
-UNTAKEN_MAX = 10_000
+UNSENT_MAX = 10_000
 
 
 class PassiveRoundTripBuffer:
@@ -21,9 +21,9 @@ class PassiveRoundTripBuffer:
     def __init__(self) -> None:
         self._measured: dict[tuple[str, str], FetchStatistics] = {}
         self._least_ms: dict[tuple[str, str], float] = {}
-        self._told: list[Passive] = []
+        self._from_guest: list[Passive] = []
 
-    def measure(self, site: Site, outcome: FetchOutcome, round_trip_ms: float | None) -> None:
+    def record(self, site: Site, outcome: FetchOutcome, round_trip_ms: float | None) -> None:
         """What a fetch showed."""
         if outcome.address is None:
             return
@@ -32,16 +32,16 @@ class PassiveRoundTripBuffer:
         if round_trip_ms is not None:
             self._least_ms[key] = min(round_trip_ms, self._least_ms.get(key, round_trip_ms))
 
-    def tell(self, measured: Iterable[Passive]) -> None:
+    def add(self, measured: Iterable[Passive]) -> None:
         """What a crawler in a process of its own has measured."""
-        self._told += measured
-        del self._told[:-UNTAKEN_MAX]
+        self._from_guest += measured
+        del self._from_guest[:-UNSENT_MAX]
 
-    def take(self, most: int) -> list[Passive]:
-        told, self._told = self._told[:most], self._told[most:]
-        taken = list(self._measured)[: most - len(told)]
+    def drain(self, most: int) -> list[Passive]:
+        from_guest, self._from_guest = self._from_guest[:most], self._from_guest[most:]
+        taken = list(self._measured)[: most - len(from_guest)]
         measured = (_passive(self._measured.pop(key), self._least_ms.pop(key, None)) for key in taken)
-        return [*told, *measured]
+        return [*from_guest, *measured]
 
 
 def _passive(seen: FetchStatistics, round_trip_ms: float | None) -> Passive:

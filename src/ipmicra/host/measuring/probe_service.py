@@ -37,7 +37,7 @@ PROBE_BYTES: dict[ProbeMethod, int] = {
 }  # fmt: skip
 
 
-class GivenAddresses:
+class FixedResolver:
     """A resolver that asks nobody: a name is where the probe under way says."""
 
     def __init__(self) -> None:
@@ -60,17 +60,17 @@ class ProbeService:
         settings: Callable[[], HostingSettings],
         meter: UsageMeter,
         passive: PassiveRoundTrips,
-        reason_to_rest: Callable[[], str | None],
+        blocked_reason: Callable[[], str | None],
     ) -> None:
         self._settings, self._meter = settings, meter
-        self._passive, self._reason_to_rest = passive, reason_to_rest
-        self._names = GivenAddresses()
+        self._passive, self._blocked_reason = passive, blocked_reason
+        self._names = FixedResolver()
         self._opened: tuple[HostingSettings, Fetcher] | None = None
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def of(self, targets: Sequence[ProbeTarget]) -> tuple[ProbeResult, ...]:
+    async def run(self, targets: Sequence[ProbeTarget]) -> tuple[ProbeResult, ...]:
         """The round trips, in the targets' order; none of those that the host's rest kept from asking."""
-        return tuple(await asyncio.gather(*map(self._one, targets)))
+        return tuple(await asyncio.gather(*map(self._probe_target, targets)))
 
     async def close(self) -> None:
         if self._opened is not None:
@@ -78,29 +78,29 @@ class ProbeService:
             self._opened = None
             await fetcher.__aexit__(None, None, None)
 
-    async def _one(self, target: ProbeTarget) -> ProbeResult:
+    async def _probe_target(self, target: ProbeTarget) -> ProbeResult:
         try:
             address = ipaddress.ip_address(target.address)
         except ValueError:
             return _not_probed(target, "no address")
-        await self._meter.probe_turn()
-        async with self._meter.turn():
-            rest = self._reason_to_rest()
-            if rest is not None:
-                return _not_probed(target, rest)
-            self._meter.note(target.address, target.site, "probe")
-            sounding = await self._sounding(address, target)
-        cost = PROBE_BYTES[sounding.way]
-        self._meter.count(target.address, target.site, "probe", cost, cost)
-        return _result(target, sounding)
+        await self._meter.wait_for_probe()
+        async with self._meter.request_slot():
+            reason = self._blocked_reason()
+            if reason is not None:
+                return _not_probed(target, reason)
+            self._meter.record_contact(target.address, target.site, "probe")
+            outcome = await self._probe_address(address, target)
+        cost = PROBE_BYTES[outcome.method]
+        self._meter.record_bytes(target.address, target.site, "probe", cost, cost)
+        return _result(target, outcome)
 
-    async def _sounding(self, address: IPAddress, target: ProbeTarget) -> ProbeOutcome:
+    async def _probe_address(self, address: IPAddress, target: ProbeTarget) -> ProbeOutcome:
         """One name is asked at one address at a time."""
         if target.is_host:
             return await (await self._prober()).probe_host(address)
         name = name_of(Site(target.site))
-        turn = self._turns.setdefault(name, asyncio.Lock())
-        async with turn:
+        lock = self._locks.setdefault(name, asyncio.Lock())
+        async with lock:
             self._names.addresses[name] = address
             try:
                 return await (await self._prober()).probe(address, target.port, target.site)
@@ -134,13 +134,13 @@ class ProbeService:
         return fetcher
 
 
-def _result(target: ProbeTarget, sounding: ProbeOutcome) -> ProbeResult:
+def _result(target: ProbeTarget, outcome: ProbeOutcome) -> ProbeResult:
     return ProbeResult(
         site=target.site,
         address=target.address,
-        round_trip_ms=sounding.round_trip_ms,
-        way=sounding.way,
-        silence=None if sounding.silence is None else sounding.silence.value,
+        round_trip_ms=outcome.round_trip_ms,
+        way=outcome.method,
+        silence=None if outcome.silence is None else outcome.silence.value,
     )
 
 

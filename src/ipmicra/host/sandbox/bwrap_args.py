@@ -25,7 +25,7 @@ class DescriptorNumbers(NamedTuple):
     info: int
 
 
-def command(
+def build_command(
     wanted: SandboxSpec,
     bwrap: str,
     runtime: Runtime,
@@ -34,18 +34,18 @@ def command(
     fds: DescriptorNumbers,
 ) -> list[str]:
     """What to execute; `user` is whom the code becomes when the dock is root."""
-    orders = json.dumps(_orders(wanted, runtime, processor, user, fds))
+    config = json.dumps(_init_config(wanted, runtime, processor, user, fds))
     return [
         bwrap,
-        *_walls(user),
-        *_floor(wanted, runtime),
+        *_namespace_args(user),
+        *_mount_args(wanted, runtime),
         *("--info-fd", str(fds.info)),
         "--",
-        *(runtime.python, "-I", "-S", "-B", "-X", "utf8", spec.ENTRY, orders),
+        *(runtime.python, "-I", "-S", "-B", "-X", "utf8", spec.ENTRY, config),
     ]
 
 
-def _walls(user: int | None) -> list[str]:
+def _namespace_args(user: int | None) -> list[str]:
     """Namespaces and privileges."""
     if user is None:
         nobody = str(spec.NOBODY)
@@ -71,14 +71,14 @@ def _walls(user: int | None) -> list[str]:
     ]
 
 
-def _floor(wanted: SandboxSpec, runtime: Runtime) -> list[str]:
+def _mount_args(wanted: SandboxSpec, runtime: Runtime) -> list[str]:
     """Files."""
     shown = [*runtime.folders, *map(str, wanted.readable)]
-    places = [*shown, *(place for _, place in runtime.links), "/dev/null"]
+    paths = [*shown, *(link_path for _, link_path in runtime.links), "/dev/null"]
     return [
-        *(word for path in _parents(places) for word in ("--perms", "0755", "--dir", path)),
+        *(word for path in _parents(paths) for word in ("--perms", "0755", "--dir", path)),
         *(word for path in shown for word in ("--ro-bind", path, path)),
-        *(word for target, place in runtime.links for word in ("--symlink", target, place)),
+        *(word for target, link_path in runtime.links for word in ("--symlink", target, link_path)),
         *("--ro-bind", str(wanted.code), spec.CODE),
         *("--ro-bind", str(wanted.settings), spec.SETTINGS),
         *("--ro-bind", str(Path(init.__file__).resolve()), spec.ENTRY),
@@ -88,13 +88,13 @@ def _floor(wanted: SandboxSpec, runtime: Runtime) -> list[str]:
     ]
 
 
-def _parents(places: list[str]) -> list[str]:
+def _parents(paths: list[str]) -> list[str]:
     """The folders to be made for them, outermost first."""
-    parents = {str(parent) for place in places for parent in Path(place).parents}
+    parents = {str(parent) for link_path in paths for parent in Path(link_path).parents}
     return sorted(parents - {"/"})
 
 
-def _orders(
+def _init_config(
     wanted: SandboxSpec, runtime: Runtime, processor: Processor, user: int | None, fds: DescriptorNumbers
 ) -> init.InitConfig:
     guards = wanted.guards

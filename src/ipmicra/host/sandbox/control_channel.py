@@ -24,82 +24,82 @@ class SandboxExited(HostFault):
 class ControlChannel:
     """One control channel. `on_news` is called with what is told unasked, `on_end` when it is over."""
 
-    def __init__(self, on_news: Callable[[StatusUpdate], None], on_end: Callable[[str], None]) -> None:
-        self._on_news, self._on_end = on_news, on_end
+    def __init__(self, on_status: Callable[[StatusUpdate], None], on_end: Callable[[str], None]) -> None:
+        self._on_status, self._on_end = on_status, on_end
         self._waiting: dict[int, asyncio.Future[str]] = {}
         self._last = 0
         self._writer: asyncio.StreamWriter | None = None
         self._listening: asyncio.Task[None] | None = None
 
-    async def begin(self, channel: socket.socket) -> None:
+    async def open(self, channel: socket.socket) -> None:
         reader, self._writer = await asyncio.open_unix_connection(sock=channel)
         self._listening = asyncio.create_task(self._listen(reader))
 
-    def post(self, order: GuestCommand) -> asyncio.Future[str]:
+    def post(self, command: GuestCommand) -> asyncio.Future[str]:
         """Say it, without waiting. What is said first is done first."""
         answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        answer.add_done_callback(_look_at)
+        answer.add_done_callback(_retrieve_exception)
         if self._writer is None or self._writer.is_closing():
             answer.set_exception(SandboxExited("the crawler's code has ended"))
             return answer
         self._last += 1
         self._waiting[self._last] = answer
-        self._writer.write(guest_messages.framed(GuestRequest(self._last, order)))
+        self._writer.write(guest_messages.encode_frame(GuestRequest(self._last, command)))
         return answer
 
-    async def ask(self, order: GuestCommand, seconds_max: float) -> str:
+    async def request(self, command: GuestCommand, seconds_max: float) -> str:
         """Raises CodeIsGone, and HostFault where the code could not do it."""
         try:
             async with asyncio.timeout(seconds_max):
-                return await self.post(order)
+                return await self.post(command)
         except TimeoutError:
-            kind = type(order).__name__.lower()
+            kind = type(command).__name__.lower()
             raise SandboxExited(f"the crawler's code did not {kind} within {seconds_max:g} s") from None
 
-    async def end(self) -> None:
+    async def close(self) -> None:
         if self._listening is not None:
             self._listening.cancel()
             await asyncio.wait([self._listening])
         if self._writer is not None:
             self._writer.close()
-        self._give_up()
+        self._fail_waiting()
 
     async def _listen(self, reader: asyncio.StreamReader) -> None:
         why = "the crawler's code hung up"
         try:
             while True:
-                frame = await guest_messages.next_frame(reader, guest_messages.TOLD_BYTES_MAX)
+                frame = await guest_messages.next_frame(reader, guest_messages.MESSAGE_BYTES_MAX)
                 if frame is None:
                     break
-                self._hear(guest_messages.decode_told(frame))
+                self._on_message(guest_messages.decode_message(frame))
         except (msgspec.MsgspecError, ValueError) as error:
             why = f"the crawler's code said what is no message: {error}"
-        self._give_up()
+        self._fail_waiting()
         self._on_end(why)
 
-    def _hear(self, told: guest_messages.GuestMessage) -> None:
-        if isinstance(told, StatusUpdate):
-            self._on_news(told)
+    def _on_message(self, message: guest_messages.GuestMessage) -> None:
+        if isinstance(message, StatusUpdate):
+            self._on_status(message)
             return
-        answer = self._waiting.pop(told.number, None)
+        answer = self._waiting.pop(message.number, None)
         if answer is not None and not answer.done():
-            _settle(answer, told)
+            _resolve(answer, message)
 
-    def _give_up(self) -> None:
+    def _fail_waiting(self) -> None:
         waiting, self._waiting = self._waiting, {}
         for answer in waiting.values():
             if not answer.done():
                 answer.set_exception(SandboxExited("the crawler's code has ended"))
 
 
-def _settle(answer: asyncio.Future[str], done: GuestReply) -> None:
+def _resolve(answer: asyncio.Future[str], done: GuestReply) -> None:
     if done.fault:
         answer.set_exception(HostFault(done.fault))
     else:
         answer.set_result(done.answer)
 
 
-def _look_at(answer: asyncio.Future[str]) -> None:
+def _retrieve_exception(answer: asyncio.Future[str]) -> None:
     """What nobody waits for is no error of the loop's."""
     if not answer.cancelled():
         answer.exception()

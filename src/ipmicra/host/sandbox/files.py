@@ -17,9 +17,9 @@ def read_inside(folder: Path, within: str, name: str, bytes_max: int) -> bytes:
     """The file `name` of the folder `within` of the state folder. Raises FileNotFoundError, HostFault."""
     if Path(name).name != name or Path(within).name != within:
         raise HostFault(f"{within}/{name} is not the name of one file")
-    inner = _opened(os.fspath(folder / within), os.O_DIRECTORY)
+    inner = _open(os.fspath(folder / within), os.O_DIRECTORY)
     try:
-        handle = _opened(name, os.O_NONBLOCK, inner)
+        handle = _open(name, os.O_NONBLOCK, inner)
     finally:
         os.close(inner)
     with os.fdopen(handle, "rb") as file:
@@ -34,7 +34,7 @@ def remove_inside(folder: Path, within: str, name: str) -> None:
     if Path(name).name != name or Path(within).name != within:
         raise HostFault(f"{within}/{name} is not the name of one file")
     try:
-        inner = _opened(os.fspath(folder / within), os.O_DIRECTORY)
+        inner = _open(os.fspath(folder / within), os.O_DIRECTORY)
     except FileNotFoundError:
         return
     try:
@@ -46,7 +46,7 @@ def remove_inside(folder: Path, within: str, name: str) -> None:
         os.close(inner)
 
 
-def _opened(path: str, flags: int, folder: int | None = None) -> int:
+def _open(path: str, flags: int, folder: int | None = None) -> int:
     try:
         return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | flags, dir_fd=folder)
     except FileNotFoundError:

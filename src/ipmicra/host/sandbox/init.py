@@ -48,24 +48,24 @@ class InitConfig(TypedDict):
     arguments: list[str]
 
 
-def main(orders: InitConfig) -> None:
+def main(config: InitConfig) -> None:
     os.umask(0o077)
-    for name, amount in orders["limits"].items():
+    for name, amount in config["limits"].items():
         resource.setrlimit(getattr(resource, name), (amount, amount))
-    if orders["user"] is not None:
-        _become(orders["user"])
+    if config["user"] is not None:
+        _become(config["user"])
     library = ctypes.CDLL(None, use_errno=True)
     _call(library.prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no new privileges")
-    if orders["landlock"]:
-        _restrict_files_and_tcp(library, orders["state"])
-    with socket.socket(fileno=orders["guard"]) as guard:
-        listener = _load_filter(library, orders)
+    if config["landlock"]:
+        _restrict_files_and_tcp(library, config["state"])
+    with socket.socket(fileno=config["guard"]) as guard:
+        listener = _load_filter(library, config)
         fds = [] if listener is None else [listener]
         socket.send_fds(guard, [b"ready"], fds)
         for fd in fds:
             os.close(fd)
     del library
-    _run(orders)
+    _run(config)
 
 
 def _become(user: int) -> None:
@@ -95,17 +95,17 @@ def _restrict_files_and_tcp(library: ctypes.CDLL, state: str) -> None:
     os.close(rules)
 
 
-def _load_filter(library: ctypes.CDLL, orders: InitConfig) -> int | None:
+def _load_filter(library: ctypes.CDLL, config: InitConfig) -> int | None:
     """From here on forbidden calls fail. Returns where they are reported, if they are."""
-    code = bytes.fromhex(orders["filter"])
+    code = bytes.fromhex(config["filter"])
     if not code:
         return None
     steps = ctypes.create_string_buffer(code, len(code))
     program = struct.pack("@HP", len(code) // 8, ctypes.addressof(steps))
-    flags = _SECCOMP_NEW_LISTENER if orders["reporting"] else 0
-    loaded = library.syscall(orders["filter_call"], _SECCOMP_SET_FILTER, flags, program)
+    flags = _SECCOMP_NEW_LISTENER if config["reporting"] else 0
+    loaded = library.syscall(config["filter_call"], _SECCOMP_SET_FILTER, flags, program)
     _call(loaded, "the filter of system calls")
-    return int(loaded) if orders["reporting"] else None
+    return int(loaded) if config["reporting"] else None
 
 
 def _call(result: int, what: str) -> None:
@@ -113,11 +113,11 @@ def _call(result: int, what: str) -> None:
         raise OSError(ctypes.get_errno(), f"{what}: {os.strerror(ctypes.get_errno())}")
 
 
-def _run(orders: InitConfig) -> None:
-    os.chdir(orders["state"])
-    sys.path[:] = [orders["code"], *(path for path in sys.path if path), *orders["packages"]]
-    sys.argv[:] = [orders["program"], *orders["arguments"]]
-    runpy.run_module(orders["program"], run_name="__main__", alter_sys=True)
+def _run(config: InitConfig) -> None:
+    os.chdir(config["state"])
+    sys.path[:] = [config["code"], *(path for path in sys.path if path), *config["packages"]]
+    sys.argv[:] = [config["program"], *config["arguments"]]
+    runpy.run_module(config["program"], run_name="__main__", alter_sys=True)
 
 
 if __name__ == "__main__":

@@ -19,14 +19,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ipmicra.errors import HostFault
-from ipmicra.host.sandbox.bwrap_args import DescriptorNumbers, command
+from ipmicra.host.sandbox.bwrap_args import DescriptorNumbers, build_command
 from ipmicra.host.sandbox.runtime import this_runtime
 from ipmicra.host.sandbox.spec import SandboxSpec, user_to_become
 from ipmicra.host.sandbox.syscalls import Processor, this_processor
 
 READY_SECONDS_MAX = 20.0
 _CREDENTIALS = struct.Struct("=iII")
-_WORDS_BYTES_MAX = 4_000
+_OUTPUT_BYTES_MAX = 4_000
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Sandbox:
 
     control: socket.socket  # a stream
     broker: socket.socket  # of packets
-    words: int  # a pipe with what the code prints
+    output: int  # a pipe with what the code prints
     listener: int | None  # where forbidden calls are reported
     pid: int  # of the code, as the dock sees it
     innermost: int  # a handle on the process whose end ends all
@@ -57,7 +57,7 @@ class Sandbox:
     def has_ended(self) -> bool:
         return self.process.poll() is not None
 
-    async def ended(self) -> int:
+    async def wait(self) -> int:
         """Its exit code, when it has one."""
         while self.process.poll() is None:
             await asyncio.sleep(0.02)
@@ -69,7 +69,7 @@ class Sandbox:
         self.process.wait()
         self.control.close()
         self.broker.close()
-        for fd in (self.words, self.innermost, self.listener):
+        for fd in (self.output, self.innermost, self.listener):
             if fd is not None:
                 os.close(fd)
 
@@ -78,33 +78,33 @@ class Sandbox:
             os.kill(self.pid, number)
 
 
-async def start(wanted: SandboxSpec) -> Sandbox:
+async def start(sandbox_spec: SandboxSpec) -> Sandbox:
     """Raises HostFault where this machine cannot give what was asked for."""
     bwrap, processor = required()
     user = user_to_become()
     if user is not None:
-        _give_to(wanted.state, user)
+        _change_owner(sandbox_spec.state, user)
     with ExitStack() as inner_ends, ExitStack() as outer_ends:
         control, inner_control = _pair(socket.SOCK_STREAM, outer_ends, inner_ends)
         broker, inner_broker = _pair(socket.SOCK_SEQPACKET, outer_ends, inner_ends)
         guard, inner_guard = _pair(socket.SOCK_SEQPACKET, outer_ends, inner_ends)
         guard.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         info, inner_info = _pipe(outer_ends, inner_ends)
-        words, inner_words = _pipe(outer_ends, inner_ends)
+        output, inner_output = _pipe(outer_ends, inner_ends)
         fds = DescriptorNumbers(
             inner_control.fileno(), inner_broker.fileno(), inner_guard.fileno(), inner_info
         )
         process = subprocess.Popen(  # noqa: S603 - our own command line
-            command(wanted, bwrap, this_runtime(), processor, user, fds),
+            build_command(sandbox_spec, bwrap, this_runtime(), processor, user, fds),
             stdin=subprocess.DEVNULL,
-            stdout=inner_words,
-            stderr=inner_words,
+            stdout=inner_output,
+            stderr=inner_output,
             pass_fds=fds,
             cwd="/",
         )
         inner_ends.close()
         try:
-            pid, listener = await _ready(guard, process, words)
+            pid, listener = await _wait_until_ready(guard, process, output)
             innermost = os.pidfd_open(_innermost_pid(info))
         except BaseException:
             process.kill()
@@ -113,7 +113,7 @@ async def start(wanted: SandboxSpec) -> Sandbox:
         guard.close()
         os.close(info)
         outer_ends.pop_all()
-    return Sandbox(control, broker, words, listener, pid, innermost, process)
+    return Sandbox(control, broker, output, listener, pid, innermost, process)
 
 
 def required() -> tuple[str, Processor]:
@@ -149,8 +149,8 @@ def _close(fd: int) -> None:
         os.close(fd)
 
 
-async def _ready(
-    guard: socket.socket, process: subprocess.Popen[bytes], words: int
+async def _wait_until_ready(
+    guard: socket.socket, process: subprocess.Popen[bytes], output: int
 ) -> tuple[int, int | None]:
     """The code's process and the listener, once all doors are locked."""
     readable = asyncio.Event()
@@ -167,7 +167,7 @@ async def _ready(
     if message != b"ready":
         with suppress(subprocess.TimeoutExpired):
             await asyncio.to_thread(process.wait, 2)
-        raise HostFault(f"the sandbox could not be made: {_last_words(words)}")
+        raise HostFault(f"the sandbox could not be made: {_last_output(output)}")
     pid, listener = 0, None
     for level, kind, data in ancillary:
         if (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS):
@@ -181,15 +181,15 @@ def _innermost_pid(info: int) -> int:
     return int(json.loads(os.read(info, 4096))["child-pid"])
 
 
-def _last_words(words: int) -> str:
+def _last_output(output: int) -> str:
     try:
-        said = os.read(words, _WORDS_BYTES_MAX).decode(errors="replace").strip()
+        said = os.read(output, _OUTPUT_BYTES_MAX).decode(errors="replace").strip()
     except BlockingIOError:
         said = ""
     return said.splitlines()[-1] if said else "it said nothing"
 
 
-def _give_to(folder: Path, user: int) -> None:
+def _change_owner(folder: Path, user: int) -> None:
     """The state is the code's own."""
     for path in (folder, *folder.rglob("*")):
         os.chown(path, user, user, follow_symlinks=False)

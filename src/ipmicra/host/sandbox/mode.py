@@ -27,14 +27,14 @@ async def choose_run_mode(settings: HostSettings, note: Callable[[str], None]) -
     """Raises HostFault where the owner insists on a sandbox that cannot be made."""
     if settings.sandbox == "never":
         return RunMode(None, takes_bundles=False)
-    tried = await selftest.tried_out()
-    lacking = selftest.missing(tried)
+    guards = await selftest.run_selftest()
+    lacking = selftest.missing_guards(guards)
     if lacking and settings.sandbox == "always":
         raise HostFault(f"host.sandbox = always: {_in_words(lacking)}; see: ipmicra host check")
-    if selftest.missing(tried, settings.guards_done_without):
+    if selftest.missing_guards(guards, settings.guards_done_without):
         note(f"the crawler runs without a sandbox: {_in_words(lacking)}")
         return RunMode(None, takes_bundles=False)
-    return RunMode(own_code()._replace(guards=selftest.to_put_up(tried)), takes_bundles=True)
+    return RunMode(own_code()._replace(guards=selftest.working_guards(guards)), takes_bundles=True)
 
 
 def _in_words(lacking: list[SandboxGuard]) -> str:

@@ -17,8 +17,8 @@ _BYTES_AT_ONCE = 65_536
 class OutputReader:
     """Reads a pipe."""
 
-    def __init__(self, pipe: int, remarks: ThrottledLog) -> None:
-        self._pipe, self._remarks, self._unfinished = pipe, remarks, b""
+    def __init__(self, pipe: int, log: ThrottledLog) -> None:
+        self._pipe, self._log, self._unfinished = pipe, log, b""
         asyncio.get_running_loop().add_reader(pipe, self._read)
 
     def close(self) -> None:
@@ -27,15 +27,15 @@ class OutputReader:
 
     def _read(self) -> None:
         try:
-            said = os.read(self._pipe, _BYTES_AT_ONCE)
+            text = os.read(self._pipe, _BYTES_AT_ONCE)
         except BlockingIOError:
             return
         except OSError:
-            said = b""
-        if not said:
+            text = b""
+        if not text:
             asyncio.get_running_loop().remove_reader(self._pipe)
-        *lines, self._unfinished = (self._unfinished + said).split(b"\n")
+        *lines, self._unfinished = (self._unfinished + text).split(b"\n")
         self._unfinished = self._unfinished[-_BYTES_AT_ONCE:]
         for line in lines:
             if line.strip():
-                self._remarks.add(f"the crawler's code says: {line.decode(errors='replace').strip()}")
+                self._log.add(f"the crawler's code says: {line.decode(errors='replace').strip()}")

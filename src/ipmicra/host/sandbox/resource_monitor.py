@@ -22,8 +22,8 @@ from ipmicra.host.sandbox import usage
 from ipmicra.host.sandbox.launch import Sandbox
 from ipmicra.host.sandbox.spec import SandboxLimits
 
-LOOK_SECONDS = 0.1
-DISK_LOOKS = 3  # every so many looks at the processor, one at the disk
+CHECK_SECONDS = 0.1
+CHECKS_PER_DISK_CHECK = 3  # every so many looks at the processor, one at the disk
 
 
 class ResourceMonitor:
@@ -35,43 +35,43 @@ class ResourceMonitor:
         state: Path,
         limits: SandboxLimits,
         meter: UsageMeter,
-        on_look: Callable[[], None],
-        on_break: Callable[[str], None],
+        on_check: Callable[[], None],
+        on_limit_exceeded: Callable[[str], None],
     ) -> None:
-        self.resting = True
+        self.is_paused = True
         self._sandbox, self._state, self._limits, self._meter = sandbox, state, limits, meter
-        self._on_look, self._on_break = on_look, on_break
-        self._asked, self._frozen, self._cpu_seen = 0, False, 0.0
+        self._on_check, self._on_limit_exceeded = on_check, on_limit_exceeded
+        self._open_requests, self._frozen, self._cpu_seen = 0, False, 0.0
 
     async def watch(self) -> None:
         """Until cancelled."""
-        looks = 0
+        checks = 0
         while True:
-            self._on_look()
-            self.look()
-            if looks % DISK_LOOKS == 0:
-                await self._look_at_disk()
-            looks += 1
-            await asyncio.sleep(LOOK_SECONDS)
+            self._on_check()
+            self.check()
+            if checks % CHECKS_PER_DISK_CHECK == 0:
+                await self._check_disk()
+            checks += 1
+            await asyncio.sleep(CHECK_SECONDS)
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Freeze or thaw, as things are now."""
         cpu = usage.cpu_seconds(self._sandbox.pid)
-        self._meter.used_elsewhere(max(0.0, cpu - self._cpu_seen))
+        self._meter.add_guest_cpu(max(0.0, cpu - self._cpu_seen))
         self._cpu_seen = max(cpu, self._cpu_seen)
-        over = self._meter.pace.seconds_to_wait() > 0
-        self._freeze((over or self.resting) and not self._asked)
+        over = self._meter.rate_limiter.seconds_to_wait() > 0
+        self._freeze((over or self.is_paused) and not self._open_requests)
 
     @contextmanager
-    def awake(self) -> Iterator[None]:
+    def thawed(self) -> Iterator[None]:
         """While the dock wants something of the code, it may run."""
-        self._asked += 1
+        self._open_requests += 1
         self._freeze(False)
         try:
             yield
         finally:
-            self._asked -= 1
-            if self.resting and not self._asked:
+            self._open_requests -= 1
+            if self.is_paused and not self._open_requests:
                 self._freeze(True)
 
     def _freeze(self, frozen: bool) -> None:
@@ -79,10 +79,12 @@ class ResourceMonitor:
             self._frozen = frozen
             (self._sandbox.freeze if frozen else self._sandbox.thaw)()
 
-    async def _look_at_disk(self) -> None:
-        found = await asyncio.to_thread(usage.disk, self._sandbox.pid, self._state)
-        if found.files > usage.FILES_MAX:
-            self._on_break(f"the crawler's code keeps over {usage.FILES_MAX:,} files")
-        elif found.taken_bytes > self._limits.disk_bytes_max:
+    async def _check_disk(self) -> None:
+        disk = await asyncio.to_thread(usage.disk, self._sandbox.pid, self._state)
+        if disk.files > usage.FILES_MAX:
+            self._on_limit_exceeded(f"the crawler's code keeps over {usage.FILES_MAX:,} files")
+        elif disk.taken_bytes > self._limits.disk_bytes_max:
             most = self._limits.disk_bytes_max
-            self._on_break(f"the crawler's code takes {found.taken_bytes:,} bytes of disk, of {most:,}")
+            self._on_limit_exceeded(
+                f"the crawler's code takes {disk.taken_bytes:,} bytes of disk, of {most:,}"
+            )

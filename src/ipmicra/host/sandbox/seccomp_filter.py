@@ -74,7 +74,7 @@ FORBIDDEN = (
     *("swapon", "swapoff", "sethostname", "setdomainname", "quotactl", "acct", "syslog", "vhangup"),
     *("settimeofday", "clock_settime", "clock_adjtime", "adjtimex", "fanotify_init"),
 )
-UNHEARD_OF = ("clone3",)  # the C library then starts its threads by clone, whose flags can be seen
+UNKNOWN_CALLS = ("clone3",)  # the C library then starts its threads by clone, whose flags can be seen
 
 # linux/seccomp.h
 _KILL, _ALLOW = 0x8000_0000, 0x7FFF_0000
@@ -107,7 +107,7 @@ def program(processor: Processor, reporting: bool = True) -> bytes:
         steps += _conditional(number_of(name, processor), conditions, action)
     for name in FORBIDDEN:
         steps += _flat(number_of(name, processor), action)
-    for name in UNHEARD_OF:
+    for name in UNKNOWN_CALLS:
         steps += _flat(number_of(name, processor), _REFUSE | errno.ENOSYS)
     steps += [
         _Step(_IF_GREATER, NEWEST_KNOWN, 0, 1),  # x32's calls among them, which have a high bit set

@@ -21,8 +21,8 @@ _NOTIFICATION_BYTES = 80
 _HEAD = struct.Struct("=QIIiIQQ")  # id, process, flags, call, processor, where, first argument
 _REPLY = struct.Struct("=QqiI")  # id, value, error, flags
 # Refused as well, but not worth a line: libuv asks for a ring at every start, and does without.
-ASKED_BY_EVERYBODY = frozenset({("io_uring_setup", 256)})
-IN_WORDS = {
+HARMLESS_CALLS = frozenset({("io_uring_setup", 256)})
+DESCRIPTIONS = {
     "clone": "to start a process",
     "fork": "to start a process",
     "vfork": "to start a process",
@@ -42,10 +42,10 @@ class SeccompNotifications:
         self,
         listener: int,
         names: dict[int, str],
-        remarks: ThrottledLog,
+        log: ThrottledLog,
         on_too_many: Callable[[], None],
     ) -> None:
-        self._listener, self._names, self._remarks = listener, names, remarks
+        self._listener, self._names, self._log = listener, names, log
         self._on_too_many, self._tries = on_too_many, 0
         asyncio.get_running_loop().add_reader(listener, self._read)
 
@@ -61,9 +61,9 @@ class SeccompNotifications:
             return
         number, _, _, call, _, _, argument = _HEAD.unpack_from(notification)
         name = self._names.get(call, f"call {call}")
-        if (name, argument) not in ASKED_BY_EVERYBODY:
-            wanted = f"{IN_WORDS[name]} ({name})" if name in IN_WORDS else name
-            self._remarks.add(f"the crawler's code tried {wanted}: not permitted")
+        if (name, argument) not in HARMLESS_CALLS:
+            wanted = f"{DESCRIPTIONS[name]} ({name})" if name in DESCRIPTIONS else name
+            self._log.add(f"the crawler's code tried {wanted}: not permitted")
         with suppress(OSError):
             fcntl.ioctl(self._listener, _ANSWER, _REPLY.pack(number, 0, -errno.EPERM, 0))
         self._tries += 1

@@ -42,10 +42,10 @@ class SandboxGuard(NamedTuple):
 SelfTestResult = dict[str, object]
 
 
-async def tried_out() -> list[SandboxGuard]:
+async def run_selftest() -> list[SandboxGuard]:
     """Starts two small sandboxes; takes about a second."""
-    filtered, why_not = await _probed(EnabledGuards(landlock=False))
-    second, why_no_landlock = await _probed(EnabledGuards(filter=False, reporting=False))
+    filtered, why_not = await _run_probe(EnabledGuards(landlock=False))
+    second, why_no_landlock = await _run_probe(EnabledGuards(filter=False, reporting=False))
     return [*_needed(filtered, second, why_not), _landlock(second, why_no_landlock), _cgroups()]
 
 
@@ -91,7 +91,7 @@ def _cgroups() -> SandboxGuard:
     )
 
 
-async def _probed(guards: EnabledGuards) -> tuple[SelfTestResult | None, str]:
+async def _run_probe(guards: EnabledGuards) -> tuple[SelfTestResult | None, str]:
     """What the probe found, or why it could not."""
     with tempfile.TemporaryDirectory(prefix="ipmicra-check-") as folder:
         state, settings = Path(folder) / "state", Path(folder) / "settings.json"
@@ -102,16 +102,16 @@ async def _probed(guards: EnabledGuards) -> tuple[SelfTestResult | None, str]:
             sandbox = await start(SandboxSpec(code.folder, PROBE, state, settings, _LIMITS, guards))
         except HostFault as fault:
             return None, str(fault)
-        reports = _refusing(sandbox)
+        notifications = _refusing(sandbox)
         try:
             async with asyncio.timeout(PROBE_SECONDS_MAX):
-                said = await asyncio.get_running_loop().sock_recv(sandbox.control, 65_536)
-            found: SelfTestResult = json.loads(said)
+                answer = await asyncio.get_running_loop().sock_recv(sandbox.control, 65_536)
+            found: SelfTestResult = json.loads(answer)
         except (TimeoutError, ValueError) as error:
             return None, f"the probe gave no answer: {error or 'it took too long'}"
         finally:
-            if reports is not None:
-                reports.close()
+            if notifications is not None:
+                notifications.close()
             sandbox.close()
     return found, ""
 
@@ -122,12 +122,12 @@ def _refusing(sandbox: Sandbox) -> SeccompNotifications | None:
     return SeccompNotifications(sandbox.listener, {}, ThrottledLog(lambda _: None), lambda: None)
 
 
-def missing(guards: list[SandboxGuard], done_without: tuple[str, ...] = ()) -> list[SandboxGuard]:
+def missing_guards(guards: list[SandboxGuard], done_without: tuple[str, ...] = ()) -> list[SandboxGuard]:
     """Those that are needed, did not hold, and are not done without by the owner's word."""
     return [g for g in guards if g.needed and not g.held and g.name not in done_without]
 
 
-def to_put_up(guards: list[SandboxGuard]) -> EnabledGuards:
+def working_guards(guards: list[SandboxGuard]) -> EnabledGuards:
     held = {guard.name for guard in guards if guard.held}
     return EnabledGuards(
         landlock="landlock" in held, filter="filter" in held, reporting="filter" in held

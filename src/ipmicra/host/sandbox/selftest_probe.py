@@ -20,7 +20,7 @@ _CAPABILITIES_VERSION = 0x2008_0522
 _NOWHERE = ("192.0.2.1", 9)  # of a documentation range; connecting a datagram socket sends nothing
 
 
-def found() -> dict[str, object]:
+def probe_results() -> dict[str, object]:
     return {
         "user": os.getresuid()[0],
         "capabilities": _capabilities(),
@@ -43,13 +43,13 @@ def _error_of(attempt: Callable[[], None]) -> str:
 
 
 def _look_for_a_route() -> None:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as plug:
-        plug.connect(_NOWHERE)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.connect(_NOWHERE)
 
 
 def _bind() -> None:
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as plug:
-        plug.bind(("127.0.0.1", 0))
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as sock:
+        sock.bind(("127.0.0.1", 0))
 
 
 def _capabilities() -> int:
@@ -67,7 +67,7 @@ def main() -> None:
     parser.add_argument("--control", type=int, required=True)
     given, _ = parser.parse_known_args()
     with socket.socket(fileno=given.control) as control:
-        control.sendall(json.dumps(found()).encode())
+        control.sendall(json.dumps(probe_results()).encode())
 
 
 if __name__ == "__main__":

@@ -35,47 +35,47 @@ class SessionDependencies:
     meter: UsageMeter
     resolver: Resolver
     passive: PassiveRoundTrips | None  # told what the kernel measures
-    reason_to_rest: Callable[[], str | None]
-    remarks: ThrottledLog
-    on_news: Callable[[StatusUpdate], None]
+    blocked_reason: Callable[[], str | None]
+    log: ThrottledLog
+    on_status: Callable[[StatusUpdate], None]
 
 
 class SandboxSession:
     """One run of the code. `open` it; it `has_ended` when the code has, or was ended; `close` it."""
 
-    def __init__(self, plan: SandboxSpec, shore: SessionDependencies) -> None:
+    def __init__(self, spec: SandboxSpec, dependencies: SessionDependencies) -> None:
         self.ended = asyncio.Event()
         self.ended_why = ""
-        self._plan, self._shore = plan, shore
-        self._conversation = ControlChannel(shore.on_news, self._end)
+        self._spec, self._dependencies = spec, dependencies
+        self._channel = ControlChannel(dependencies.on_status, self._on_end)
 
     async def open(self) -> None:
         """Raises HostFault where no sandbox can be made here."""
-        shore, plan = self._shore, self._plan
-        self._sandbox: Sandbox = await start(plan)
+        dependencies, spec = self._dependencies, self._spec
+        self._sandbox: Sandbox = await start(spec)
         self._broker = Broker(
             self._sandbox.broker,
-            shore.settings.host,
-            allowed_fetching(shore.settings.crawler, shore.settings.fetching),
-            shore.meter,
-            shore.resolver,
-            shore.reason_to_rest,
-            shore.remarks,
-            shore.passive,
+            dependencies.settings.host,
+            allowed_fetching(dependencies.settings.crawler, dependencies.settings.fetching),
+            dependencies.meter,
+            dependencies.resolver,
+            dependencies.blocked_reason,
+            dependencies.log,
+            dependencies.passive,
         )
         self._broker.open()
-        self.warden = ResourceMonitor(
-            self._sandbox, plan.state, plan.limits, shore.meter, self._look, self._break
+        self.monitor = ResourceMonitor(
+            self._sandbox, spec.state, spec.limits, dependencies.meter, self._check, self._abort
         )
-        self._watching = asyncio.create_task(self.warden.watch())
-        self._words = OutputReader(self._sandbox.words, shore.remarks)
-        self._reports: SeccompNotifications | None = None
+        self._watching = asyncio.create_task(self.monitor.watch())
+        self._output = OutputReader(self._sandbox.output, dependencies.log)
+        self._notifications: SeccompNotifications | None = None
         if self._sandbox.listener is not None:
             names = names_by_number(required()[1])
-            self._reports = SeccompNotifications(
-                self._sandbox.listener, names, shore.remarks, self._gave_no_rest
+            self._notifications = SeccompNotifications(
+                self._sandbox.listener, names, dependencies.log, self._on_too_many_denials
             )
-        await self._conversation.begin(self._sandbox.control)
+        await self._channel.open(self._sandbox.control)
 
     @property
     def pid(self) -> int:
@@ -86,56 +86,56 @@ class SandboxSession:
     def has_ended(self) -> bool:
         return self.ended.is_set()
 
-    def post(self, order: GuestCommand) -> None:
-        self._conversation.post(order)
+    def post(self, command: GuestCommand) -> None:
+        self._channel.post(command)
 
-    async def ask(self, order: GuestCommand, seconds_max: float) -> str:
+    async def request(self, command: GuestCommand, seconds_max: float) -> str:
         """Raises CodeIsGone, after ending code that does not answer."""
-        with self.warden.awake():
+        with self.monitor.thawed():
             try:
-                return await self._conversation.ask(order, seconds_max)
+                return await self._channel.request(command, seconds_max)
             except SandboxExited as gone:
-                self._break(str(gone))
+                self._abort(str(gone))
                 raise
 
-    def rest(self) -> None:
+    def pause(self) -> None:
         """No connection is left, and the code does not run but to answer the dock."""
-        self.warden.resting = True
-        self._broker.cut_all()
-        self.warden.look()
+        self.monitor.is_paused = True
+        self._broker.close_connections()
+        self.monitor.check()
 
-    def work(self) -> None:
-        self.warden.resting = False
-        self.warden.look()
+    def resume(self) -> None:
+        self.monitor.is_paused = False
+        self.monitor.check()
 
     async def close(self) -> None:
         self._sandbox.kill()
         self._watching.cancel()
         await asyncio.wait([self._watching])
-        await self._conversation.end()
+        await self._channel.close()
         await self._broker.close()
-        self._words.close()
-        if self._reports is not None:
-            self._reports.close()
+        self._output.close()
+        if self._notifications is not None:
+            self._notifications.close()
         self._sandbox.close()
 
-    def _look(self) -> None:
-        self._broker.accounts.count()
+    def _check(self) -> None:
+        self._broker.connections.count()
         if self._sandbox.has_ended:
-            self._end(f"the crawler's code has ended, with code {self._sandbox.process.returncode}")
+            self._on_end(f"the crawler's code has ended, with code {self._sandbox.process.returncode}")
 
-    def _gave_no_rest(self) -> None:
-        self._break(f"the crawler's code tried {TRIES_MAX:,} times what is not permitted")
+    def _on_too_many_denials(self) -> None:
+        self._abort(f"the crawler's code tried {TRIES_MAX:,} times what is not permitted")
 
-    def _break(self, why: str) -> None:
+    def _abort(self, why: str) -> None:
         """Ended by us, for a reason that is written down."""
         if not self.ended.is_set():
-            self._shore.remarks.add(f"{why}: ended")
-            self._end(why)
+            self._dependencies.log.add(f"{why}: ended")
+            self._on_end(why)
 
-    def _end(self, why: str) -> None:
+    def _on_end(self, why: str) -> None:
         if not self.ended.is_set():
             self.ended_why = why
             self.ended.set()
             self._sandbox.kill()
-            self._broker.cut_all()
+            self._broker.close_connections()

@@ -19,7 +19,7 @@ class ThrottledLog:
         self._note = note
         self._times: dict[str, int] = {}
 
-    def times(self, what: str) -> int:
+    def count_of(self, what: str) -> int:
         return self._times.get(what, 0)
 
     def add(self, what: str) -> None:

@@ -74,7 +74,7 @@ class PeerCrawlService:
             lambda: self.settings,
             self._meter,
             self.crawler.passive,
-            self._rules.reason_to_begin_nothing,
+            self._rules.start_blocked_reason,
         )
         self._held: dict[str, HeldSite] = {}
         self._unconfirmed: dict[
@@ -95,7 +95,7 @@ class PeerCrawlService:
         """Nothing is left to hand over or to replicate: the peer may stop."""
         states = set(self._states) - self._states.recovered
         left = self._held or self._unconfirmed or states or self._handing_over
-        return not left and not self.crawler.waiting()
+        return not left and not self.crawler.waiting_packages()
 
     @property
     def settings(self) -> PeerSettings:
@@ -103,7 +103,7 @@ class PeerCrawlService:
 
     def pause_reason(self) -> str | None:
         """Why nothing is fetched now, by the owner's limits; None while it works."""
-        return self._rules.reason_to_rest()
+        return self._rules.blocked_reason()
 
     async def run(self, clock: Callable[[], float]) -> None:
         try:
@@ -137,17 +137,21 @@ class PeerCrawlService:
             if site not in self._held or self._held[site].epoch < record.epoch:
                 await self._start_site(site, record, now_s)
         await self._replicate_packages()
-        if not (self.crawler.counts().pending or self.crawler.spool.unsealed or self.crawler.waiting()):
+        if not (
+            self.crawler.counts().pending
+            or self.crawler.spool.unsealed
+            or self.crawler.waiting_packages()
+        ):
             self._complete |= set(self._held)
 
     async def _apply_limits(self) -> None:
         """Start, drain or stop the crawler as the owner's limits require."""
         self._meter.flush()
-        if self._rules.look_around():
+        if self._rules.refresh():
             self.crawler.settings = self._rules.settings
             self.crawler.drain()  # and start again with the new settings
         self.crawler.check()
-        if self._rules.reason_to_rest() is not None:
+        if self._rules.blocked_reason() is not None:
             await self.crawler.stop(0)
         elif self._rules.ends_soon():
             self.crawler.drain()
@@ -173,10 +177,10 @@ class PeerCrawlService:
         self._wanted_since_s.pop(site, None)
         self._unconfirmed.pop(site, None)
         self._sites_seen.add(Site(site))
-        if self._store.hold(held):
+        if self._store.add_site(held):
             self._held[site] = held
-            self.crawler.hold(held)
-            await self.crawler.give([f"{site}/"])
+            self.crawler.add_site(held)
+            await self.crawler.enqueue([f"{site}/"])
 
     async def _is_ready(self, site: str, record: SiteRecord, now_s: float) -> bool:
         """Whether the former crawler's state is here, or is not waited for any longer."""
@@ -191,8 +195,8 @@ class PeerCrawlService:
     async def _take_over(self, site: str) -> bool:
         """Import the received state; if it cannot be read, the site is crawled from the start."""
         try:
-            await self.crawler.forget(Site(site))
-            await self.crawler.take_over(self._states.read(site))
+            await self.crawler.forget_site(Site(site))
+            await self.crawler.import_site(self._states.read(site))
             self._complete.add(site)
         except HostFault as fault:
             _log.warning("%s is crawled from the start, without its state: %s", site, fault)
@@ -220,7 +224,7 @@ class PeerCrawlService:
 
     async def _export_site(self, held: HeldSite) -> bytes | None:
         """Close the site and return its state."""
-        name = await self.crawler.release(Site(held.site), held.epoch)
+        name = await self.crawler.export_site(Site(held.site), held.epoch)
         if name is None:
             return None
         state = self.crawler.state_bytes(name)
@@ -230,9 +234,9 @@ class PeerCrawlService:
     async def _release_site(self, held: HeldSite) -> None:
         state = await self._export_site(held)
         self._unconfirmed.pop(held.site, None)
-        self._store.let_go(held.site, held.epoch, None)
+        self._store.release_site(held.site, held.epoch, None)
         await self._replicate_packages(seal_open=True)
-        await self.crawler.forget(Site(held.site))
+        await self.crawler.forget_site(Site(held.site))
         successor = self._take_successor(held.site)
         if successor is not None and state is not None:
             self._start_hand_over(held.site, held.epoch, successor, state)
@@ -287,7 +291,7 @@ class PeerCrawlService:
         except (NoSuchName, NamesUnreachable):
             return None
         target = ProbeTarget(site=site, address=str(answer.addresses[0]), port=port_of(Site(site)))
-        (result,) = await self._probe_service.of([target])
+        (result,) = await self._probe_service.run([target])
         return result.round_trip_ms
 
     # --- replicas -----------------------------------------------------------------------------
@@ -298,7 +302,7 @@ class PeerCrawlService:
             await self.crawler.seal()
         if not (seal_open or self._rules.may_deliver()):
             return
-        waiting = self.crawler.waiting()
+        waiting = self.crawler.waiting_packages()
         for package in waiting:
             if package.sequence not in self._stored:
                 await self._store_package(package)
@@ -340,8 +344,8 @@ class PeerCrawlService:
     async def _send(
         self, to: PeerDescriptor, kind: RpcKind, site: str, epoch: SiteEpoch, data: bytes
     ) -> None:
-        await self._meter.upload_turn(len(data))
-        self._meter.count(to.address, site, "peer", 0, len(data))
+        await self._meter.wait_for_upload(len(data))
+        self._meter.record_bytes(to.address, site, "peer", 0, len(data))
         await chunked_transfer.send_in_chunks(
             to.address, self._codec, self._peer.id, kind, site, epoch, data
         )

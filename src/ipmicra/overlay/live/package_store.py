@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from ipmicra.carrier.durable import write_durably
 from ipmicra.carrier.package import Package, digest_of, pack, unpack
-from ipmicra.carrier.page_delta import made_whole, urls_changed
+from ipmicra.carrier.page_delta import changed_urls, resolve_all
 from ipmicra.carrier.record_queries import NO_SITE, links_elsewhere, site_about
 from ipmicra.model.records import (
     FetchMeasurement,
@@ -59,13 +59,13 @@ class PeerPackageStore:
     def complete_package(self, data: bytes) -> bytes:
         """The package with every page complete: replicas and successors need no earlier package."""
         package = unpack(data)
-        changed = urls_changed([package])
+        changed = changed_urls([package])
         if not changed:
             return data
         with self._lock:
             before = [record for site in self._sites_in(package) for record in self._pages_of(site)]
         before.sort(key=lambda record: record.fetched_at_ms)
-        *_, complete = made_whole([package._replace(records=list(before)), package], changed)
+        *_, complete = resolve_all([package._replace(records=list(before)), package], changed)
         return pack(complete.records, package.header.crawler, package.header.sequence)
 
     def store(self, packages: Iterable[bytes]) -> set[Site]:

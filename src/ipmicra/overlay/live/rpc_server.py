@@ -200,7 +200,9 @@ class RpcServer:
             frames_refused=node.frames_refused,
             pages=pages,
             pending=0 if crawl_service is None else crawl_service.crawler.counts().pending,
-            packages_uncopied=0 if crawl_service is None else len(crawl_service.crawler.waiting()),
+            packages_uncopied=0
+            if crawl_service is None
+            else len(crawl_service.crawler.waiting_packages()),
             places=_places(peer.site_table.home_records),
             pause_reason="" if crawl_service is None else crawl_service.pause_reason() or "",
         )

@@ -49,12 +49,12 @@ class Attacker:
     def connection(self, address: str = "", port: int = 0, name: str = "") -> socket.socket:
         """A passed socket; by default to the site that may be crawled."""
         address, port = address or "127.0.0.1", port or self.settings["site_port"]
-        answer, plug = self.ask(
+        answer, sock = self.ask(
             type="connect", name=name or address, address=address, port=port, patience_ms=2_000
         )
-        if plug is None:
+        if sock is None:
             raise OSError(f"the broker says: {answer['failure']}: {answer['detail']}")
-        return plug
+        return sock
 
     # --- the network --------------------------------------------------------------------------------
 
@@ -86,21 +86,21 @@ class Attacker:
 
     def unspec(self) -> object:
         """Disconnect a passed socket, and connect it to the LAN."""
-        plug = self.connection()
-        called(LIBC.connect(plug.fileno(), AF_UNSPEC, 16))
+        sock = self.connection()
+        called(LIBC.connect(sock.fileno(), AF_UNSPEC, 16))
         return "disconnected a passed socket"
 
     def reconnect(self) -> object:
         """The same, whether the disconnecting works or not."""
-        plug = self.connection()
-        plug.setblocking(True)
-        LIBC.connect(plug.fileno(), AF_UNSPEC, 16)
-        plug.connect(("127.0.0.2", self.settings["lan_port"]))
-        return plug.getpeername()
+        sock = self.connection()
+        sock.setblocking(True)
+        LIBC.connect(sock.fileno(), AF_UNSPEC, 16)
+        sock.connect(("127.0.0.2", self.settings["lan_port"]))
+        return sock.getpeername()
 
     def fast_open(self) -> object:
-        plug = self.connection()
-        return plug.sendto(b"x", 0x2000_0000, ("127.0.0.2", self.settings["lan_port"]))
+        sock = self.connection()
+        return sock.sendto(b"x", 0x2000_0000, ("127.0.0.2", self.settings["lan_port"]))
 
     def source_route(self) -> object:
         return self.connection().setsockopt(
@@ -136,9 +136,9 @@ class Attacker:
         return self.connection().getpeername()
 
     def upload(self) -> object:
-        plug = self.connection()
+        sock = self.connection()
         for _ in range(64):
-            plug.sendall(b"x" * 16_384)
+            sock.sendall(b"x" * 16_384)
         time.sleep(1)
         raise OSError("sent, and counted")
 

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from ipmicra.cli import terminal
 from ipmicra.coordinator.bundles.contents import contents
-from ipmicra.protocol.bundle_format import packed
+from ipmicra.protocol.bundle_format import pack
 from ipmicra.protocol.versions import checked_version
 
 PROGRAM = "ipmicra.host.hosted.guest.program"
@@ -28,7 +28,7 @@ def command(file: Path, version: str, program: str, as_json: bool) -> None:
       ipmicra bundle build --version 1.1.0 crawler.zip
     """
     made = contents(program)
-    data = packed(checked_version(version), program, made.files, made.packages)
+    data = pack(checked_version(version), program, made.files, made.packages)
     file.write_bytes(data)
     result = {"file": str(file), "version": version, "files": len(made.files), "bytes": len(data)}
     words = f"{file}: version {version}, {len(made.files)} files, {len(data):,} bytes"

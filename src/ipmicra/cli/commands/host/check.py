@@ -26,8 +26,8 @@ def command(context: click.Context, as_json: bool) -> int:
       ipmicra host check
       ipmicra host check --json
     """
-    tried = asyncio.run(selftest.tried_out())
-    lacking = selftest.missing(tried, terminal.settings_of(context).host.guards_done_without)
+    tried = asyncio.run(selftest.run_selftest())
+    lacking = selftest.missing_guards(tried, terminal.settings_of(context).host.guards_done_without)
     terminal.show([guard._asdict() for guard in tried], as_json, lambda: _table(tried))
     if lacking:
         names = ", ".join(guard.name for guard in lacking)

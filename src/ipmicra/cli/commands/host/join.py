@@ -14,7 +14,7 @@ from ipmicra.errors import HostFault, OperatorFault
 from ipmicra.host import folder as folders
 from ipmicra.host.coordinator_client import checked_coordinator, enrol
 from ipmicra.host.identity import make_key
-from ipmicra.host.settings import checked, in_words, most_it_can_cost
+from ipmicra.host.settings import checked, describe_maximum_usage, describe_rules
 from ipmicra.host.store import HostStore
 from ipmicra.settings import Settings
 
@@ -54,50 +54,54 @@ def command(
     settings = terminal.settings_of(context)
     checked(settings.host)
     coordinator = checked_coordinator(coordinator)
-    place = folder_of(settings, folder)
-    if folders.is_joined(place):
-        raise OperatorFault(f"a host has joined in {place} already; leave first, or give a --folder")
-    _tell(settings, coordinator, place)
+    host_folder = folder_of(settings, folder)
+    if folders.is_joined(host_folder):
+        raise OperatorFault(
+            f"a host has joined in {host_folder} already; leave first, or give a --folder"
+        )
+    _explain(settings, coordinator, host_folder)
     if not yes:
         terminal.confirm("Join?", "Not joined: nothing was kept here.")
-    name = _join(place, coordinator, token)
+    name = _join(host_folder, coordinator, token)
     terminal.output().print(f"joined as {name}; now run: ipmicra host run")
 
 
-def _tell(settings: Settings, coordinator: str, place: Path) -> None:
+def _explain(settings: Settings, coordinator: str, host_folder: Path) -> None:
     table = Table(show_header=False)
-    for rule, words in in_words(settings.host).items():
+    for rule, words in describe_rules(settings.host).items():
         table.add_row(rule, words)
     aside = terminal.stderr_console()
     aside.print(WHAT_IT_DOES.format(coordinator=coordinator), markup=False)
     aside.print(table)
     aside.print("At the very most that can cost you:", markup=False)
     cost = Table(show_header=False)
-    for what, words in most_it_can_cost(settings.host).items():
+    for what, words in describe_maximum_usage(settings.host).items():
         cost.add_row(what, words)
     aside.print(cost)
-    aside.print(WHAT_IT_DOES_NOT.format(folder=place), markup=False)
+    aside.print(WHAT_IT_DOES_NOT.format(folder=host_folder), markup=False)
 
 
-def _join(place: Path, coordinator: str, token: str) -> str:
+def _join(host_folder: Path, coordinator: str, token: str) -> str:
     """Whatever goes wrong, nothing of a join that failed stays."""
-    is_new = not place.exists()
+    is_new = not host_folder.exists()
     try:
-        place.mkdir(parents=True, exist_ok=True, mode=0o700)
+        host_folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
-        raise HostFault(f"making the host's folder {place}: {error}; give another --folder") from error
-    if not is_new and any(place.iterdir()):
-        raise OperatorFault(f"{place} is not empty; give another --folder")
+        raise HostFault(
+            f"making the host's folder {host_folder}: {error}; give another --folder"
+        ) from error
+    if not is_new and any(host_folder.iterdir()):
+        raise OperatorFault(f"{host_folder} is not empty; give another --folder")
     try:
-        key = make_key(place)
+        key = make_key(host_folder)
         enrolled = asyncio.run(enrol(coordinator, token, key.public_key().public_bytes_raw()))
-        ledger = HostStore(place)
+        store = HostStore(host_folder)
         try:
-            ledger.keep(coordinator=coordinator, host=enrolled.host, contact=enrolled.contact)
-            ledger.note(f"joined {coordinator} as {enrolled.host}")
+            store.set(coordinator=coordinator, host=enrolled.host, contact=enrolled.contact)
+            store.log_event(f"joined {coordinator} as {enrolled.host}")
         finally:
-            ledger.close()
+            store.close()
     except BaseException:
-        folders.remove(place)
+        folders.remove(host_folder)
         raise
     return enrolled.host

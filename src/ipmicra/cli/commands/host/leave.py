@@ -41,28 +41,32 @@ def command(context: click.Context, folder: Path | None, yes: bool, seconds: flo
       ipmicra host leave --yes --seconds 0
     """
     settings = terminal.settings_of(context)
-    place = folder_of(settings, folder)
-    with folders.ledger_in(place) as ledger:
+    host_folder = folder_of(settings, folder)
+    with folders.open_store(host_folder) as store:
         if not yes:
-            terminal.confirm(f"Remove {place} and everything in it?", "Not left: nothing was removed.")
-        ledger.keep(leaving="yes")
-        _wait_for_the_end(place)
-        with folders.locked(place):
-            _goodbye(settings, place, ledger, seconds)
-            folders.remove(place)
+            terminal.confirm(
+                f"Remove {host_folder} and everything in it?", "Not left: nothing was removed."
+            )
+        store.set(leaving="yes")
+        _wait_for_the_end(host_folder)
+        with folders.hold_lock(host_folder):
+            _deregister(settings, host_folder, store, seconds)
+            folders.remove(host_folder)
     terminal.output().print("left; nothing is kept here any more")
 
 
-def _wait_for_the_end(place: Path) -> None:
+def _wait_for_the_end(host_folder: Path) -> None:
     """A running host has seen that it is to leave, and stops."""
     end = time.monotonic() + STOP_SECONDS
-    while folders.is_running(place):
+    while folders.is_running(host_folder):
         if time.monotonic() > end:
-            raise HostFault(f"the host in {place} does not stop; end its process, then leave again")
+            raise HostFault(
+                f"the host in {host_folder} does not stop; end its process, then leave again"
+            )
         time.sleep(0.1)
 
 
-def _goodbye(settings: Settings, place: Path, ledger: HostStore, seconds: float) -> None:
-    trouble = asyncio.run(deregister(place, settings.hosting, ledger, seconds))
+def _deregister(settings: Settings, host_folder: Path, store: HostStore, seconds: float) -> None:
+    trouble = asyncio.run(deregister(host_folder, settings.hosting, store, seconds))
     if trouble is not None:
         terminal.print_note(f"{trouble}; leaving all the same")

@@ -34,8 +34,8 @@ def command(context: click.Context, folder: Path | None, since: str, events: int
       ipmicra host log
       ipmicra host log --since 2026-11-16 --json
     """
-    with folders.ledger_in(folder_of(terminal.settings_of(context), folder)) as ledger:
-        contacts, happened = ledger.contacts(since), ledger.events(events)
+    with folders.open_store(folder_of(terminal.settings_of(context), folder)) as store:
+        contacts, happened = store.contacts(since), store.events(events)
     log = {
         "contacts": [contact._asdict() for contact in contacts],
         "events": [event._asdict() for event in happened],

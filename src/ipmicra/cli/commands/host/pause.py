@@ -21,6 +21,6 @@ def command(context: click.Context, folder: Path | None) -> None:
     Examples:
       ipmicra host pause
     """
-    with folders.ledger_in(folder_of(terminal.settings_of(context), folder)) as ledger:
-        ledger.keep(paused_by_owner="yes")
+    with folders.open_store(folder_of(terminal.settings_of(context), folder)) as store:
+        store.set(paused_by_owner="yes")
     terminal.output().print("paused; go on with: ipmicra host resume")

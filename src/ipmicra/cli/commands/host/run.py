@@ -20,7 +20,7 @@ from ipmicra.cli.main import INTERRUPTED
 from ipmicra.crawler.crawl import tune_process
 from ipmicra.errors import OperatorFault
 from ipmicra.host import folder as folders
-from ipmicra.host.code.consent import dispatched_to
+from ipmicra.host.code.consent import code_updater_for
 from ipmicra.host.daemon import ExitReason, HostDaemon
 from ipmicra.host.sandbox.mode import choose_run_mode
 from ipmicra.host.settings import HostSettings
@@ -45,48 +45,48 @@ def command(context: click.Context, folder: Path | None) -> int:
       systemctl enable --now ipmicra-host      # with deploy/ipmicra-host.service
     """
     settings, reload = terminal.settings_of(context), terminal.reload_of(context)
-    place = folder_of(settings, folder)
-    with folders.ledger_in(place) as ledger, folders.locked(place):
-        retired = ledger.fact("retired")
-        if retired is not None and not ledger.unreported(1):
+    host_folder = folder_of(settings, folder)
+    with folders.open_store(host_folder) as store, folders.hold_lock(host_folder):
+        retired = store.get("retired")
+        if retired is not None and not store.unreported(1):
             raise OperatorFault(f"this host was retired: {retired}; remove it with: ipmicra host leave")
-        _be_modest(settings.host)
+        _lower_priority(settings.host)
         tune_process()
         dice = Random(secrets.randbits(64))  # noqa: S311 - jitter, so that hosts do not call in step
 
         async def live() -> ExitReason:
-            choice = await choose_run_mode(settings.host, ledger.note)
-            sent = dispatched_to(place, ledger, choice)
+            choice = await choose_run_mode(settings.host, store.log_event)
+            updater = code_updater_for(host_folder, store, choice)
             code = choice.installed
-            life = HostDaemon(
-                place,
+            daemon = HostDaemon(
+                host_folder,
                 settings.hosting,
-                ledger,
+                store,
                 dice,
                 reload=lambda: reload().hosting,
                 code=code,
-                dispatched=sent,
+                updater=updater,
             )
-            _stop_on_signals(life.stop)
-            return await life.run()
+            _stop_on_signals(daemon.stop)
+            return await daemon.run()
 
         return _exit_code(uvloop.run(live()))
 
 
-def _be_modest(host: HostSettings) -> None:
+def _lower_priority(host: HostSettings) -> None:
     """Behind everybody else's work, and within the memory that was lent."""
     os.nice(NICENESS)
     resource.setrlimit(resource.RLIMIT_DATA, (host.memory_bytes_max, host.memory_bytes_max))
 
 
 def _stop_on_signals(stop: Callable[[], None]) -> None:
-    told = False
+    stop_requested = False
 
     def interrupt() -> None:
-        nonlocal told
-        if told:
+        nonlocal stop_requested
+        if stop_requested:
             os._exit(INTERRUPTED)
-        told = True
+        stop_requested = True
         terminal.print_note("stopping; Ctrl-C again stops at once")
         stop()
 

@@ -17,7 +17,7 @@ from ipmicra.host import folder as folders
 from ipmicra.host.hosted.in_process import SPOOL_FOLDER
 from ipmicra.host.hosted.interface import STATE_FOLDER
 from ipmicra.host.limits.usage import UsageMeter
-from ipmicra.host.settings import in_words
+from ipmicra.host.settings import describe_rules
 from ipmicra.host.store import HostStore
 from ipmicra.settings import Settings
 
@@ -54,16 +54,16 @@ def command(context: click.Context, folder: Path | None, as_json: bool) -> None:
       ipmicra host status --json
     """
     settings = terminal.settings_of(context)
-    place = folder_of(settings, folder)
-    with folders.ledger_in(place) as ledger:
-        status = _status(settings, place, ledger)
+    host_folder = folder_of(settings, folder)
+    with folders.open_store(host_folder) as store:
+        status = _status(settings, host_folder, store)
     terminal.show(status, as_json, lambda: _table(status))
 
 
-def _status(settings: Settings, place: Path, ledger: HostStore) -> HostStatusReport:
-    facts, member = ledger.facts(), folders.membership(ledger)
-    running = folders.is_running(place)
-    today, month = UsageMeter(ledger, settings.host, lambda: datetime.now(UTC)).used()
+def _status(settings: Settings, host_folder: Path, store: HostStore) -> HostStatusReport:
+    facts, member = store.facts(), folders.membership(store)
+    running = folders.is_running(host_folder)
+    today, month = UsageMeter(store, settings.host, lambda: datetime.now(UTC)).used_bytes()
     heard = facts.get("heard_s")
     rest = "paused by its owner" if "paused_by_owner" in facts else facts.get("resting")
     return HostStatusReport(
@@ -76,11 +76,11 @@ def _status(settings: Settings, place: Path, ledger: HostStore) -> HostStatusRep
         sites=int(facts.get("sites", 0)),
         pages=int(facts.get("pages", 0)),
         pending=int(facts.get("pending", 0)),
-        packages_to_send=len(packages_in(place / STATE_FOLDER / SPOOL_FOLDER)),
+        packages_to_send=len(packages_in(host_folder / STATE_FOLDER / SPOOL_FOLDER)),
         bytes_today=today,
         bytes_this_month=month,
-        disk_bytes=folders.disk_bytes(place),
-        rules=in_words(settings.host),
+        disk_bytes=folders.disk_bytes(host_folder),
+        rules=describe_rules(settings.host),
     )
 
 

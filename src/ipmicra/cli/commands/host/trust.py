@@ -33,17 +33,17 @@ def command(context: click.Context, expected: str | None, nobody: bool, folder: 
       ipmicra host trust                    whom do I trust?
       ipmicra host trust --nobody
     """
-    place = folder_of(terminal.settings_of(context), folder)
+    host_folder = folder_of(terminal.settings_of(context), folder)
     if nobody and expected:
         raise OperatorFault("give a fingerprint or --nobody, not both")
-    with folders.ledger_in(place) as ledger:
+    with folders.open_store(host_folder) as store:
         if nobody:
-            withdraw(place)
-            ledger.note("the owner trusts nobody's code but his own")
+            withdraw(host_folder)
+            store.log_event("the owner trusts nobody's code but his own")
         elif expected:
-            accept(place, first_root(folders.membership(ledger).coordinator), expected)
-            ledger.note(f"the owner trusts code signed under {expected}")
-    root = accepted_root(place)
+            accept(host_folder, first_root(folders.membership(store).coordinator), expected)
+            store.log_event(f"the owner trusts code signed under {expected}")
+    root = accepted_root(host_folder)
     words = (
         "nobody: only installed code runs" if root is None else f"code signed under {fingerprint(root)}"
     )

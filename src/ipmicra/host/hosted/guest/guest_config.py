@@ -84,12 +84,12 @@ class GuestConfig(msgspec.Struct, frozen=True, kw_only=True):
     protocol: int = PROTOCOL_WITHOUT_NONE  # of the messages that the host understands
 
 
-def written_config(name: str, settings: HostingSettings) -> bytes:
+def encode_config(name: str, settings: HostingSettings) -> bytes:
     config = GuestConfig(name=name, settings=_listed(settings), version=VERSION, protocol=PROTOCOL)
     return msgspec.json.encode(config)
 
 
-def written_settings(settings: HostingSettings) -> bytes:
+def encode_settings(settings: HostingSettings) -> bytes:
     """The settings alone, for a guest that is told to work by other ones."""
     return msgspec.json.encode(_listed(settings))
 

@@ -25,11 +25,11 @@ class GuestLimiter(HostRateLimiter):
     def apply(self, settings: HostSettings) -> None:
         super().apply(msgspec.structs.replace(settings, cpu_share_max=0.0))
 
-    def note(self, address: str, site: str, purpose: str) -> None:
+    def record_contact(self, address: str, site: str, purpose: str) -> None:
         """The broker has noted it."""
 
-    def count(self, address: str, site: str, purpose: str, bytes_in: int, bytes_out: int) -> None:
-        self.downloaded(bytes_in)
+    def record_bytes(self, address: str, site: str, purpose: str, bytes_in: int, bytes_out: int) -> None:
+        self.record_download(bytes_in)
 
-    def measure(self, site: Site, outcome: FetchOutcome, round_trip_ms: float | None) -> None:
-        self.round_trips.measure(site, outcome, round_trip_ms)
+    def record_round_trip(self, site: Site, outcome: FetchOutcome, round_trip_ms: float | None) -> None:
+        self.round_trips.record(site, outcome, round_trip_ms)

@@ -37,9 +37,9 @@ from ipmicra.model.ids import SiteEpoch
 from ipmicra.model.urls import Site
 from ipmicra.protocol import guest_messages
 from ipmicra.protocol.guest_messages import GuestCommand, GuestReply, StatusUpdate
-from ipmicra.protocol.host_messages import PROTOCOL, passives_for
+from ipmicra.protocol.host_messages import PROTOCOL, encode_missing_times
 
-NEWS_SECONDS = 0.4
+STATUS_SECONDS = 0.4
 MEASURED_AT_ONCE = 500
 EVERYWHERE = ("0.0.0.0/0", "::/0")  # asking is free: the broker judges
 
@@ -54,45 +54,48 @@ class GuestProgram:
         self._crawler, self._meter, self._writer = crawler, meter, writer
         self._protocol = protocol
 
-    async def obey(self, reader: asyncio.StreamReader) -> None:
+    async def serve(self, reader: asyncio.StreamReader) -> None:
         """Until the dock hangs up. Its first word is what it begins with, before anything is fetched."""
-        self._say(self._news())
-        news, looking = asyncio.create_task(self._tell_news()), set[asyncio.Task[None]]()
+        self._send(self._status())
+        status_updates, observing = (
+            asyncio.create_task(self._send_status_updates()),
+            set[asyncio.Task[None]](),
+        )
         try:
             while (frame := await guest_messages.next_frame(reader)) is not None:
-                ask = guest_messages.read_ask(frame)
-                if isinstance(ask.order, guest_messages.ObservePage):  # it waits for a site's turn
-                    looking.add(look := asyncio.create_task(self._answer(ask)))
-                    look.add_done_callback(looking.discard)
+                request = guest_messages.read_request(frame)
+                if isinstance(request.order, guest_messages.ObservePage):  # it waits for a site's turn
+                    observing.add(observation := asyncio.create_task(self._answer(request)))
+                    observation.add_done_callback(observing.discard)
                 else:
-                    await self._answer(ask)
+                    await self._answer(request)
         finally:
-            for task in (news, *looking):
+            for task in (status_updates, *observing):
                 task.cancel()
-            await asyncio.wait([news, *looking])
+            await asyncio.wait([status_updates, *observing])
 
-    async def _answer(self, ask: guest_messages.HeardAsk) -> None:
+    async def _answer(self, request: guest_messages.ReceivedRequest) -> None:
         try:
-            done = GuestReply(ask.number, await self._do(ask.order))
+            reply = GuestReply(request.number, await self._execute(request.order))
         except Fault as fault:
-            done = GuestReply(ask.number, fault=str(fault))
-        self._say(done)
+            reply = GuestReply(request.number, fault=str(fault))
+        self._send(reply)
 
-    async def _do(self, order: GuestCommand | guest_messages.Unknown) -> str:
+    async def _execute(self, command: GuestCommand | guest_messages.UnknownCommand) -> str:
         crawler = self._crawler
-        match order:
+        match command:
             case guest_messages.AddSite(site=site, address=address):
-                crawler.hold(HeldSite(site, SiteEpoch(0), address))
+                crawler.add_site(HeldSite(site, SiteEpoch(0), address))
             case guest_messages.EnqueueUrls(urls=urls):
-                await crawler.give(urls)
+                await crawler.enqueue(urls)
             case guest_messages.SendWhole(urls=urls):
-                await crawler.send_whole(urls)
+                await crawler.force_full_resend(urls)
             case guest_messages.ImportSite(state=state):
-                return await crawler.take_over(state)
+                return await crawler.import_site(state)
             case guest_messages.ExportSite(site=site, epoch=epoch):
-                return await crawler.release(Site(site), epoch) or ""
+                return await crawler.export_site(Site(site), epoch) or ""
             case guest_messages.ForgetSite(site=site):
-                await crawler.forget(Site(site))
+                await crawler.forget_site(Site(site))
             case guest_messages.Work(settings=settings):
                 crawler.settings = read_settings(settings)
                 self._meter.apply(crawler.settings.host)
@@ -101,60 +104,62 @@ class GuestProgram:
                 crawler.drain()
             case guest_messages.Stop(grace_seconds=grace_seconds):
                 await crawler.stop(grace_seconds)
-                self._say(self._news())
+                self._send(self._status())
             case guest_messages.SealPackages():
                 return "sealed" if await crawler.seal() else ""
             case guest_messages.ObservePage(url=url):
-                return msgspec.json.encode(await crawler.look(url)).decode()
+                return msgspec.json.encode(await crawler.observe(url)).decode()
             case guest_messages.NextPackage():
                 return str(await crawler.next_package())
-            case guest_messages.Unknown(why=why):
+            case guest_messages.UnknownCommand(why=why):
                 raise HostFault(f"the crawler's code does not understand an order: {why}")
             case never:
                 assert_never(never)
         return ""
 
-    async def _tell_news(self) -> None:
+    async def _send_status_updates(self) -> None:
         while True:
-            await asyncio.sleep(NEWS_SECONDS)
-            self._say(self._news())
+            await asyncio.sleep(STATUS_SECONDS)
+            self._send(self._status())
 
-    def _news(self) -> StatusUpdate:
+    def _status(self) -> StatusUpdate:
         ended = ""
         try:
             self._crawler.check()
         except Exception as error:
             ended = f"{type(error).__name__}: {error}"
         counts = self._crawler.counts()
-        taken = self._meter.round_trips.take(MEASURED_AT_ONCE)
-        measured = passives_for(self._protocol, taken)
+        taken = self._meter.round_trips.drain(MEASURED_AT_ONCE)
+        measured = encode_missing_times(self._protocol, taken)
         working = self._crawler.is_working
         return StatusUpdate(working, ended, counts.pages, counts.pending, measured, PROTOCOL)
 
-    def _say(self, told: GuestReply | StatusUpdate) -> None:
-        self._writer.write(guest_messages.framed(told))
+    def _send(self, message: GuestReply | StatusUpdate) -> None:
+        self._writer.write(guest_messages.encode_frame(message))
 
 
-def brokered_web(broker: BrokerClient, settings: HostingSettings, _: HeldSites) -> Fetcher:
+def brokered_fetcher(broker: BrokerClient, settings: HostingSettings, _: HeldSites) -> Fetcher:
     """A fetcher that has the broker resolve, judge and connect."""
     fetching = msgspec.structs.replace(settings.fetching, open_ranges=EVERYWHERE, closed_ranges=())
     return fetcher_for(settings.crawler, fetching, broker, broker)
 
 
-async def live(config: GuestConfig, state: Path, control: socket.socket, broker: socket.socket) -> None:
+async def run_guest(
+    config: GuestConfig, state: Path, control: socket.socket, broker: socket.socket
+) -> None:
     settings = settings_in(config.settings)
     client, meter = BrokerClient(broker), GuestLimiter(settings.host)
-    crawler = InProcessCrawler(state, config.name, settings, meter, partial(brokered_web, client))
+    crawler = InProcessCrawler(state, config.name, settings, meter, partial(brokered_fetcher, client))
     try:
         reader, writer = await asyncio.open_unix_connection(sock=control)
         try:
-            await GuestProgram(crawler, meter, writer, config.protocol).obey(reader)
+            await GuestProgram(crawler, meter, writer, config.protocol).serve(reader)
         finally:
             await crawler.stop(0)
             writer.close()
     finally:
         await crawler.close()
-        client.hang_up()
+        client.disconnect()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -163,11 +168,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--state", type=Path, required=True)
     parser.add_argument("--control", type=int, required=True)
     parser.add_argument("--broker", type=int, required=True)
-    given = parser.parse_args(arguments)
-    config = read_config(given.settings.read_bytes())
+    options = parser.parse_args(arguments)
+    config = read_config(options.settings.read_bytes())
     tune_process()
-    with socket.socket(fileno=given.control) as control, socket.socket(fileno=given.broker) as broker:
-        uvloop.run(live(config, given.state, control, broker))
+    with (
+        socket.socket(fileno=options.control) as control,
+        socket.socket(fileno=options.broker) as broker,
+    ):
+        uvloop.run(run_guest(config, options.state, control, broker))
 
 
 if __name__ == "__main__":

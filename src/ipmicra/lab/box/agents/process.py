@@ -69,7 +69,7 @@ class Agent:
 
     async def _probe(self, wish: ProbeCommand) -> ProbedRoundTrips:
         address = ipaddress.ip_address(wish.address)
-        found = await self._prober.probe_by(wish.way, address, HTTP, wish.site)
+        found = await self._prober.probe_with(wish.way, address, HTTP, wish.site)
         return ProbedRoundTrips(round_trip_ms=found.round_trip_ms, silence=found.silence)
 
     async def _download(self, wish: DownloadCommand) -> Downloaded:
@@ -89,7 +89,7 @@ class Agent:
             fetching=self._fetching,
         )
         crawl = Crawl(settings, CrawlRequest(seeds=tuple(f"http://{site}/" for site in wish.sites)))
-        with crawl.opened() as (frontier, spool):
+        with crawl.open_stores() as (frontier, spool):
             async with fetcher_for(settings.crawler, settings.fetching) as fetcher:
                 engine = Engine(crawl.plan, frontier, spool, fetcher)
                 began = time.monotonic()
