@@ -9,7 +9,7 @@ READER := $(VENV)/.reader
 MARKUP := native/markup
 CRATE  := --quiet --manifest-path $(MARKUP)/Cargo.toml
 
-.PHONY: demo test check bench experiments docs clean setup
+.PHONY: demo test check bench experiments dist docs clean setup
 .DEFAULT_GOAL := help
 
 help: ## Say what can be made
@@ -50,6 +50,9 @@ bench: setup ## Run the benchmarks and print their tables
 experiments: setup ## Measure the headline claims with real TCP in the box (needs root; within an hour)
 	tools/install-system-parts
 	$(BIN)/ipmicra lab box claim all --out results --pages results
+
+dist: setup ## Build the packages into dist/: source, a wheel for everywhere, and one with the compiled reader
+	tools/build-dist $(BIN)
 
 docs: setup ## Build the documentation into site/, links checked
 	$(BIN)/mkdocs build --strict --quiet

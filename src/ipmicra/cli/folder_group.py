@@ -1,16 +1,21 @@
 """A package of command modules -> a click group that imports a module only when it is called.
 
-Law: listing commands reads file names; only `--help` of a group and the command itself import code, so
-`ipmicra --version` stays instant however many rooms there are. The package's docstring is the help.
+Invariant: listing commands, and the help of a group, read files and import none of them; only the command
+itself imports code. So `ipmicra --help` stays instant, and works without the extras that a command needs. The
+package's docstring is the help.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib
 import pkgutil
 from difflib import get_close_matches
+from pathlib import Path
 
 import click
+
+from ipmicra.cli.extras import extra_missing
 
 
 class FolderGroup(click.Group):
@@ -35,6 +40,27 @@ class FolderGroup(click.Group):
                 raise
             raise click.UsageError(f"{unknown.message} Did you mean {near[0]!r}?", context) from None
 
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """The first sentence of each, as click would show it."""
+        names = self.list_commands(context)
+        width = formatter.width - 6 - max((len(name) for name in names), default=0)
+        rows = [
+            (name, click.Command(name, help=self._help_of(name)).get_short_help_str(width))
+            for name in names
+        ]
+        if rows:
+            with formatter.section("Commands"):
+                formatter.write_dl(rows)
+
+    def _help_of(self, name: str) -> str:
+        """What the command's docstring says, read without importing it."""
+        for module in pkgutil.iter_modules(self._package.__path__):
+            if _command_name(module.name) == name:
+                place = Path(self._package.__path__[0]) / module.name
+                file = place / "__init__.py" if module.ispkg else place.with_suffix(".py")
+                return _docstring(ast.parse(file.read_bytes()), module.ispkg)
+        return ""
+
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         for module in pkgutil.iter_modules(self._package.__path__):
             if _command_name(module.name) == name:
@@ -43,11 +69,21 @@ class FolderGroup(click.Group):
         return None
 
 
+def _docstring(tree: ast.Module, is_group: bool) -> str:
+    if is_group:
+        return ast.get_docstring(tree) or ""
+    functions = (node for node in tree.body if isinstance(node, ast.FunctionDef))
+    return next((ast.get_docstring(node) or "" for node in functions if node.name == "command"), "")
+
+
 def _command_name(module_name: str) -> str:
     return module_name.strip("_").replace("_", "-")
 
 
 def _command_in(module_path: str) -> click.Command:
-    command = importlib.import_module(module_path).command
+    try:
+        command = importlib.import_module(module_path).command
+    except ModuleNotFoundError as missing:
+        raise extra_missing(module_path, missing) from missing
     assert isinstance(command, click.Command), f"{module_path} holds no click command `command`"
     return command

@@ -10,18 +10,30 @@ from __future__ import annotations
 import sys
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ipmicra import __version__
 from ipmicra.cli import terminal
+from ipmicra.cli.extras import extra_missing
 from ipmicra.cli.folder_group import FolderGroup
 from ipmicra.cli.terminal import RELOAD
-from ipmicra.errors import Fault
-from ipmicra.settings import load_settings
+from ipmicra.errors import Fault, HostFault
+
+if TYPE_CHECKING:
+    from ipmicra.settings import SettingInfo, Settings
 
 INTERRUPTED = 130
 DECLINED = 6
+HELP = "ipmicra.help"  # in a context's `meta`: whether help is asked for
+
+
+def load_settings(file: Path | None, overrides: tuple[str, ...]) -> tuple[Settings, list[SettingInfo]]:
+    """Settings from all sources; their modules are loaded when they are needed."""
+    from ipmicra import settings
+
+    return settings.load_settings(file=file, overrides=overrides)
 
 
 class RootCommand(FolderGroup):
@@ -48,12 +60,17 @@ class RootCommand(FolderGroup):
         )
         click.version_option(__version__, "-V", "--version")(self)
 
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        context.meta[HELP] = any(word in ("-h", "--help") for word in args)
+        return super().parse_args(context, args)
+
     def invoke(self, context: click.Context) -> object:
         file: Path | None = context.params.pop("settings_file")
         overrides: tuple[str, ...] = context.params.pop("overrides")
         if file is not None and not file.is_file():
             raise click.BadParameter(f"no such file: {file}", param_hint="--settings")
-        context.obj = load_settings(file=file, overrides=overrides)
+        if not context.meta[HELP]:  # help needs no settings, nor what they take to load
+            context.obj = load_settings(file=file, overrides=overrides)
         context.meta[RELOAD] = partial(load_settings, file=file, overrides=overrides)
         return super().invoke(context)
 
@@ -82,6 +99,12 @@ def run(arguments: list[str]) -> int:
     except Fault as fault:
         terminal.print_error(str(fault))
         return fault.exit_code
+    except ModuleNotFoundError as missing:
+        told = extra_missing(" ".join(arguments), missing)
+        if told is missing:
+            raise
+        terminal.print_error(str(told))
+        return HostFault.exit_code
     except BrokenPipeError:
         sys.stderr.close()
         return 0

@@ -13,13 +13,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-import msgspec
-
-from ipmicra.settings import SettingInfo, Settings
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.progress import Progress
+
+    from ipmicra.settings import SettingInfo, Settings
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 RELOAD = "ipmicra.reload"  # in a context's `meta`: load the settings again, from the same sources
@@ -67,6 +66,8 @@ def json_option(command: Command) -> Command:
 def show(result: object, as_json: bool, render: Callable[[], RenderableType]) -> None:
     """Print `result` as JSON, or what `render` makes of it for people."""
     if as_json:
+        import msgspec
+
         click.echo(msgspec.json.format(msgspec.json.encode(result), indent=2))
     else:
         output().print(render())

@@ -59,6 +59,9 @@ class Page(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
         Made when asked for, and not carried: whoever reads the text can make it, and a crawler that never
         asks does without numpy, which is a sixth of its memory.
         """
-        from ipmicra.model.similarity import similarity_hash
+        try:
+            from ipmicra.model.similarity import similarity_hash
+        except ModuleNotFoundError:  # numpy: a plain install on a host does without
+            from ipmicra.model.plain_similarity import similarity_hash
 
         return similarity_hash(self.text)
