@@ -19,7 +19,7 @@ from ipmicra.crawler.plan import plan_from
 from ipmicra.model.records import PageSeen
 from ipmicra.model.urls import Site, Url, site_of
 from tests.crawler.crawl_harness import settings_for
-from tests.crawler.local_site import Answer, LocalSite, html
+from tests.crawler.local_site import Answer, Asked, LocalSite, html
 
 
 class Held:
@@ -34,9 +34,9 @@ class Held:
 
 @asynccontextmanager
 async def running(
-    folder: Path, held: Held, source: str = ""
+    folder: Path, held: Held, source: str = "", **crawler: object
 ) -> AsyncIterator[tuple[Engine, Frontier, asyncio.Task[object]]]:
-    settings = settings_for(folder)
+    settings = settings_for(folder, **crawler)
     fetching = msgspec.structs.replace(settings.fetching, source_address=source)
     frontier = Frontier(folder / "frontier.sqlite")
     position = frontier.spool_position() or SpoolPosition(1, 0)
@@ -138,6 +138,44 @@ def test_the_last_package_is_sealed_though_nothing_further_happens(tmp_path: Pat
                 (package,) = (tmp_path / "spool").glob("*.package")
                 pages = [r for r in unpack(package.read_bytes()).records if isinstance(r, PageSeen)]
                 assert [page.url for page in pages] == [f"{site.address}/"]
+
+    asyncio.run(story())
+
+
+def test_a_page_that_is_wanted_whole_while_it_is_visited_is_sent_whole(tmp_path: Path) -> None:
+    """The visit under way knows what the page held, and finds it unchanged."""
+
+    def pages(asked: Asked) -> Answer:
+        visits = site.paths().count("/")
+        return html(text="the same")._replace(seconds=0.7 if visits == 2 else 0.0)
+
+    def sent_whole() -> int:
+        found = sorted((tmp_path / "spool").glob("*.package"))
+        records = [record for path in found for record in unpack(path.read_bytes()).records]
+        return sum(isinstance(record, PageSeen) for record in records)
+
+    site = LocalSite(pages)
+
+    async def story() -> None:
+        held = Held()
+        often: dict[str, object] = {
+            "revisit_seconds_first": 0.3,
+            "revisit_seconds_min": 0.3,
+            "revisit_seconds_max": 0.6,
+        }
+        async with site.serving():
+            held.sites.add(Site(site.address))
+            async with running(tmp_path, held, "", **often) as (engine, _, _task), asyncio.timeout(20):
+                engine.add(seed(site))
+                while site.paths().count("/") < 2:
+                    await asyncio.sleep(0.005)
+                engine.send_whole([Url(f"{site.address}/")])
+                while sent_whole() < 2:
+                    await asyncio.sleep(0.05)
+                visits = site.paths().count("/")
+                while site.paths().count("/") < visits + 2:
+                    await asyncio.sleep(0.05)
+        assert sent_whole() == 2, "once more, and not with each visit"
 
     asyncio.run(story())
 

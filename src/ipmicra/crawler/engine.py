@@ -19,7 +19,14 @@ from ipmicra.carrier.sealer import Sealer
 from ipmicra.carrier.spool import Spool
 from ipmicra.crawler.decisions.revisit import price_for_budget
 from ipmicra.crawler.fetch_statistics import FetchStatistics
-from ipmicra.crawler.frontier import Batch, DiscoveredUrl, Frontier, FrontierSite, LeasedUrl
+from ipmicra.crawler.frontier import (
+    Batch,
+    DiscoveredUrl,
+    Frontier,
+    FrontierSite,
+    LeasedUrl,
+    VisitOutcome,
+)
 from ipmicra.crawler.multiprocess.partition import SitePartition
 from ipmicra.crawler.page_limit import NoLimit, OwnLimit, PageLimit
 from ipmicra.crawler.plan import CrawlPlan
@@ -74,6 +81,7 @@ class Engine:
         self._reprice_at = 0.0
         self._limit = limit or self._own_limit()
         self._partition = partition
+        self._wanted_whole: set[Url] = set()
         self._sites_to_close = 0  # while any is, no lane is opened: it might be that site's
         self._is_inconsistent = (
             False  # the journal is ahead of the frontier, and will be until the next start
@@ -141,9 +149,14 @@ class Engine:
             self._event.set()
 
     def send_whole(self, urls: Iterable[Url]) -> None:
-        """Somebody lacks these pages: after what was visited is committed, they are due and new."""
+        """Somebody lacks these pages: they are due at once, and go home whole.
+
+        One that is being visited just now is visited once more, because that visit knows what it held.
+        """
         self._commit()
-        self._frontier.force_full_resend(urls, int(time.time() * 1000))
+        wanted = list(urls)
+        self._wanted_whole.update(wanted)
+        self._frontier.force_full_resend(wanted, int(time.time() * 1000))
         self._event.set()
 
     # --- what lanes ask for -----------------------------------------------------------------------
@@ -300,6 +313,8 @@ class Engine:
         batch.closed_sites = set(self._closing)
         self.progress.found += self._frontier.commit(batch, self._workers)
         self._is_inconsistent = False
+        if self._wanted_whole:
+            self._want_whole_again(batch.visited)
         if self._partition is not None:
             self._partition.flush(self._closing)
         for site_id in self._closing:
@@ -314,6 +329,14 @@ class Engine:
         self.progress.waits_until = (ready_ms or 0) / 1000
         self._committed_at = time.monotonic()
         self._on_commit(self.progress)
+
+    def _want_whole_again(self, visited: Iterable[VisitOutcome]) -> None:
+        """Pages that were leased before they were wanted whole."""
+        for leased in [done.leased for done in visited if done.leased.url in self._wanted_whole]:
+            if leased.content_hash:
+                self._frontier.force_full_resend([leased.url], int(time.time() * 1000))
+            else:
+                self._wanted_whole.discard(leased.url)
 
     def _receive(self) -> None:
         """What other processes found for us. A site that is open here waits until it is closed."""
