@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from examples.scrapy_nearest import NearestProxyMiddleware
-from ipmicra.coordinator.views.explanation import Nearest
+from ipmicra.protocol.coordinator_api import Nearest
 
 PROXIES = {"lima": "http://lima.example:3128"}
 

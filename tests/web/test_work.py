@@ -7,9 +7,10 @@ import msgspec
 from ipmicra.carrier.package import digest_of, pack, unpack
 from ipmicra.coordinator.store import events, failures, packages
 from ipmicra.coordinator.store.packages import ClaimedPackage, PackageArrival
-from ipmicra.coordinator.views.alerts import STUCK_SECONDS, AlertList, alerts
+from ipmicra.coordinator.views.alerts import STUCK_SECONDS, alerts
 from ipmicra.model.ids import LeaseEpoch
 from ipmicra.model.records import VisitFailed
+from ipmicra.protocol.coordinator_api import AlertList
 from tests.web.dashboard_harness import Scene
 
 

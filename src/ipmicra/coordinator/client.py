@@ -17,9 +17,9 @@ from typing import TypeVar
 
 import msgspec
 
-from ipmicra.coordinator.views.explanation import Explanation, Nearest
-from ipmicra.coordinator.views.status import CoordinatorStatus
 from ipmicra.errors import OperatorFault, SiteFault
+from ipmicra.model.search import SearchAnswer
+from ipmicra.protocol.coordinator_api import AlertList, CoordinatorStatus, Explanation, Nearest
 
 ANSWER_BYTES_MAX = 64 << 20
 PATIENCE_SECONDS = 30.0
@@ -49,6 +49,22 @@ class CoordinatorClient:
     def status(self) -> CoordinatorStatus:
         """Hosts, sites, orders and packages, counted."""
         return self._get("/v1/status", {}, CoordinatorStatus)
+
+    def errors(self) -> AlertList:
+        """What goes wrong, by kind, with who can fix it and how."""
+        return self._get("/v1/errors", {}, AlertList)
+
+    def search(
+        self, text: str, *, limit: int = 10, offset: int = 0, every: bool = False
+    ) -> SearchAnswer:
+        """Pages that answer the query, best first; one of each site, or `every` one."""
+        query = {
+            "q": text,
+            "limit": f"{limit}",
+            "offset": f"{offset}",
+            "every": "true" if every else "false",
+        }
+        return self._get("/api/search", query, SearchAnswer)
 
     def _get(
         self, path: str, query: dict[str, str], kind: type[ResponseType], wait_s: float = 0.0

@@ -55,4 +55,7 @@ class SearchIndex(Protocol):
     def package_count(self) -> int:
         """Packages that were integrated."""
 
+    def reload(self) -> None:
+        """See what another process has committed. Does nothing to an index that was opened to write."""
+
     def close(self) -> None: ...

@@ -15,7 +15,6 @@ from ipmicra.carrier.resend_requests import write_requests
 from ipmicra.carrier.spool import spools_in
 from ipmicra.search.contract import SearchIndex
 
-FOLDER = "index"  # under the data folder
 REFUSED_FOLDER = "refused"
 
 

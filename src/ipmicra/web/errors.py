@@ -10,8 +10,9 @@ from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
 
 from ipmicra.coordinator.api.context import CoordinatorContext
-from ipmicra.coordinator.store.failures import DAYS, FailedVisits
-from ipmicra.coordinator.views.alerts import Alert, AlertList, alert_list
+from ipmicra.coordinator.store.failures import DAYS
+from ipmicra.coordinator.views.alerts import alert_list
+from ipmicra.protocol.coordinator_api import Alert, AlertList, FailedVisits
 from ipmicra.web import formats
 from ipmicra.web.components import TableColumn, bar, behind, notice, panel, table, tag
 from ipmicra.web.navigation import page

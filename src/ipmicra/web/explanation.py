@@ -13,8 +13,8 @@ from litestar.params import QueryParameter
 
 from ipmicra.coordinator.api.context import CoordinatorContext
 from ipmicra.coordinator.views import explanation
-from ipmicra.coordinator.views.explanation import Candidate, Explanation, SubnetSeen
 from ipmicra.errors import OperatorFault
+from ipmicra.protocol.coordinator_api import Candidate, Explanation, SubnetSeen
 from ipmicra.web import formats
 from ipmicra.web.components import TableColumn, bar, facts, notice, panel, table, tag
 from ipmicra.web.geolocation import country_name

@@ -24,7 +24,8 @@ from ipmicra.coordinator.store.schema import site_table
 from ipmicra.coordinator.views import packages
 from ipmicra.coordinator.views.crawlers import CrawlerStatus, crawlers
 from ipmicra.coordinator.views.packages import PackageView
-from ipmicra.coordinator.views.status import HostStatus, host_statuses
+from ipmicra.coordinator.views.status import host_statuses
+from ipmicra.protocol.coordinator_api import HostStatus
 from ipmicra.web import formats, operator_forms
 from ipmicra.web.components import TableColumn, behind, facts, panel, table, tag
 from ipmicra.web.hours import hours_of, week

@@ -9,7 +9,8 @@ import msgspec
 from litestar import Response
 
 from ipmicra.coordinator.views.statistics import CrawlStatistics
-from ipmicra.coordinator.views.status import EventView, public_detail
+from ipmicra.coordinator.views.status import public_detail
+from ipmicra.protocol.coordinator_api import EventView
 from ipmicra.web import formats
 from ipmicra.web.components import Figure, TableColumn, behind, figures, panel, table
 from ipmicra.web.navigation import page

@@ -12,9 +12,10 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.types import ControllerRouterHandler
 
 from ipmicra.coordinator.api.context import CoordinatorContext
-from ipmicra.coordinator.views.status import EventView, latest_events
+from ipmicra.coordinator.views.status import latest_events
+from ipmicra.protocol.coordinator_api import EventView
+from ipmicra.search.factory import open_index
 from ipmicra.search.http.application import search_api, search_pages
-from ipmicra.search.tantivy.index import TantivyIndex
 from ipmicra.theme.assets import serve_asset
 from ipmicra.theme.policy import RESPONSE_HEADERS
 from ipmicra.web.admin import admin_handlers
@@ -41,7 +42,7 @@ class Pages:
 
     def __init__(self, context: CoordinatorContext, index_folder: Path) -> None:
         self._context = context
-        self._index = TantivyIndex(index_folder)
+        self._index = open_index(index_folder)
         context.index_figures = lambda: (self._index.page_count(), _size_bytes(index_folder))
         self.sampler = Sampler(context, self._index.page_count)
         self.live = Live(self.sampler)

@@ -188,6 +188,9 @@ class Fts5Index:
     def page_count(self) -> int:
         return int(self._engine.execute("SELECT count(*) FROM pages").fetchone()[0])
 
+    def reload(self) -> None:
+        """SQLite shows each reader the latest commit."""
+
     def close(self) -> None:
         self._engine.close()
         self._ledger.close()

@@ -10,7 +10,7 @@ from rich.text import Text
 from ipmicra.cli import terminal
 from ipmicra.cli.coordinator_answers import coordinator_option
 from ipmicra.coordinator.client import CoordinatorClient
-from ipmicra.coordinator.views.explanation import Explanation
+from ipmicra.protocol.coordinator_api import Explanation
 
 
 @click.command()

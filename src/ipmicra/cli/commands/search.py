@@ -14,9 +14,10 @@ from ipmicra.errors import HostFault, OperatorFault
 from ipmicra.model.search import SearchRequest
 from ipmicra.net.listener import PORT_MAX
 from ipmicra.search import rebuild
+from ipmicra.search.contract import SearchIndex
+from ipmicra.search.factory import INDEX_FOLDER, open_index
 from ipmicra.search.http.application import serve
-from ipmicra.search.spool_ingest import FOLDER, integrate_all, waiting_packages
-from ipmicra.search.tantivy.index import TantivyIndex
+from ipmicra.search.spool_ingest import integrate_all, waiting_packages
 
 INTAKE_PAUSE_S = 5.0  # between two looks for new packages while serving
 
@@ -79,7 +80,7 @@ def command(
         return
     if not words:
         raise click.UsageError("what should be searched for? Give words, or --serve")
-    if not (data_folder / FOLDER).exists() and not waiting_packages(data_folder):
+    if not (data_folder / INDEX_FOLDER).exists() and not waiting_packages(data_folder):
         raise OperatorFault(
             f"nothing has been crawled into {data_folder} yet: try `ipmicra crawl URL`, or give "
             "general.data_folder"
@@ -95,16 +96,16 @@ def command(
 
 
 @contextmanager
-def opened_index(data_folder: Path) -> Iterator[TantivyIndex]:
+def opened_index(data_folder: Path) -> Iterator[SearchIndex]:
     """The index of a data folder with everything in it that has come home.
 
     Where another process is taking packages in, what it has finished is searched.
     """
     try:
-        index = TantivyIndex(data_folder / FOLDER, writable=True)
+        index = open_index(data_folder / INDEX_FOLDER, writable=True)
     except OperatorFault as busy:
         terminal.print_note(f"{busy}; searching what it has finished")
-        index = TantivyIndex(data_folder / FOLDER)
+        index = open_index(data_folder / INDEX_FOLDER)
     else:
         _take_in(index, data_folder)
     try:
@@ -119,16 +120,16 @@ def _reindex(data_folder: Path) -> None:
         raise OperatorFault(f"{data_folder} is a coordinator's: use `ipmicra coordinator reindex`")
     if not waiting_packages(data_folder):
         raise OperatorFault(f"there are no packages in {data_folder} to make an index from")
-    place = data_folder / FOLDER
+    place = data_folder / INDEX_FOLDER
     with rebuild.building(place) as folder, rebuild.writing(place):
-        with closing(TantivyIndex(folder, writable=True)) as index:
+        with closing(open_index(folder, writable=True)) as index:
             _take_in(index, data_folder)
             pages = index.page_count()
         rebuild.swap_in(place)
     terminal.print_note(f"the index was made anew: {pages:,} pages can be found")
 
 
-def _take_in(index: TantivyIndex, data_folder: Path) -> None:
+def _take_in(index: SearchIndex, data_folder: Path) -> None:
     packages = waiting_packages(data_folder)
     with terminal.progress() as progress:
         task = progress.add_task("taking in packages", total=len(packages))

@@ -22,7 +22,8 @@ from ipmicra.coordinator.store.hosts import HostState
 from ipmicra.coordinator.store.packages import PackageState
 from ipmicra.coordinator.store.schema import order_table, package_table
 from ipmicra.coordinator.store.sites import SiteStatus
-from ipmicra.coordinator.views.status import CoordinatorStatus, HostStatus, coordinator_status
+from ipmicra.coordinator.views.status import coordinator_status
+from ipmicra.protocol.coordinator_api import CoordinatorStatus, HostStatus
 
 MEDIA_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 COUNTED_SECONDS = 5.0

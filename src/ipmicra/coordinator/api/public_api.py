@@ -17,13 +17,9 @@ from ipmicra.coordinator.ingest.index_state import IndexState, index_state
 from ipmicra.coordinator.store import sites
 from ipmicra.coordinator.store.sites import SiteStatus
 from ipmicra.coordinator.views import explanation
-from ipmicra.coordinator.views.alerts import AlertList, alert_list
-from ipmicra.coordinator.views.explanation import Explanation, Nearest
-from ipmicra.coordinator.views.status import (
-    CoordinatorStatus,
-    coordinator_status,
-    without_addresses,
-)
+from ipmicra.coordinator.views.alerts import alert_list
+from ipmicra.coordinator.views.status import coordinator_status, without_addresses
+from ipmicra.protocol.coordinator_api import AlertList, CoordinatorStatus, Explanation, Nearest
 
 PENDING_QUESTIONS_MAX = (
     1_000  # sites that strangers have asked about and that are still being looked into

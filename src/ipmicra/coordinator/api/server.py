@@ -45,7 +45,7 @@ from ipmicra.delegation.subnets import NoSubnets, SubnetLookup
 from ipmicra.net.listener import listening_socket
 from ipmicra.registry.folder import tree_file
 from ipmicra.registry.treefile import open_tree
-from ipmicra.search.spool_ingest import FOLDER as INDEX_FOLDER
+from ipmicra.search.factory import INDEX_FOLDER
 
 ROUND_SECONDS = 0.25  # between two rounds of the delegator, unless something happens before
 NOTIFY_SECONDS = 0.25  # between two looks for orders that wait to be fetched

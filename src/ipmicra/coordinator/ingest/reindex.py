@@ -32,7 +32,7 @@ from ipmicra.coordinator.store.schema import event_table, package_table
 from ipmicra.errors import Fault
 from ipmicra.search import rebuild
 from ipmicra.search.contract import IndexDamaged, SearchIndex
-from ipmicra.search.tantivy.index import TantivyIndex
+from ipmicra.search.factory import open_index
 
 AT_ONCE = 64  # packages between two commits of the new index
 LEFT_MAX = 16  # so few may be left when the writers are held up for the last of them
@@ -61,7 +61,7 @@ class Reindexer:
     clock: Callable[[], float]
     advance: Callable[[int, int], None] = lambda done, total: None
     should_stop: Callable[[], bool] = lambda: False
-    opened: Callable[[Path], SearchIndex] = lambda folder: TantivyIndex(folder, writable=True)
+    opened: Callable[[Path], SearchIndex] = lambda folder: open_index(folder, writable=True)
 
     def run(self, reason: str) -> Rebuilt | None:
         """None where it was stopped before the end; then the index in use stays."""
@@ -195,7 +195,7 @@ def open_or_set_aside(index_folder: Path) -> str | None:
     """
     rebuild.finish_swap(index_folder)
     try:
-        TantivyIndex(index_folder).close()
+        open_index(index_folder).close()
     except IndexDamaged as damage:
         with rebuild.writing(index_folder):
             aside = rebuild.set_aside(index_folder)
@@ -213,7 +213,7 @@ def note_damage(database: Database, reason: str, now_s: float) -> None:
 
 def check_completeness(database: Database, index_folder: Path, now_s: float) -> None:
     """Write down whether the index has every package that was integrated into it."""
-    with closing(TantivyIndex(index_folder)) as index:
+    with closing(open_index(index_folder)) as index:
         there = index.package_count()
     with database.begin() as connection:
         wanted, known = integrated_count(connection), index_state(connection)

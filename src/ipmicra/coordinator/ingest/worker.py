@@ -30,8 +30,8 @@ from ipmicra.coordinator.store import packages
 from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.package_files import PackageStore
 from ipmicra.search.contract import IndexDamaged
+from ipmicra.search.factory import open_index
 from ipmicra.search.rebuild import set_aside, writing
-from ipmicra.search.tantivy.index import TantivyIndex
 
 CHECK_SECONDS = 1.0  # between two looks for packages
 AFTER_FAILURE_SECONDS = 5.0
@@ -104,7 +104,7 @@ class IntegrationWorker:
     def _integrate_all(self, stop: threading.Event) -> None:
         with (
             writing(self.index_folder),
-            closing(TantivyIndex(self.index_folder, writable=True)) as index,
+            closing(open_index(self.index_folder, writable=True)) as index,
         ):
             integrator = Integrator(
                 self.database,

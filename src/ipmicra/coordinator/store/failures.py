@@ -24,6 +24,7 @@ from ipmicra.coordinator.store.schema import failure_table
 from ipmicra.model.failures import Kind, description_of, family_of, kind_of, status_in
 from ipmicra.model.records import VisitFailed
 from ipmicra.model.urls import Normaliser
+from ipmicra.protocol.coordinator_api import FailedVisit, FailedVisits
 
 DAYS = 7
 DAY_S = 86_400
@@ -32,31 +33,6 @@ EXAMPLES_MAX = 5  # of one kind
 URL_CHARACTERS_MAX = 500
 DETAIL_CHARACTERS_MAX = 200
 SITE_CHARACTERS_MAX = 300
-
-
-class FailedVisit(msgspec.Struct, frozen=True, kw_only=True):
-    """The newest failure of a kind, of one site for one crawler."""
-
-    url: str
-    site: str  # "" beyond the crawler's limit of sites that day
-    crawler: str
-    at_s: float
-    detail: str  # as the crawler reported it
-
-
-class FailedVisits(msgspec.Struct, frozen=True, kw_only=True):
-    """All failures of one kind in the last days."""
-
-    kind: str
-    family: str
-    title: str  # of the family
-    whose: str
-    what: str
-    advice: str
-    count: int
-    sites: int  # with a known name
-    latest_s: float
-    examples: list[FailedVisit]
 
 
 class _FailureCount(msgspec.Struct):

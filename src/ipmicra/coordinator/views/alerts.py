@@ -13,12 +13,13 @@ from sqlalchemy import ColumnElement, Connection, Table, func, select
 
 from ipmicra.coordinator.ingest.index_state import index_state
 from ipmicra.coordinator.store import hosts
-from ipmicra.coordinator.store.failures import FailedVisits, failures
+from ipmicra.coordinator.store.failures import failures
 from ipmicra.coordinator.store.hosts import HostState
 from ipmicra.coordinator.store.liveness import is_present
 from ipmicra.coordinator.store.packages import PackageState
 from ipmicra.coordinator.store.schema import event_table, order_table, package_table, site_table
 from ipmicra.coordinator.store.sites import SiteStatus
+from ipmicra.protocol.coordinator_api import Alert, AlertList
 from ipmicra.protocol.host_messages import OrderDone
 
 EXAMPLES_MAX = 5
@@ -27,24 +28,6 @@ DAY_S = 86_400.0
 STUCK_SECONDS = 600.0
 ORDERS_EXAMINED = 2_000
 SITES_EXAMINED = 20_000
-
-
-class Alert(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind of trouble."""
-
-    kind: str
-    whose: str  # the site's, a host's, the operator's, ours
-    what: str
-    advice: str
-    count: int
-    examples: list[str] = []
-
-
-class AlertList(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that goes wrong: here and now, and in crawlers' visits of the last days."""
-
-    troubles: list[Alert]
-    failures: list[FailedVisits]
 
 
 def alert_list(connection: Connection, now_s: float) -> AlertList:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ipaddress
 import random
 
-import msgspec
 from sqlalchemy import Connection
 
 from ipmicra.addresses import AddressRange, IPAddress
@@ -28,64 +27,15 @@ from ipmicra.errors import OperatorFault
 from ipmicra.hierarchy import Subnet
 from ipmicra.model.probes import ProbeAnswer, Target
 from ipmicra.model.urls import Normaliser, Site, site_of
+from ipmicra.protocol.coordinator_api import (
+    Candidate,
+    Explanation,
+    Nearest,
+    RememberedRoundTrip,
+    SubnetSeen,
+)
 
 SEED = 0  # for strategies that draw: the same question gets the same answer
-
-
-class Nearest(msgspec.Struct, frozen=True, kw_only=True):
-    """Who is nearest to a site, as far as that is known."""
-
-    site: str
-    state: str  # see sites.SiteState; "unknown" where nobody has asked yet
-    crawler: str | None = None
-    address: str = ""
-    subnet: str = ""
-    round_trip_ms: float | None = None
-    why: str = ""
-    decided_s: float | None = None
-    note: str = ""
-
-
-class SubnetSeen(msgspec.Struct, frozen=True, kw_only=True):
-    range: str
-    organisation: str
-    country: str
-    registry: str
-
-
-class RememberedRoundTrip(msgspec.Struct, frozen=True, kw_only=True):
-    """What one crawler remembers of the address."""
-
-    crawler: str
-    round_trip_ms: float | None
-    age_s: float
-    probes: int
-    fetches: int
-
-
-class Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """A crawler that is present."""
-
-    crawler: str
-    awake: bool
-    sites: int
-    bytes_today: int
-    capacity_bytes_a_day: int
-
-
-class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is known about who has a site and why."""
-
-    nearest: Nearest
-    path: list[SubnetSeen] = []  # from the whole Internet down
-    path_note: str = ""
-    decided_by: str = ""  # the strategy
-    age_s: float | None = None
-    probes: list[tuple[str, float | None, str]] = []  # of the decision: crawler, round trip, silence
-    steps: list[tuple[str, str]] = []
-    remembered: list[RememberedRoundTrip] = []
-    candidates: list[Candidate] = []
-    others: dict[str, str] = {}  # what each strategy would choose by what is remembered
 
 
 def site_in(url: str) -> Site:

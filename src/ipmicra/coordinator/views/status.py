@@ -8,36 +8,9 @@ from sqlalchemy import Connection
 from ipmicra.coordinator.store import events, hosts, orders, packages, sites
 from ipmicra.coordinator.store.hosts import Host
 from ipmicra.coordinator.store.liveness import is_awake, is_present, parse_report
+from ipmicra.protocol.coordinator_api import CoordinatorStatus, EventView, HostStatus
 
 EVENTS_SHOWN = 20
-
-
-class HostStatus(msgspec.Struct, frozen=True, kw_only=True):
-    name: str
-    state: str
-    present: bool
-    awake: bool
-    resting: str  # why it is not awake, in the host's words
-    address: str  # where it calls from; "" for whom that does not concern
-    heard_s: float | None
-    sites: int
-    epoch: int
-    report: dict[str, object]
-
-
-class EventView(msgspec.Struct, frozen=True, kw_only=True):
-    at_s: float
-    kind: str
-    subject: str
-    detail: str
-
-
-class CoordinatorStatus(msgspec.Struct, frozen=True, kw_only=True):
-    hosts: list[HostStatus]
-    sites: dict[str, int]
-    open_orders: dict[str, int]
-    packages: dict[str, int]
-    events: list[EventView]
 
 
 def host_statuses(connection: Connection, now_s: float) -> list[HostStatus]:

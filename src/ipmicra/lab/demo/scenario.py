@@ -21,8 +21,7 @@ from ipmicra.lab.demo.processes import DemoProcesses
 from ipmicra.lab.loopback.registries import registry_text
 from ipmicra.registry.folder import tree_file
 from ipmicra.registry.treefile import open_tree
-from ipmicra.search.spool_ingest import FOLDER as INDEX_FOLDER
-from ipmicra.search.tantivy.index import TantivyIndex
+from ipmicra.search.factory import INDEX_FOLDER, open_index
 
 CRAWL_SECONDS_MAX = 150.0
 LOOK_SECONDS = 0.25
@@ -123,7 +122,7 @@ class DemoScenario:
         folder = self._town.folder / "home" / INDEX_FOLDER
         if not folder.exists():
             return 0
-        index = TantivyIndex(folder)
+        index = open_index(folder)
         try:
             return index.page_count()
         finally:

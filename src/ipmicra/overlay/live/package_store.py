@@ -27,8 +27,7 @@ from ipmicra.model.records import (
 )
 from ipmicra.model.search import SearchAnswer, SearchRequest
 from ipmicra.model.urls import Normaliser, Site, site_of
-from ipmicra.search.spool_ingest import FOLDER as INDEX_FOLDER
-from ipmicra.search.tantivy.index import TantivyIndex
+from ipmicra.search.factory import INDEX_FOLDER, open_index
 
 PACKAGES_FOLDER = "packages"
 LIST_FILE = "packages.sqlite"
@@ -48,7 +47,7 @@ class PeerPackageStore:
         self._packages.mkdir(parents=True, exist_ok=True)
         self._list = sqlite3.connect(folder / LIST_FILE, isolation_level=None, check_same_thread=False)
         self._list.executescript(f"PRAGMA journal_mode = WAL; {_TABLES}")
-        self._index = TantivyIndex(self._index_folder)
+        self._index = open_index(self._index_folder)
         self._normaliser = Normaliser()
         self._lock = threading.Lock()
 
@@ -83,7 +82,7 @@ class PeerPackageStore:
         return {site_of(url) for url in links}
 
     def _integrate(self, packages: list[tuple[str, Package]]) -> None:
-        writer = TantivyIndex(self._index_folder, writable=True)
+        writer = open_index(self._index_folder, writable=True)
         try:
             for digest, package in packages:
                 writer.integrate(package, digest)

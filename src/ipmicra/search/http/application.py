@@ -26,11 +26,12 @@ from ipmicra import __version__
 from ipmicra.errors import Fault
 from ipmicra.model.search import SearchAnswer
 from ipmicra.net.listener import listening_socket
+from ipmicra.search.contract import SearchIndex
+from ipmicra.search.factory import INDEX_FOLDER, open_index
 from ipmicra.search.http import pages, responses
 from ipmicra.search.http.fast_path import SearchFastPath
 from ipmicra.search.http.parameters import BadParameter, SearchOperation
-from ipmicra.search.spool_ingest import FOLDER, integrate_all, waiting_packages
-from ipmicra.search.tantivy.index import TantivyIndex
+from ipmicra.search.spool_ingest import integrate_all, waiting_packages
 from ipmicra.theme.assets import serve_asset
 from ipmicra.theme.layout import NOWHERE_ELSE, Navigation
 from ipmicra.theme.policy import HEADERS, RESPONSE_HEADERS
@@ -52,7 +53,7 @@ _ANSWERS = {
 _AnyRequest: TypeAlias = HttpRequest[None, None, State]
 
 
-def search_pages(index: TantivyIndex, navigation: Navigation) -> list[HTTPRouteHandler]:
+def search_pages(index: SearchIndex, navigation: Navigation) -> list[HTTPRouteHandler]:
     """The search page and its description, over an index that somebody else closes."""
 
     @route(responses.PAGE, http_method=_METHODS, include_in_schema=False, sync_to_thread=False)
@@ -67,7 +68,7 @@ def search_pages(index: TantivyIndex, navigation: Navigation) -> list[HTTPRouteH
     return [search, description]
 
 
-def search_api(index: TantivyIndex) -> HTTPRouteHandler:
+def search_api(index: SearchIndex) -> HTTPRouteHandler:
     """The same answers as JSON."""
 
     @route(
@@ -93,7 +94,7 @@ def _whole(body: bytes, media_type: MediaType) -> ASGIResponse:
     return ASGIResponse(body=body, media_type=media_type, headers=HEADERS)
 
 
-def application(index: TantivyIndex) -> Litestar:
+def application(index: SearchIndex) -> Litestar:
     """The search engine alone, over an index that somebody else closes."""
 
     @route(
@@ -127,7 +128,7 @@ def serve(
     """
     with (
         closing(listening_socket(address, port)) as listener,
-        closing(TantivyIndex(data_folder / FOLDER)) as index,
+        closing(open_index(data_folder / INDEX_FOLDER)) as index,
     ):
         started()
         stop = threading.Event()
@@ -140,7 +141,7 @@ def serve(
             intake.join()
 
 
-def answering(index: TantivyIndex, listener: socket.socket) -> None:
+def answering(index: SearchIndex, listener: socket.socket) -> None:
     """Answer from an index as it is, until interrupted."""
     straight = SearchFastPath(index, NOWHERE_ELSE, application(index))
     server = uvicorn.Server(uvicorn.Config(straight, log_level="warning", access_log=False))
@@ -150,7 +151,7 @@ def answering(index: TantivyIndex, listener: socket.socket) -> None:
 
 def _keep_fresh(
     data_folder: Path,
-    index: TantivyIndex,
+    index: SearchIndex,
     stop: threading.Event,
     complain: Callable[[str], None],
     pause_s: float,
@@ -165,7 +166,7 @@ def _keep_fresh(
 
 
 def _take_in(data_folder: Path, complain: Callable[[str], None]) -> None:
-    writing = TantivyIndex(data_folder / FOLDER, writable=True)
+    writing = open_index(data_folder / INDEX_FOLDER, writable=True)
     try:
         for reason in integrate_all(writing, waiting_packages(data_folder), data_folder).refused:
             complain(f"a package was refused and kept aside: {reason}")

@@ -15,8 +15,8 @@ from urllib.parse import parse_qsl
 from litestar.exceptions import ValidationException
 from litestar.types import ASGIApp, Receive, Scope, Send
 
+from ipmicra.search.contract import SearchIndex
 from ipmicra.search.http import responses
-from ipmicra.search.tantivy.index import TantivyIndex
 from ipmicra.theme.layout import Navigation
 from ipmicra.theme.policy import HEADERS
 
@@ -27,7 +27,7 @@ _Answering: TypeAlias = Callable[[responses.SearchContext], bytes]
 class SearchFastPath:
     """An ASGI application in front of another."""
 
-    def __init__(self, index: TantivyIndex, navigation: Navigation, behind: ASGIApp) -> None:
+    def __init__(self, index: SearchIndex, navigation: Navigation, behind: ASGIApp) -> None:
         self._behind = behind
         self._straight: dict[str, tuple[_Answering, bytes]] = {
             responses.API: (partial(responses.found, index), b"application/json"),

@@ -10,9 +10,9 @@ from typing import TypeAlias
 
 import msgspec
 
+from ipmicra.search.contract import SearchIndex
 from ipmicra.search.http import pages
 from ipmicra.search.http.parameters import asked, refuse_others
-from ipmicra.search.tantivy.index import TantivyIndex
 from ipmicra.theme.layout import Navigation
 
 API, PAGE = "/api/search", "/search"
@@ -20,12 +20,12 @@ SearchContext: TypeAlias = Sequence[tuple[str, str]]  # names and values behind 
 _encode = msgspec.json.Encoder().encode
 
 
-def found(index: TantivyIndex, given: SearchContext) -> bytes:
+def found(index: SearchIndex, given: SearchContext) -> bytes:
     refuse_others([name for name, _ in given])
     return _encode(index.search(asked(dict(given))))
 
 
-def page(index: TantivyIndex, navigation: Navigation, given: SearchContext) -> bytes:
+def page(index: SearchIndex, navigation: Navigation, given: SearchContext) -> bytes:
     """Where something is said twice, the first counts."""
     wanted = asked(dict(reversed(given)))
     if not wanted.text.strip():

@@ -9,7 +9,8 @@ from rich.table import Table
 
 from ipmicra.cli import terminal
 from ipmicra.cli.coordinator_database import database_option, open_database
-from ipmicra.coordinator.views.status import HostStatus, host_statuses
+from ipmicra.coordinator.views.status import host_statuses
+from ipmicra.protocol.coordinator_api import HostStatus
 
 
 @click.command()

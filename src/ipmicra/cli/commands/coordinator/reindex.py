@@ -12,7 +12,7 @@ from ipmicra.cli.coordinator_database import database_option, open_database
 from ipmicra.coordinator.folder import package_store
 from ipmicra.coordinator.ingest.reindex import Rebuilt, Reindexer
 from ipmicra.errors import HostFault
-from ipmicra.search.spool_ingest import FOLDER as INDEX_FOLDER
+from ipmicra.search.factory import INDEX_FOLDER
 
 
 @click.command()

@@ -12,7 +12,7 @@ from ipmicra.coordinator.api.context import CoordinatorContext
 from ipmicra.coordinator.api.logs import log_to_stderr
 from ipmicra.coordinator.api.server import run
 from ipmicra.errors import OperatorFault
-from ipmicra.search.spool_ingest import FOLDER as INDEX_FOLDER
+from ipmicra.search.factory import INDEX_FOLDER
 from ipmicra.web.login import link_to
 from ipmicra.web.routes import Pages
 

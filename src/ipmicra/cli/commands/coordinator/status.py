@@ -11,7 +11,8 @@ from rich.table import Table
 
 from ipmicra.cli import terminal
 from ipmicra.cli.coordinator_database import database_option, open_database
-from ipmicra.coordinator.views.status import CoordinatorStatus, coordinator_status
+from ipmicra.coordinator.views.status import coordinator_status
+from ipmicra.protocol.coordinator_api import CoordinatorStatus
 
 
 @click.command()

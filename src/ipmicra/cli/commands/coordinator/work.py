@@ -16,7 +16,7 @@ from ipmicra.coordinator.api.logs import log_to_stderr
 from ipmicra.coordinator.folder import package_store
 from ipmicra.coordinator.ingest.reindex import note_damage, open_or_set_aside
 from ipmicra.coordinator.ingest.worker import IntegrationWorker
-from ipmicra.search.spool_ingest import FOLDER as INDEX_FOLDER
+from ipmicra.search.factory import INDEX_FOLDER
 
 
 @click.command()

@@ -27,11 +27,11 @@ from typing import Self
 import msgspec
 
 from ipmicra.coordinator.client import CoordinatorClient
-from ipmicra.coordinator.views.status import CoordinatorStatus
 from ipmicra.errors import HostFault, OurFault, SiteFault
 from ipmicra.lab.box.box import NetworkBox
 from ipmicra.lab.box.kernel.namespace import Namespace
 from ipmicra.lab.box.world.box_world import BoxWorld
+from ipmicra.protocol.coordinator_api import CoordinatorStatus
 from ipmicra.registry.folder import tree_file
 
 PORT = 8790

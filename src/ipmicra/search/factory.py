@@ -1,0 +1,18 @@
+"""A folder -> the search index in it. Invariant: the only place that names an engine.
+
+An engine that passes tests/search/conformance is chosen here, and nowhere else is anything to change.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ipmicra.search.contract import SearchIndex
+from ipmicra.search.tantivy.index import TantivyIndex
+
+INDEX_FOLDER = "index"  # under the data folder
+
+
+def open_index(folder: Path, *, writable: bool = False) -> SearchIndex:
+    """Open the index; `writable` for one process at a time. Raises IndexDamaged, OperatorFault."""
+    return TantivyIndex(folder, writable=writable)
