@@ -141,7 +141,7 @@ def test_init_makes_one(tmp_path: Path, capsys: Captured) -> None:
 
 
 def damaged_engine(folder: Path) -> Path:
-    (indexed(folder) / "index/engine/meta.json").write_text("{ no json")
+    (indexed(folder) / "index/engine-2/meta.json").write_text("{ no json")
     return folder
 
 

@@ -203,11 +203,11 @@ def test_a_writer_waits_for_the_swap(tmp_path: Path) -> None:
 
 
 def wrong_meta(index: Path) -> None:
-    (index / "engine/meta.json").write_text("{ no json")
+    (index / "engine-2/meta.json").write_text("{ no json")
 
 
 def lost_segments(index: Path) -> None:
-    for file in (index / "engine").iterdir():
+    for file in (index / "engine-2").iterdir():
         if file.suffix in {".idx", ".term", ".store"}:
             file.unlink()
 

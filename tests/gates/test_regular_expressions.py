@@ -29,7 +29,9 @@ PROOFS: dict[str | bytes, str] = {
     r"\*+": _RUNS,
     r"[,;\s]+": _RUNS,
     r"[\w\s]*": _RUNS,
-    "[\u2e80-\u303f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+": _RUNS,
+    r"[^\W_]+": _RUNS,
+    "[\u2e80-\u303f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff\uaa60-\uaa7f\ua9e0-\ua9ff]+": _RUNS,
     r"https?://\S{1,2048}": _RUNS,
     rb"""\bhref\s{0,20}=\s{0,20}(?:"([^"]*)"|'([^']*)'|([^\s>]+))""": "the tag has 1,024 bytes at most",
     r"charset\s{0,20}=\s{0,20}[\"']?([\w.:+-]+)": "the run is the end of the expression",
@@ -44,10 +46,9 @@ PROOFS: dict[str | bytes, str] = {
     r"(https?://[^/?#@\\\s]+)((?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)*/?)": (
         "each segment begins with a slash, which no run has: one way only to divide a path"
     ),
-    r"(?P<without>-)?(?P<paren>[()])"
-    r'|(?P<minus>-)?(?:(?P<field>[a-z]+):)?(?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s()"]+))': (
-        "a question has 1,000 characters at most"
-    ),
+    r"(?P<minus>-)?(?P<paren>[()])"
+    r'|(?P<sign>[-+])?(?:(?P<field>[A-Za-z]+):)?(?:"(?P<phrase>[^"]*)"|(?P<word>[^\s()"]+))'
+    r'|(?P<bare>[A-Za-z]+:)(?=[()])|"': ("a question has 1,000 characters at most"),
     r"(?P<hours>.*) \((?P<zone>[^()]+)\)": "hours of a host have 200 characters at most",
     r"bytes (\d+)-\d+/(\d+|\*)": "a hyphen and a slash, which no run has, stand between the runs",
 }

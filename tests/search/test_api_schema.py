@@ -11,13 +11,15 @@ import pytest
 from litestar import Litestar
 from litestar.testing import TestClient
 
+from ipmicra.model.search import PER_SITE
 from ipmicra.search.http.application import application
 from ipmicra.search.http.parameters import NAMES
 from ipmicra.search.tantivy.index import TantivyIndex
 from tests.search.worlds import package, seen
 
 PATH = "/api/search"
-SITES, PAGES_A_SITE = 15, 3
+SITES, PAGES_A_SITE = 15, 5
+FOLDED = SITES * PER_SITE
 
 
 @pytest.fixture(scope="module")
@@ -100,10 +102,10 @@ def test_numbers_are_taken_to_their_bounds_and_refused_beyond(
         ({}, 0),
         ({"q": "otter"}, 10),
         ({"q": "otter", "limit": 3}, 3),
-        ({"q": "otter", "limit": 100}, SITES),
-        ({"q": "otter", "limit": 100, "offset": SITES - 2}, 2),
+        ({"q": "otter", "limit": 100}, FOLDED),
+        ({"q": "otter", "limit": 100, "offset": FOLDED - 2}, 2),
         ({"q": "otter", "limit": 100, "every": True}, SITES * PAGES_A_SITE),
-        ({"q": "otter", "limit": 100, "every": False}, SITES),
+        ({"q": "otter", "limit": 100, "every": False}, FOLDED),
     ],
 )
 def test_each_parameter_does_what_it_says(

@@ -19,6 +19,8 @@ def candidates(scores: list[float], hashes: list[int], sites: list[int]) -> Scor
         site=np.array(sites, dtype=np.int64),
         links=nothing,
         authority=nothing,
+        key=np.arange(len(scores)),
+        canonical=np.arange(len(scores)),
     )
 
 

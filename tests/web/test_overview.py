@@ -117,7 +117,7 @@ def test_a_stop_ends_the_stream_of_whoever_watches(tmp_path: Path) -> None:
 def test_an_index_that_cannot_be_read_is_no_reason_to_end(
     scene: Scene, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    (tmp_path / "index" / "engine" / "meta.json").write_text("no index")
+    (tmp_path / "index" / "engine-2" / "meta.json").write_text("no index")
     scene.pages.refresh()
     assert "cannot read the index" in caplog.text
     assert scene.get("/search").status_code == 200, "what was read before is still there"

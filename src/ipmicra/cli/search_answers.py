@@ -15,12 +15,22 @@ from ipmicra.model.search import Hit, SearchAnswer
 def shown(answer: SearchAnswer) -> Group:
     """Results, best first, and what to know about them."""
     parts = [_hit(hit) for hit in answer.hits]
-    closing = Text(f"{answer.total} pages match, {answer.took_ms:.1f} ms", style="dim")
+    closing = Text(f"{_counted(answer.total)}, {answer.took_ms:.1f} ms", style="dim")
+    if answer.without:
+        closing.append(f"; without: {strip_control(', '.join(answer.without))}")
     for remark in answer.remarks:
-        closing.append(f"; {remark}")
-    if answer.did_you_mean:
+        closing.append(f"; {strip_control(remark)}")
+    if answer.corrected:
+        closing.append(f"\nShowing results for: {strip_control(answer.did_you_mean)}")
+    elif answer.did_you_mean:
         closing.append(f"\nDid you mean: {strip_control(answer.did_you_mean)}")
     return Group(*parts, closing)
+
+
+def _counted(total: int) -> str:
+    if not total:
+        return "No pages found. Try fewer words, or check the spelling"
+    return "1 page matches" if total == 1 else f"{total:,} pages match"
 
 
 def _hit(hit: Hit) -> Text:
@@ -33,7 +43,9 @@ def _hit(hit: Hit) -> Text:
     if hit.alike:
         notes.append(f"{hit.alike} alike")
     if hit.more_from_site:
-        notes.append(f"{hit.more_from_site} more from {hit.site}")
+        notes.append(f"{hit.more_from_site} more from {hit.site} (--all-of-site)")
+    if hit.missing:
+        notes.append(f"does not have: {strip_control(', '.join(hit.missing))}")
     return text.append(f"  {', '.join(notes)}\n", style="dim")
 
 

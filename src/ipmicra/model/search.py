@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import msgspec
 
+PER_SITE = 3  # results that a site may have where several sites answer
+
 
 class SearchRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A question, as docs/reference/search-syntax.md describes it."""
@@ -14,7 +16,7 @@ class SearchRequest(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     limit: int = 10
     offset: int = 0
-    per_site: int = 1  # results a site may have; 0 for all
+    per_site: int = PER_SITE  # results a site may have where several sites answer; 0 for all
 
 
 class Hit(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,6 +33,7 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     score: float
     alike: int = 0  # near-duplicates folded into this result
     more_from_site: int = 0  # further results of the site among those looked at
+    missing: list[str] = []  # words of the question that the page does not have
 
 
 class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,3 +45,5 @@ class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True):
     partial: bool = False  # a cap was reached: the question was cut, or results beyond a depth left out
     remarks: list[str] = []
     did_you_mean: str = ""
+    corrected: bool = False  # the hits answer `did_you_mean`: the question as written finds nothing
+    without: list[str] = []  # words that were not demanded: stop words, and words that no hit has

@@ -12,14 +12,18 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from ipmicra.model.page import Page
 from ipmicra.search import link_graph
 from ipmicra.search.contract import IndexDamaged
 from ipmicra.search.keys import text_key
 from ipmicra.search.link_graph import LinkGraph
 from ipmicra.search.page_codec import HitFields, StoredPage, facts_of, kept, page_of, text_of
+from ipmicra.search.page_names import PageNames
 
-VERSION = 2
+VERSION = 3
+_UPGRADED = (2,)  # formats that are brought up to date at opening
 _MAPPED_BYTES = 4 << 30  # of the file, read without copying
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS packages (
@@ -31,9 +35,14 @@ CREATE TABLE IF NOT EXISTS pages (
     facts BLOB, head BLOB, rest BLOB, links BLOB);
 CREATE TABLE IF NOT EXISTS wanted (
     url TEXT NOT NULL, crawler TEXT NOT NULL, PRIMARY KEY (url, crawler)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS names (id INTEGER PRIMARY KEY, names BLOB NOT NULL);
 CREATE INDEX IF NOT EXISTS dirty_pages ON pages (id) WHERE dirty;
 {link_graph.SCHEMA}
 """
+
+
+_encode_names = msgspec.msgpack.Encoder().encode
+_decode_names = msgspec.msgpack.Decoder(PageNames).decode
 
 
 class CatalogueEntry(NamedTuple):
@@ -72,7 +81,7 @@ class PageCatalogue:
             execute("SELECT count(*) FROM sqlite_schema").fetchone()[0],
             execute("PRAGMA user_version").fetchone()[0],
         )
-        if tables and version != VERSION:
+        if tables and version != VERSION and version not in _UPGRADED:
             self._database.close()
             raise IndexDamaged(
                 f"opening the catalogue of the index {path}: it has format {version}, this program writes "
@@ -83,7 +92,8 @@ class PageCatalogue:
         execute("PRAGMA busy_timeout = 10000")
         execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
         self._database.executescript(_SCHEMA)
-        if not tables:
+        if version != VERSION:  # the engine's documents and the names are made anew at the next commit
+            execute("UPDATE pages SET dirty = 1 WHERE facts IS NOT NULL")
             execute(f"PRAGMA user_version = {VERSION}")
 
     def begin(self) -> None:
@@ -192,6 +202,25 @@ class PageCatalogue:
             CatalogueEntry(identity, url, crawler, fetched_at_ms, _page(content))
             for identity, url, crawler, fetched_at_ms, *content in rows
         )
+
+    def renew_all(self) -> None:
+        """Let the next commit put every page into the engine again."""
+        self._database.execute("UPDATE pages SET dirty = 1 WHERE facts IS NOT NULL")
+
+    def put_names(self, names: Iterable[tuple[int, PageNames]]) -> None:
+        self._database.executemany(
+            "INSERT OR REPLACE INTO names VALUES (?, ?)",
+            [(identity, _encode_names(one)) for identity, one in names],
+        )
+
+    def names(self, identities: Sequence[int]) -> dict[int, PageNames]:
+        """What each of the pages is called."""
+        marks = ",".join("?" * len(identities))
+        rows = self._database.execute(
+            f"SELECT id, names FROM names WHERE id IN ({marks})",  # noqa: S608 - question marks only
+            identities,
+        )
+        return {identity: _decode_names(names) for identity, names in rows}
 
     def clean(self, identities: Sequence[int]) -> None:
         rows = [(identity,) for identity in identities]

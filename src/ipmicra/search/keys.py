@@ -21,6 +21,12 @@ def site_name_of(url: str) -> str:
     return authority.lower()
 
 
+def origin_of(url: str) -> str:
+    """The site's name with its port, where the address has one."""
+    authority = url.partition("//")[2].partition("/")[0].partition("?")[0]
+    return authority.rpartition("@")[2].lower()
+
+
 def names_of(site: str) -> list[str]:
     """A site's name and those it lies under: `site:example.org` finds docs.example.org."""
     if site.startswith("[") or site.replace(".", "").isdigit():

@@ -1,8 +1,8 @@
 """Candidates as the engine scored them -> the order in which people see them.
 
-Law: pure. Authority lifts, it does not decide; a near-duplicate of a better result is folded into it; a
-site shows its best results and says how many more there are.
-"""
+Invariant: pure. Authority lifts, it does not decide; a near-duplicate of a better result is folded into
+it, and so is a page into the one that it calls canonical; where several sites answer, a site shows its
+best results and says how many more there are."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 ALIKE_BITS_MAX = 3  # of 64, as Manku, Jain and Das Sarma (2007) found for web pages
+TWIN_BITS_MAX = 16  # unrelated pages are about 32 bits apart; a page and its canonical twin far fewer
 LINKS_WEIGHT = 0.05
 AUTHORITY_WEIGHT = 0.05
 
@@ -29,6 +30,8 @@ class ScoredDocuments(NamedTuple):
     site: DocumentKeys
     links: DocumentScores  # the logarithm of how many links the page has
     authority: DocumentScores  # of its site, see `authority`
+    key: DocumentKeys  # of its address
+    canonical: DocumentKeys  # of the address that it says it has; its own where it says nothing
 
 
 class Ranked(NamedTuple):
@@ -38,14 +41,31 @@ class Ranked(NamedTuple):
     more_from_site: int
 
 
+def joined(first: ScoredDocuments, second: ScoredDocuments) -> ScoredDocuments:
+    """The first, then those of the second that the first has not."""
+    new = ~np.isin(second.identity, first.identity)
+    return ScoredDocuments(
+        *(np.concatenate([one, other[new]]) for one, other in zip(first, second, strict=True))
+    )
+
+
 def ranked(candidates: ScoredDocuments, per_site: int, until: int) -> list[Ranked]:
-    """The best `until` results, or all there are."""
+    """The best `until` results, or all there are. A site is folded only where several sites answer."""
     lift = 1 + LINKS_WEIGHT * candidates.links + AUTHORITY_WEIGHT * candidates.authority
     lifted = candidates.score * lift
     order = np.lexsort((candidates.identity, -lifted))
     identity, score = candidates.identity[order].tolist(), lifted[order].tolist()
     sites = candidates.site[order].tolist()
-    folded, away = _near_duplicates(candidates.similarity[order])
+    similarity = candidates.similarity[order]
+    twins = _canonical_twins(
+        candidates.key[order].tolist(), candidates.canonical[order].tolist(), similarity.tolist()
+    )
+    folded, away = _near_duplicates(similarity, twins.away)
+    for place, canonical in twins.shown.items():
+        folded[place] = folded.get(place, 0) + twins.folded[place]
+        identity[place] = identity[canonical]
+    if len(set(sites)) == 1:
+        per_site = 0
     kept = [place for place in range(len(order)) if place not in away]
     left = Counter([sites[place] for place in kept])
     shown: dict[int, int] = {}
@@ -62,12 +82,45 @@ def ranked(candidates: ScoredDocuments, per_site: int, until: int) -> list[Ranke
     return results
 
 
-def _near_duplicates(similarity: Hashes) -> tuple[dict[int, int], set[int]]:
+class _Twins(NamedTuple):
+    """Pages that say that another candidate is their own address, by their places in the order."""
+
+    away: set[int]
+    folded: dict[int, int]  # how many were folded into which place
+    shown: dict[int, int]  # which page stands at that place: the canonical one
+
+
+def _canonical_twins(keys: list[int], canonical: list[int], similarity: list[int]) -> _Twins:
+    """A canonical address is believed where the page that has it is a candidate too and reads alike."""
+    found = _Twins(set(), {}, {})
+    if keys == canonical:
+        return found
+    place_of = {key: place for place, key in enumerate(keys)}
+    groups: dict[int, list[int]] = {}
+    for place, (own, said) in enumerate(zip(keys, canonical, strict=True)):
+        target = place_of.get(said)
+        if own != said and target is not None and _read_alike(similarity[place], similarity[target]):
+            groups.setdefault(target, []).append(place)
+    for target, places in groups.items():
+        if target in found.away or canonical[target] != keys[target]:
+            continue
+        best = min(target, *places)
+        found.away.update({target, *places} - {best})
+        found.folded[best] = len(places)
+        found.shown[best] = target
+    return found
+
+
+def _read_alike(one: int, other: int) -> bool:
+    return not one or not other or (one ^ other).bit_count() <= TWIN_BITS_MAX
+
+
+def _near_duplicates(similarity: Hashes, gone: set[int]) -> tuple[dict[int, int], set[int]]:
     """How many were folded into which places, best first, and who was. All pairs at once: few are alike."""
     alike = np.bitwise_count(similarity[:, None] ^ similarity) <= ALIKE_BITS_MAX
     alike[similarity == 0] = False  # too little text to tell
     folded: dict[int, int] = {}
-    away: set[int] = set()
+    away = set(gone)
     if np.count_nonzero(alike) <= np.count_nonzero(similarity):  # each is like itself
         return folded, away
     better, worse = alike.nonzero()

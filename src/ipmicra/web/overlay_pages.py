@@ -15,7 +15,7 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromQuery, QueryParameter
 
 from ipmicra.errors import PeerFault
-from ipmicra.model.search import SearchRequest
+from ipmicra.model.search import PER_SITE, SearchRequest
 from ipmicra.overlay.live import rpc_client
 from ipmicra.overlay.live.projection import peer_projection
 from ipmicra.protocol.overlay_frames import FrameCodec
@@ -91,7 +91,7 @@ def _search(lookout: OverlayObserver) -> HTTPRouteHandler:
         if not q.strip():
             pages = sum(peer.pages for peer in await lookout.peers())
             return search_pages.empty_page(pages, NAVIGATION)
-        request = SearchRequest(text=q, limit=limit, offset=offset, per_site=0 if every else 1)
+        request = SearchRequest(text=q, limit=limit, offset=offset, per_site=0 if every else PER_SITE)
         return search_pages.answer_page(request, (await lookout.search(request)).answer, NAVIGATION)
 
     return search

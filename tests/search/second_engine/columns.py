@@ -13,8 +13,10 @@ from urllib.parse import unquote
 import tantivy
 
 from ipmicra.model.page import Page
-from ipmicra.search.keys import names_of, site_name_of
-from ipmicra.search.tantivy.schema import analyzer_of, body_field, cjk_runs
+from ipmicra.search.keys import names_of, origin_of, site_name_of, text_key
+from ipmicra.search.query_words import signed_names
+from ipmicra.search.stemmers import stemmer_of
+from ipmicra.search.tantivy.schema import cjk_runs, composed, filetypes_of
 
 STEMMED = ("title", "headings", "anchors", "text")
 WHOLE = tuple(f"whole_{name}" for name in STEMMED)
@@ -26,7 +28,8 @@ RANKED = (
 SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS pages (
     id INTEGER PRIMARY KEY, similarity INTEGER NOT NULL, site INTEGER NOT NULL, links REAL NOT NULL,
-    changed_at_s INTEGER, language TEXT NOT NULL, crawler TEXT NOT NULL);
+    changed_at_s INTEGER, language TEXT NOT NULL, crawler TEXT NOT NULL,
+    key INTEGER NOT NULL, canonical INTEGER NOT NULL, filetypes TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS names (
     name TEXT NOT NULL, page INTEGER NOT NULL, PRIMARY KEY (name, page)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS names_by_page ON names (page);
@@ -39,20 +42,22 @@ _SIGN = 1 << 63
 Analyzers = Mapping[str, tantivy.TextAnalyzer]
 
 
-def stem_of(word: str, body: str, analyzers: Analyzers) -> str:
-    """The word as it stands in the columns of pages in the language of `body`; "" where it is none."""
-    stems = [stem for stem in analyzers[analyzer_of(body)].analyze(word) if not cjk_runs(stem)]
-    return f"{body}_{stems[0]}" if len(stems) == 1 else ""
+def stem_of(word: str, stemmer: str, analyzers: Analyzers) -> str:
+    """The word as it stands in the columns of pages in the stemmer's language; "" where it is none."""
+    stems = [stem for stem in analyzers[stemmer].analyze(word) if not cjk_runs(stem)]
+    return f"{stemmer}_{stems[0]}" if len(stems) == 1 else ""
 
 
 def words_of(page: Page, anchors: Sequence[str], analyzers: Analyzers) -> list[str]:
     """In the order of `COLUMNS`."""
     linked = "\n".join(anchors)
-    texts = (page.title, "\n".join(page.headings), linked, f"{page.description}\n{page.text}")
-    body = body_field(page.language)
+    texts = [
+        " ".join([composed(text), *signed_names(text)])
+        for text in (page.title, "\n".join(page.headings), linked, f"{page.description}\n{page.text}")
+    ]
+    stemmer = stemmer_of(page.language)
     stemmed = [
-        " ".join(f"{body}_{stem}" for stem in analyzers[analyzer_of(body)].analyze(text))
-        for text in texts
+        " ".join(f"{stemmer}_{stem}" for stem in analyzers[stemmer].analyze(text)) for text in texts
     ]
     whole = [" ".join(analyzers["words"].analyze(text)) for text in texts]
     address = " ".join(analyzers["words"].analyze(unquote(page.url.partition("//")[2])))
@@ -63,13 +68,15 @@ def words_of(page: Page, anchors: Sequence[str], analyzers: Analyzers) -> list[s
 
 def facts_of(
     page: Page, identity: int, crawler: str, links: float, site_key: int
-) -> tuple[int, int, int, float, int | None, str, str]:
+) -> tuple[int, int, int, float, int | None, str, str, int, int, str]:
     """A row of `pages`; SQLite's integers have a sign."""
     similarity = (
         page.similarity_hash - 2 * _SIGN if page.similarity_hash >= _SIGN else page.similarity_hash
     )
     dated = page.modified_at_s or page.published_at_s
-    return identity, similarity, site_key, links, dated, page.language, crawler
+    own, canonical = text_key(page.url), text_key(page.canonical or page.url)
+    types = f" {' '.join(filetypes_of(page))} "
+    return identity, similarity, site_key, links, dated, page.language, crawler, own, canonical, types
 
 
 def unsigned(similarity: int) -> int:
@@ -77,4 +84,4 @@ def unsigned(similarity: int) -> int:
 
 
 def site_names(page: Page) -> list[str]:
-    return names_of(site_name_of(page.url))
+    return [*names_of(site_name_of(page.url)), origin_of(page.url)]

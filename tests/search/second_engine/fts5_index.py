@@ -7,28 +7,33 @@ first, engine second, then the ledger forgets what was out of date.
 from __future__ import annotations
 
 import math
+import re
 import sqlite3
-import time
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
 from ipmicra.carrier.package import Package
 from ipmicra.model.page import Page
-from ipmicra.model.search import Hit, SearchAnswer, SearchRequest
+from ipmicra.model.search import SearchAnswer, SearchRequest
 from ipmicra.search import catalogue_ingest
+from ipmicra.search.answering import Found, answer
 from ipmicra.search.authority import SiteAuthority
-from ipmicra.search.catalogue import CatalogueEntry, PageCatalogue, StoredHit
+from ipmicra.search.catalogue import CatalogueEntry, PageCatalogue
 from ipmicra.search.keys import site_name_of, text_key
-from ipmicra.search.query_parser import ParsedQuery, parse_query
-from ipmicra.search.ranking import Ranked, ScoredDocuments, ranked
-from ipmicra.search.snippets import Marker
+from ipmicra.search.page_names import names_of_page
+from ipmicra.search.query_parser import All, ParsedQuery, QueryWords
+from ipmicra.search.ranking import ScoredDocuments
+from ipmicra.search.relaxation import Form
+from ipmicra.search.signals import rarity
+from ipmicra.search.stemmers import stemmer_of
 from ipmicra.search.tantivy import schema
 from ipmicra.search.tantivy.spelling import edits
 from tests.search.second_engine import columns
 from tests.search.second_engine.query import Asked, Asking
 
-DEPTH_MIN, DEPTH_MAX = 60, 1_000  # pages that are looked at for folding and ranking
 _WORDS_DOUBTED = 4
 _WORDS_LOOKED_AT = 50_000  # of the vocabulary, for one that was meant
 
@@ -88,35 +93,56 @@ class Fts5Index:
         key, site_key = text_key(entry.url), text_key(site_name_of(entry.url))
         other_sites, own_pages = links.linking(key, site_key)
         lift = math.log1p(4 * other_sites + own_pages)
-        words = columns.words_of(page, links.anchors(key), self._analyzers)
+        anchors, stemmer = links.anchors(key), stemmer_of(page.language)
+        words = columns.words_of(page, anchors, self._analyzers)
+        names = names_of_page(page, anchors, stemmer, self._analyzers[stemmer].analyze)
+        self._ledger.put_names([(entry.identity, names)])
         facts = columns.facts_of(page, entry.identity, entry.crawler, lift, site_key)
         execute, marks = self._engine.execute, ",".join("?" * len(words))
-        execute("INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?, ?)", facts)
+        execute("INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", facts)
         execute(
             f"INSERT INTO words (rowid, {','.join(columns.COLUMNS)}) VALUES (?, {marks})",
             (entry.identity, *words),
         )
-        names = [(name, entry.identity) for name in columns.site_names(page)]
-        self._engine.executemany("INSERT OR IGNORE INTO names VALUES (?, ?)", names)
+        sites = [(name, entry.identity) for name in columns.site_names(page)]
+        self._engine.executemany("INSERT OR IGNORE INTO names VALUES (?, ?)", sites)
 
     def search(self, request: SearchRequest) -> SearchAnswer:
-        start = time.perf_counter()
-        question = parse_query(request.text)
-        asked, until = self._asking.asked(question), request.offset + request.limit
-        depth = min(max(3 * until, DEPTH_MIN), DEPTH_MAX)
-        total = self._total(asked)
-        order = ranked(self._candidates(asked, depth), request.per_site, until)
-        remarks = list(question.remarks)
-        if until > len(order) and total > depth:
-            remarks.append(f"only the best {depth} of {total} pages were looked at")
-        return SearchAnswer(
-            hits=self._hits(order[request.offset :], question),
-            total=total,
-            took_ms=(time.perf_counter() - start) * 1000,
-            partial=bool(remarks),
-            remarks=remarks,
-            did_you_mean="" if total else self._better(request.text, question),
-        )
+        return answer(self, self._ledger, request)
+
+    def find(self, form: Form, depth: int) -> Found:
+        asked = self._asking.asked(form.asked)
+        return Found(self._candidates(asked, depth), self._total(asked))
+
+    def rarity(self, word: QueryWords) -> float:
+        return rarity(self.page_count(), self._total(self._asking.asked(All((word,)))))
+
+    def is_known(self, word: QueryWords) -> bool:
+        return self._total(self._asking.asked(All((word,)))) > 0
+
+    def masks(
+        self, words: Sequence[QueryWords], identities: Sequence[int]
+    ) -> dict[int, tuple[int, int]]:
+        has, near = dict.fromkeys(identities, 0), dict.fromkeys(identities, 0)
+        for bit, word in enumerate(words):
+            asked = self._asking.asked(All((word,)))
+            statement = f"SELECT p.id FROM pages p WHERE {asked.condition}"
+            for (identity,) in self._engine.execute(statement, asked.values):
+                if identity in has:
+                    has[identity] |= 1 << bit
+        for bit, (one, other) in enumerate(pairwise(words)):
+            terms = [self._analyzers["words"].analyze(word.text) for word in (one, other)]
+            if len(terms[0]) != 1 or len(terms[1]) != 1:
+                continue
+            asked_near = f'{{whole_text}} : NEAR("{terms[0][0]}" "{terms[1][0]}", 3)'
+            statement = "SELECT rowid FROM words WHERE words MATCH ?"
+            for (identity,) in self._engine.execute(statement, (asked_near,)):
+                if identity in near:
+                    near[identity] |= 1 << bit
+        return {identity: (has[identity], near[identity]) for identity in identities}
+
+    def stems(self, stemmer: str, text: str) -> list[str]:
+        return self._analyzers[stemmer].analyze(text)
 
     def _total(self, asked: Asked) -> int:
         counting = f"SELECT count(*) FROM pages p WHERE {asked.condition}"
@@ -125,13 +151,13 @@ class Fts5Index:
     def _candidates(self, asked: Asked, depth: int) -> ScoredDocuments:
         scored = f"SELECT rowid, -{columns.RANKED} AS score FROM words WHERE words MATCH ?"
         rows = self._engine.execute(
-            "SELECT p.id, coalesce(s.score, 0.0), p.similarity, p.site, p.links"
+            "SELECT p.id, coalesce(s.score, 0.0), p.similarity, p.site, p.links, p.key, p.canonical"
             f" FROM pages p LEFT JOIN ({scored}) s ON s.rowid = p.id WHERE {asked.condition}"
             " ORDER BY 2 DESC, 1 LIMIT ?",
             (asked.ranked_by, *asked.values, depth),
         ).fetchall()
-        identity, score, similarity, site, links = (
-            [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(5)]
+        identity, score, similarity, site, links, key, canonical = (
+            [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(7)]
         )
         sites = np.array(site, dtype=np.int64)
         return ScoredDocuments(
@@ -141,37 +167,18 @@ class Fts5Index:
             site=sites,
             links=np.array(links, dtype=np.float64),
             authority=self._authority.of(sites),
+            key=np.array(key, dtype=np.int64),
+            canonical=np.array(canonical, dtype=np.int64),
         )
 
-    def _hits(self, order: list[Ranked], question: ParsedQuery) -> list[Hit]:
-        shown = self._ledger.shown([result.identity for result in order])
-        marker = Marker(question.words())
-        return [self._hit(shown[result.identity], result, marker) for result in order]
-
-    def _hit(self, shown: StoredHit, result: Ranked, marker: Marker) -> Hit:
-        page = shown.facts
-        text = "" if page.robots.nosnippet else shown.head + self._ledger.rest(shown.identity)
-        return Hit(
-            url=shown.url,
-            site=site_name_of(shown.url),
-            title=page.title or shown.url,
-            snippet=marker.snippet(text, page.description) if text else "",
-            language=page.language,
-            crawler=shown.crawler,
-            fetched_at_ms=shown.fetched_at_ms,
-            published_at_s=page.published_at_s,
-            score=result.score,
-            alike=result.alike,
-            more_from_site=result.more_from_site,
-        )
-
-    def _better(self, text: str, question: ParsedQuery) -> str:
+    def better(self, text: str, question: ParsedQuery) -> str:
         """The question with words that no page has replaced by the nearest that pages have."""
         better = text
-        for word in question.words()[:_WORDS_DOUBTED]:
-            terms = self._analyzers["words"].analyze(word)
-            if len(terms) == 1 and len(terms[0]) > 2:
-                better = better.replace(word, self._nearest(terms[0]) or word)
+        for word in question.plain_words()[:_WORDS_DOUBTED]:
+            for piece in re.findall(r"[^\W_]+", word):
+                terms = self._analyzers["words"].analyze(piece)
+                if len(terms) == 1 and len(terms[0]) > 2:
+                    better = better.replace(piece, self._nearest(terms[0]) or piece)
         return better if better != text else ""
 
     def _nearest(self, term: str) -> str:

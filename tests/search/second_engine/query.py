@@ -11,15 +11,17 @@ from typing import NamedTuple
 
 from ipmicra.search.query_parser import (
     All,
+    AtLeast,
     Either,
     Not,
-    ParsedQuery,
+    Optional,
     Part,
     QueryWords,
     Restriction,
     seconds_at,
 )
-from ipmicra.search.tantivy.schema import BODY_FIELDS, cjk_runs
+from ipmicra.search.stemmers import STEMMERS
+from ipmicra.search.tantivy.schema import cjk_runs
 from tests.search.second_engine.columns import STEMMED, WHOLE, Analyzers, stem_of
 
 _NOTHING = "0"
@@ -29,6 +31,7 @@ _CONDITIONS = {
     "site": "p.id IN (SELECT page FROM names WHERE name = ?)",
     "lang": "p.language = ?",
     "near": "p.crawler = ?",
+    "filetype": "instr(p.filetypes, ' ' || ? || ' ')",
     "after": "coalesce(p.changed_at_s >= ?, 0)",
     "before": "coalesce(p.changed_at_s < ?, 0)",
 }
@@ -48,10 +51,10 @@ class Asking:
     def __init__(self, analyzers: Analyzers) -> None:
         self._analyzers = analyzers
 
-    def asked(self, question: ParsedQuery) -> Asked:
+    def asked(self, wanted: All) -> Asked:
         values: list[str | int] = []
-        condition = self._all(question.asked, values)
-        ranked_by = " OR ".join(dict.fromkeys(self._wanted(question.asked))) or _NO_WORD
+        condition = self._all(wanted, values)
+        ranked_by = " OR ".join(dict.fromkeys(self._wanted(wanted))) or _NO_WORD
         return Asked(condition, tuple(values), ranked_by)
 
     def _of(self, part: Part, values: list[str | int]) -> str:
@@ -60,6 +63,11 @@ class Asking:
                 return self._all(part, values)
             case Either():
                 return f"({' OR '.join(self._of(inner, values) for inner in part.parts)})"
+            case AtLeast():
+                counted = " + ".join(f"({self._of(inner, values)})" for inner in part.parts)
+                return f"({counted} >= {part.least})"
+            case Optional():
+                return "1"
             case Not():
                 return f"NOT {self._of(part.part, values)}"
             case QueryWords():
@@ -84,7 +92,9 @@ class Asking:
         if isinstance(part, QueryWords):
             found = self._words(part.text)
             return [found] if found else []
-        if isinstance(part, All | Either):
+        if isinstance(part, Optional):
+            return self._wanted(part.part)
+        if isinstance(part, All | Either | AtLeast):
             return [found for inner in part.parts for found in self._wanted(inner)]
         return []
 
@@ -96,13 +106,16 @@ class Asking:
             parts.append(self._stems(text))
         elif terms:
             parts.append(_phrase(WHOLE, terms))
+            if "-" in text:
+                joined = _in(WHOLE, f'"{"".join(terms)}"')
+                parts[-1] = f"({parts[-1]}) OR ({joined})"
         return " AND ".join(f"({part})" for part in parts if part)
 
     def _terms(self, text: str) -> list[str]:
         return [term for term in self._analyzers["words"].analyze(text) if not cjk_runs(term)]
 
     def _stems(self, word: str) -> str:
-        stems = dict.fromkeys(stem_of(word, body, self._analyzers) for body in BODY_FIELDS)
+        stems = dict.fromkeys(stem_of(word, body, self._analyzers) for body in STEMMERS)
         return _in(STEMMED, " OR ".join(f'"{stem}"' for stem in stems if stem))
 
 

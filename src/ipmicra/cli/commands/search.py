@@ -11,7 +11,7 @@ import click
 from ipmicra.cli import terminal
 from ipmicra.cli.search_answers import shown
 from ipmicra.errors import HostFault, OperatorFault
-from ipmicra.model.search import SearchRequest
+from ipmicra.model.search import PER_SITE, SearchRequest
 from ipmicra.net.listener import PORT_MAX
 from ipmicra.search import rebuild
 from ipmicra.search.contract import SearchIndex
@@ -26,7 +26,7 @@ INTAKE_PAUSE_S = 5.0  # between two looks for new packages while serving
 @click.argument("words", nargs=-1)
 @click.option("--limit", default=10, show_default=True, help="Results to show.")
 @click.option("--offset", default=0, help="Results to skip.")
-@click.option("--all-of-site", is_flag=True, help="Show all results of a site, not only its best.")
+@click.option("--all-of-site", is_flag=True, help="Show all results of a site, not only its best three.")
 @click.option("--serve", "serving", is_flag=True, help="Serve the search page until interrupted.")
 @click.option("--address", default="127.0.0.1", show_default=True, help="Where to serve.")
 @click.option(
@@ -89,7 +89,7 @@ def command(
         if index.page_count() == 0:
             terminal.print_note("no page can be found yet: a crawl's first package is still to come")
         request = SearchRequest(
-            text=" ".join(words), limit=limit, offset=offset, per_site=0 if all_of_site else 1
+            text=" ".join(words), limit=limit, offset=offset, per_site=0 if all_of_site else PER_SITE
         )
         answer = index.search(request)
     terminal.show(answer, as_json, lambda: shown(answer))

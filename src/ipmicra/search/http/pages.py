@@ -37,7 +37,7 @@ def answer_page(request: SearchRequest, answer: SearchAnswer, navigation: Naviga
     rest = [
         _summary(request, answer),
         '<ol class="hits">',
-        *(_hit(hit) for hit in answer.hits),
+        *(_hit(request, hit) for hit in answer.hits),
         "</ol>",
         _turning(request, answer),
     ]
@@ -82,15 +82,34 @@ def _form(text: str, autofocus: bool = False) -> h.Element:
 
 
 def _summary(request: SearchRequest, answer: SearchAnswer) -> str:
-    words = [f"{answer.total:,} pages match, {answer.took_ms:.1f} ms", *answer.remarks]
+    words = [_counted(answer.total, answer.took_ms), *answer.remarks]
+    if answer.without:
+        words.append(f"without: {', '.join(answer.without)}")
     summary = f'<p class="note">{escape("; ".join(words))}</p>'
+    if answer.corrected:
+        return summary + _corrected(request, answer.did_you_mean)
     if answer.did_you_mean:
         better = _link(SearchRequest(text=answer.did_you_mean, per_site=request.per_site))
         summary += f"<p>Did you mean {_a(better, answer.did_you_mean)}?</p>"
     return summary
 
 
-def _hit(hit: Hit) -> str:
+def _counted(total: int, took_ms: float) -> str:
+    if not total:
+        return "No pages found. Try fewer words, or check the spelling"
+    return f"{'1 page matches' if total == 1 else f'{total:,} pages match'}, {took_ms:.1f} ms"
+
+
+def _corrected(request: SearchRequest, better: str) -> str:
+    as_written = " ".join(f'"{word}"' for word in request.text.replace('"', " ").split())
+    link = _link(SearchRequest(text=as_written, per_site=request.per_site))
+    return (
+        f"<p>Showing results for <strong>{escape(better)}</strong>. "
+        f"Search for {_a(link, request.text)} as written instead.</p>"
+    )
+
+
+def _hit(request: SearchRequest, hit: Hit) -> str:
     seen = datetime.fromtimestamp(min(max(hit.fetched_at_ms / 1000, 0), MOMENT_S_MAX), tz=UTC)
     notes = f"seen {seen:%Y-%m-%d %H:%M} UTC by {hit.crawler}"
     if hit.alike:

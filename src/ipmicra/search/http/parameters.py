@@ -14,7 +14,7 @@ import msgspec
 from litestar.exceptions import ValidationException
 from litestar.openapi.spec import OpenAPIType, Operation, Parameter, Schema
 
-from ipmicra.model.search import SearchRequest
+from ipmicra.model.search import PER_SITE, SearchRequest
 from ipmicra.search.query_parser import PARTS_MAX, TEXT_CHARACTERS_MAX
 
 _SHOWN_CHARACTERS = 20  # of what was refused
@@ -49,7 +49,10 @@ _TEXT = (
     "The question, as docs/reference/search-syntax.md describes it. Every text is one; of a longer one the "
     f"first {TEXT_CHARACTERS_MAX:,} characters and {PARTS_MAX} parts are used, and the answer is `partial`."
 )
-_EVERY = "All pages of a site that match; otherwise its best, and in `more_from_site` how many more."
+_EVERY = (
+    "All pages of a site that match; otherwise, where several sites answer, its best three, and in "
+    "`more_from_site` how many more."
+)
 _NUMBERS = {
     "limit": _Number(1, 100, 10, "How many results are wanted."),
     "offset": _Number(0, 1_000, 0, "How many of the best results to leave out: those already seen."),
@@ -67,7 +70,10 @@ def asked(given: Mapping[str, str]) -> SearchRequest:
     if every not in _YES_OR_NO:
         raise _refused("every", every, "write true or false")
     return SearchRequest(
-        text=given.get("q", ""), limit=limit, offset=offset, per_site=0 if _YES_OR_NO[every] else 1
+        text=given.get("q", ""),
+        limit=limit,
+        offset=offset,
+        per_site=0 if _YES_OR_NO[every] else PER_SITE,
     )
 
 

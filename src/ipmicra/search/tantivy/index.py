@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import logging
 import math
+import shutil
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -22,24 +23,26 @@ import tantivy
 from ipmicra.carrier.package import Package
 from ipmicra.errors import HostFault, OperatorFault
 from ipmicra.model.page import Page
-from ipmicra.model.search import Hit, SearchAnswer, SearchRequest
-from ipmicra.search import catalogue_ingest
+from ipmicra.model.search import SearchAnswer, SearchRequest
+from ipmicra.search import catalogue_ingest, rebuild
+from ipmicra.search.answering import Found, answer
 from ipmicra.search.authority import SiteAuthority
-from ipmicra.search.catalogue import CatalogueEntry, PageCatalogue, StoredHit
+from ipmicra.search.catalogue import CatalogueEntry, PageCatalogue
 from ipmicra.search.contract import IndexDamaged
 from ipmicra.search.keys import site_name_of, text_key
-from ipmicra.search.page_codec import HEAD_CHARACTERS
-from ipmicra.search.query_parser import ParsedQuery, parse_query
-from ipmicra.search.ranking import Ranked, ScoredDocuments, ranked
-from ipmicra.search.snippets import NOTHING, Excerpted, Marker
+from ipmicra.search.page_names import PageNames, names_of_page
+from ipmicra.search.query_parser import ParsedQuery, QueryWords
+from ipmicra.search.ranking import ScoredDocuments
+from ipmicra.search.relaxation import Form
+from ipmicra.search.stemmers import stemmer_of
 from ipmicra.search.tantivy import schema as tantivy_schema
 from ipmicra.search.tantivy.query_builder import QueryBuilder
 from ipmicra.search.tantivy.spelling import Spelling
 
-CANDIDATES_MIN = 60  # looked at for folding and re-ranking
-CANDIDATES_MAX = 1_000
-_CANDIDATES_A_RESULT = 3  # of which one or two may be folded away
-LIMIT_MAX = 100
+ENGINE_FOLDER = (
+    "engine-2"  # under the index; the number changes with the fields, and an older one is removed
+)
+_OLDER_ENGINES = ("engine",)
 ANSWERS_REMEMBERED = 2_000  # some 5 KB each, until something is committed
 _WRITER_BYTES = 64 * 1024 * 1024
 _OTHER_SITE_WEIGHT = 4.0  # a link from elsewhere says more than one from the same site
@@ -53,9 +56,17 @@ class TantivyIndex:
     def __init__(self, folder: Path, writable: bool = False) -> None:
         self._folder = folder
         self._schema = tantivy_schema.schema()
-        self._meta = folder / "engine" / "meta.json"
+        self._meta = folder / ENGINE_FOLDER / "meta.json"
         self._open()
         self._writer = self._opened_writer(folder) if writable else None
+        if writable:
+            self._bring_up_to_date()
+        elif self._is_to_be_filled():
+            self._let_a_writer_fill_it()
+
+    @property
+    def catalogue(self) -> PageCatalogue:
+        return self._ledger
 
     def _open(self) -> None:
         self._engine = _opened_engine(self._folder, self._schema)
@@ -78,61 +89,89 @@ class TantivyIndex:
     def integrate(self, package: Package, digest: str) -> int:
         return catalogue_ingest.integrate(self._ledger, package, digest)
 
+    def _is_to_be_filled(self) -> bool:
+        """The engine is missing, or of an earlier version, and the catalogue has pages."""
+        return not self._searcher.num_docs and self._ledger.page_count() > 0
+
+    def _bring_up_to_date(self) -> None:
+        if self._is_to_be_filled():
+            _log.info("the index is filled from its catalogue", extra={"folder": str(self._folder)})
+            self._ledger.renew_all()
+            self.commit()
+        for name in _OLDER_ENGINES:
+            shutil.rmtree(self._folder / name, ignore_errors=True)
+
+    def _let_a_writer_fill_it(self) -> None:
+        """A reader may come first after an upgrade. Where another process writes, that one fills it."""
+        try:
+            with rebuild.writing(self._folder, patience_s=0.0):
+                TantivyIndex(self._folder, writable=True).close()
+        except (OperatorFault, HostFault, TimeoutError):
+            return
+        self.reload()
+
     def commit(self) -> None:
         assert self._writer is not None, "opened for reading"
         renewed = []
+        named: list[tuple[int, PageNames]] = []
         for entry in self._ledger.dirty():
             self._writer.delete_documents_by_term("id", entry.identity)
-            if entry.page is not None:
-                self._add(entry)
+            if entry.page is not None and (names := self._add(entry)) is not None:
+                named.append((entry.identity, names))
             renewed.append(entry.identity)
         if not renewed:
             return
         self._writer.commit()
         self._ledger.begin()
         self._ledger.clean(renewed)
+        self._ledger.put_names(named)
         if self._ledger.links.pairs_changed():
             self._ledger.links.weigh_sites()
         self._ledger.commit()
         self.reload()
 
-    def _add(self, entry: CatalogueEntry) -> None:
-        """One page that the engine refuses must not keep all others out."""
+    def _add(self, entry: CatalogueEntry) -> PageNames | None:
+        """One page that the engine refuses must not keep all others out: None for it."""
         assert self._writer is not None
         try:
-            self._writer.add_document(self._document(entry))
+            names, document = self._document(entry)
+            self._writer.add_document(document)
         except (ValueError, OverflowError, TypeError) as error:
             told = {"url": entry.url[:200], "crawler": entry.crawler, "why": str(error)[:200]}
             _log.error("a page cannot be indexed", extra=told)
+            return None
+        return names
 
     def page(self, url: str) -> Page | None:
         return self._ledger.page(url)
 
     def search(self, request: SearchRequest) -> SearchAnswer:
         start = time.perf_counter()
-        answer = self._answered(request)
-        return msgspec.structs.replace(answer, took_ms=(time.perf_counter() - start) * 1000)
+        answered = self._answered(request)
+        return msgspec.structs.replace(answered, took_ms=(time.perf_counter() - start) * 1000)
 
-    def _answer(self, request: SearchRequest) -> SearchAnswer:
-        question = parse_query(request.text)
-        searcher, asking = self._searcher, self._asking
-        limit, offset = min(max(request.limit, 0), LIMIT_MAX), max(request.offset, 0)
-        depth = min(max(_CANDIDATES_A_RESULT * (offset + limit), CANDIDATES_MIN), CANDIDATES_MAX)
-        found = searcher.search(asking.query(question), depth)
-        order = ranked(self._candidates(searcher, found), request.per_site, offset + limit)
+    def find(self, form: Form, depth: int) -> Found:
+        searcher = self._searcher
+        found = searcher.search(self._asking.query(form.asked, form.whole), depth, count=True)
         total = int(found.count or 0)  # type: ignore[attr-defined]  # missing in the stubs
-        remarks = list(question.remarks)
-        if offset + limit > len(order) and total > depth:
-            remarks.append(f"only the best {depth} of {total} pages were looked at")
-        better = "" if total else self._spelling(searcher).better(request.text, question)
-        return SearchAnswer(
-            hits=self._hits(order[offset:], question),
-            total=total,
-            took_ms=0.0,
-            partial=bool(remarks),
-            remarks=remarks,
-            did_you_mean=better,
-        )
+        return Found(self._candidates(searcher, found), total)
+
+    def better(self, text: str, question: ParsedQuery) -> str:
+        return self._spelling(self._searcher).better(text, question)
+
+    def rarity(self, word: QueryWords) -> float:
+        return self._asking.rarity(word)
+
+    def is_known(self, word: QueryWords) -> bool:
+        return self._asking.is_known(word)
+
+    def masks(
+        self, words: Sequence[QueryWords], identities: Sequence[int]
+    ) -> dict[int, tuple[int, int]]:
+        return self._asking.masks(words, identities)
+
+    def stems(self, stemmer: str, text: str) -> list[str]:
+        return self._asking.stems(stemmer, text)
 
     def page_count(self) -> int:
         return self._searcher.num_docs
@@ -156,7 +195,7 @@ class TantivyIndex:
         self._searcher = self._engine.searcher()
         self._asking = QueryBuilder(self._schema, self._analyzers, self._searcher)
         self._authority = SiteAuthority(self._ledger.links.authority())
-        self._answered = lru_cache(ANSWERS_REMEMBERED)(self._answer)
+        self._answered = lru_cache(ANSWERS_REMEMBERED)(partial(answer, self, self._ledger))
 
     def _stamp(self) -> tuple[int, ...]:
         """Differs where the engine or the ledger was committed to since."""
@@ -186,36 +225,30 @@ class TantivyIndex:
     def wanted(self, crawler: str) -> list[str]:
         return self._ledger.wanted(crawler)
 
-    def _document(self, entry: CatalogueEntry) -> tantivy.Document:
+    def _document(self, entry: CatalogueEntry) -> tuple[PageNames, tantivy.Document]:
         assert entry.page is not None
         links, key, site_key = self._ledger.links, text_key(entry.url), text_key(site_name_of(entry.url))
         other_sites, own_pages = links.linking(key, site_key)
         authority = math.log1p(_OTHER_SITE_WEIGHT * other_sites + own_pages)
-        return tantivy_schema.document(
-            entry.page, entry.identity, entry.crawler, links.anchors(key), authority, site_key
+        anchors, stemmer = links.anchors(key), stemmer_of(entry.page.language)
+        names = names_of_page(entry.page, anchors, stemmer, self._analyzers[stemmer].analyze)
+        document = tantivy_schema.document(
+            entry.page,
+            entry.identity,
+            entry.crawler,
+            anchors,
+            authority,
+            site_key,
+            self._analyzers,
+            names,
         )
+        return names, document
 
     def _spelling(self, searcher: tantivy.Searcher) -> Spelling:
         return Spelling(self._schema, searcher, self._analyzers["words"], self._texts)
 
     def _texts(self, identities: list[int]) -> Iterator[str]:
         return (f"{one.facts.title}\n{one.head}" for one in self._ledger.shown(identities).values())
-
-    def _hits(self, order: list[Ranked], question: ParsedQuery) -> list[Hit]:
-        shown = self._ledger.shown([result.identity for result in order])
-        results = [(result, shown[result.identity]) for result in order if result.identity in shown]
-        snippets = Marker(question.words()).snippets([self._excerpted(page) for _, page in results])
-        return [
-            _hit(page, result, snippet)
-            for (result, page), snippet in zip(results, snippets, strict=True)
-        ]
-
-    def _excerpted(self, page: StoredHit) -> Excerpted:
-        if page.facts.robots.nosnippet:
-            return NOTHING
-        is_whole = len(page.head) < HEAD_CHARACTERS
-        rest = None if is_whole else partial(self._ledger.rest, page.identity)
-        return Excerpted(page.head, page.facts.description, rest)
 
     def _candidates(self, searcher: tantivy.Searcher, found: tantivy.SearchResult) -> ScoredDocuments:
         hits = found.hits  # made anew each time it is asked for
@@ -229,31 +262,16 @@ class TantivyIndex:
             site=site,
             links=np.array(column("authority", addresses), dtype=np.float64),
             authority=self._authority.of(site),
+            key=np.array(column("key", addresses), dtype=np.int64),
+            canonical=np.array(column("canonical", addresses), dtype=np.int64),
         )
 
 
 def _opened_engine(folder: Path, schema: tantivy.Schema) -> tantivy.Index:
     try:
-        (folder / "engine").mkdir(parents=True, exist_ok=True)
-        return tantivy.Index(schema, path=str(folder / "engine"))
+        (folder / ENGINE_FOLDER).mkdir(parents=True, exist_ok=True)
+        return tantivy.Index(schema, path=str(folder / ENGINE_FOLDER))
     except OSError as error:
         raise HostFault(f"opening the index {folder}: {error}") from error
     except ValueError as error:
         raise IndexDamaged(f"opening the index {folder}: {error}") from error
-
-
-def _hit(page: StoredHit, result: Ranked, snippet: str) -> Hit:
-    facts = page.facts
-    return Hit(
-        url=page.url,
-        site=site_name_of(page.url),
-        title=facts.title or page.url,
-        snippet=snippet,
-        language=facts.language,
-        crawler=page.crawler,
-        fetched_at_ms=page.fetched_at_ms,
-        published_at_s=facts.published_at_s,
-        score=result.score,
-        alike=result.alike,
-        more_from_site=result.more_from_site,
-    )

@@ -1,15 +1,15 @@
 """The tree of a question -> the engine's query.
 
-Law: all words are wanted unless OR stands between them. A page is in the field of its language alone, so a
-question is asked once in each language that occurs, all its words in the one field, which costs the engine
-one pass through short lists; what knows no language (phrases, restrictions, Chinese characters) stands
-beside that once.
-"""
+Invariant: all words are wanted unless OR stands between them. A page has stems of its own language alone,
+so a question of plain words is asked once in each language that occurs, which costs the engine one pass
+through short lists; parts without a language (phrases, restrictions, characters of scripts without spaces)
+stand beside that once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple, assert_never
 
 import tantivy
@@ -17,32 +17,38 @@ from tantivy import Occur, Query
 
 from ipmicra.search.query_parser import (
     All,
+    AtLeast,
     Either,
     Not,
-    ParsedQuery,
+    Optional,
     Part,
     QueryWords,
     Restriction,
     seconds_at,
 )
-from ipmicra.search.tantivy.schema import BODY_FIELDS, NAMES, analyzer_of, cjk_runs
+from ipmicra.search.signals import rarity
+from ipmicra.search.stemmers import STEMMERS
+from ipmicra.search.tantivy.schema import BODY, CALLED, NAMES, cjk_runs, stem_term
 
 PHRASE_BOOSTS = {"title": 3.0, "anchors": 2.0, "headings": 1.5, "text": 1.0}
 NAMES_BOOST = 3.0
+CALLED_BOOSTS = {"t": 12.0, "a": 8.0, "u": 6.0, "d": 6.0, "h": 5.0}  # so that none of them is left out
 _TIE_BREAKER = 0.3
-
-
 _WORDS_REMEMBERED = 20_000
+_NEAR_WORDS = 3  # other words that may stand between two that follow each other
+_NAME_WORDS_MAX = 12  # of a question that may be a name
+_MASK_BITS = 22  # that a score keeps exactly
 
 
 class _TermInfo(NamedTuple):
     """What was found out about a text of a question."""
 
-    runs: tuple[str, ...]  # of Chinese, Japanese and Korean characters
+    runs: tuple[str, ...]  # of characters of scripts without spaces
     terms: tuple[str, ...]  # all other words
     in_bodies: Mapping[str, Query]  # a single word's query in each language that has it
     lifts: tuple[Query, ...]  # for pages that are called so
-    is_ascii: bool  # then whoever is called so has the word itself, not one that differs in accents
+    is_ascii: bool  # then a page that is called so has the word itself, not one that differs in accents
+    pages: int  # that have it, at most
 
     @property
     def is_word(self) -> bool:
@@ -63,12 +69,14 @@ class QueryBuilder:
         searcher: tantivy.Searcher,
     ) -> None:
         self._schema, self._analyzers, self._searcher = schema, analyzers, searcher
-        self._bodies = [name for name in BODY_FIELDS if searcher.terms_with_prefix(name, "", limit=1)]
-        self._stemming = [(name, analyzers[analyzer_of(name)].analyze) for name in self._bodies]
+        present = [name for name in STEMMERS if searcher.terms_with_prefix(BODY, f"{name}.", limit=1)]
+        self._stemming = [(name, analyzers[name].analyze) for name in present]
         self._looked = lru_cache(_WORDS_REMEMBERED)(self._look)
+        self.stems = lru_cache(_WORDS_REMEMBERED)(self._stems)
         self._restrictions: dict[str, Callable[[str], Query]] = {
             "site": lambda value: self._term("site", value.lower().strip(".")),
             "lang": lambda value: self._term("language", value.lower()),
+            "filetype": lambda value: self._term("filetype", value.lower()),
             "near": lambda value: self._term("crawler", value),
             "inurl": lambda value: self._together("address", value),
             "intitle": lambda value: self._together("title", value),
@@ -76,47 +84,112 @@ class QueryBuilder:
             "before": lambda value: self._dated(upper=seconds_at(value)),
         }
 
-    def query(self, question: ParsedQuery) -> Query:
-        parts = question.asked.parts
-        looked = [self._looked(part.text) for part in parts if isinstance(part, QueryWords)]
-        if looked and len(looked) == len(parts) and all(one.is_plain for one in looked):
-            return self._plain(looked)
-        return self._any(parts)
+    def query(self, asked: All, whole: str) -> Query:
+        """`whole` is all plain words in their order: what the wanted page may be called."""
+        words = [part for part in asked.parts if isinstance(part, QueryWords)]
+        optional = [part.part for part in asked.parts if isinstance(part, Optional)]
+        lifts = [*self._whole_names(whole, words), *self._optional(optional)]
+        looked = [self._looked(part.text) for part in words]
+        others = len(asked.parts) - len(words) - len(optional)
+        if looked and not others and all(one.is_plain for one in looked):
+            return self._plain(looked, lifts)
+        return self._any([part for part in asked.parts if not isinstance(part, Optional)], lifts)
 
-    def _plain(self, words: list[_TermInfo]) -> Query:
+    def rarity(self, word: QueryWords) -> float:
+        """How much the word says, by how many pages have it."""
+        return rarity(
+            self._searcher.num_docs, min(self._looked(word.text).pages, self._searcher.num_docs)
+        )
+
+    def is_known(self, word: QueryWords) -> bool:
+        return self._looked(word.text).pages > 0
+
+    def masks(
+        self, words: Sequence[QueryWords], identities: Sequence[int]
+    ) -> dict[int, tuple[int, int]]:
+        """Of each page which of the words it has, and which words have the next one near, as bits.
+
+        The engine tells presence by scores that are powers of two.
+        """
+        words = words[: _MASK_BITS // 2]
+        clauses = [
+            (
+                Occur.Must,
+                Query.const_score_query(Query.term_set_query(self._schema, "id", [*identities]), 0.0),
+            )
+        ]
+        tests = [self._anywhere(word) for word in words]
+        tests += [self._near(one, other) for one, other in pairwise(words)]
+        clauses += [
+            (Occur.Should, Query.const_score_query(test, float(1 << bit)))
+            for bit, test in enumerate(tests)
+        ]
+        found = self._searcher.search(Query.boolean_query(clauses), len(identities), count=False).hits
+        pages = self._searcher.fast_field_values("id", [address for _, address in found])
+        whole = (1 << len(words)) - 1
+        return {
+            int(page or 0): (int(score) & whole, int(score) >> len(words))
+            for page, (score, _) in zip(pages, found, strict=True)
+        }
+
+    def _near(self, one: QueryWords, other: QueryWords) -> Query:
+        terms = (*self._looked(one.text).terms, *self._looked(other.text).terms)
+        if len(terms) < 2:
+            return Query.empty_query()
+        return Query.phrase_query(self._schema, "text", list(terms), slop=_NEAR_WORDS)
+
+    def _optional(self, parts: Sequence[Part]) -> list[Query]:
+        """Words that a page need not have."""
+        return [query for part in parts for query in self._looked(_text(part)).in_bodies.values()]
+
+    def _whole_names(self, whole: str, words: Sequence[QueryWords]) -> list[Query]:
+        """Pages that are called as the whole question."""
+        if not whole or len(words) > _NAME_WORDS_MAX:
+            return []
+        texts = dict.fromkeys([" ".join(word.text for word in words), whole])
+        forms = dict.fromkeys(
+            " ".join(self.stems(stemmer, text)) for stemmer, _ in self._stemming for text in texts
+        )
+        terms = [(kind, f"{kind}|{form}") for form in forms if form for kind in "tahu"]
+        terms += [("d", f"d|{word.text.lower()}") for word in words]
+        return [
+            Query.const_score_query(self._term(CALLED, term), CALLED_BOOSTS[kind])
+            for kind, term in terms
+            if self._searcher.doc_freq(CALLED, term)
+        ]
+
+    def _stems(self, stemmer: str, text: str) -> list[str]:
+        return self._analyzers[stemmer].analyze(text)
+
+    def _plain(self, words: list[_TermInfo], lifts: list[Query]) -> Query:
         """Nothing but words, as most questions are."""
-        lifts = [(Occur.Should, lift) for word in words for lift in word.lifts]
+        lifting = [(Occur.Should, lift) for word in words for lift in word.lifts]
+        lifting += [(Occur.Should, lift) for lift in lifts]
         first, *others = (word.in_bodies for word in words)
-        if (
-            not others and first and words[0].is_ascii
-        ):  # who is called so has the word: one union is enough
-            return Query.boolean_query([*((Occur.Should, query) for query in first.values()), *lifts])
         inside = [
             _combined([(Occur.Must, query), *((Occur.Must, other[body]) for other in others)])
             for body, query in first.items()
             if all(body in other for other in others)
         ]
-        return _combined([(Occur.Must, _either(inside)), *lifts]) if inside else Query.empty_query()
+        return _combined([(Occur.Must, _either(inside)), *lifting]) if inside else Query.empty_query()
 
-    def _any(self, parts: Sequence[Part]) -> Query:
+    def _any(self, parts: Sequence[Part], lifts: list[Query]) -> Query:
         clauses = [
             (Occur.MustNot, self._anywhere(part.part))
             if isinstance(part, Not)
-            else (Occur.Must, self._of(part, ""))
+            else (Occur.Must, self._anywhere(part))
             for part in parts
-            if isinstance(part, Not) or self._bodies_of(part) is None
         ]
-        worded = [
-            part for part in parts if not isinstance(part, Not) and self._bodies_of(part) is not None
-        ]
-        if worded:
-            clauses.append((Occur.Must, self._anywhere(All(tuple(worded)))))
-            clauses += [(Occur.Should, lift) for part in worded for lift in self._lifts(part)]
+        if not clauses:
+            return Query.empty_query()
+        clauses += [(Occur.Should, lift) for part in parts for lift in self._lifts(part)]
+        if any(occur == Occur.Must for occur, _ in clauses):
+            clauses += [(Occur.Should, lift) for lift in lifts]
         return _combined(clauses)
 
     def _lifts(self, part: Part) -> list[Query]:
         """What makes a page better that is found anyway: that it is called so."""
-        if isinstance(part, All | Either):
+        if isinstance(part, All | Either | AtLeast):
             return [lift for inner in part.parts for lift in self._lifts(inner)]
         if not isinstance(part, QueryWords):
             return []
@@ -124,72 +197,57 @@ class QueryBuilder:
 
     def _anywhere(self, part: Part) -> Query:
         """The part in whichever language."""
-        bodies = self._bodies_of(part)
-        if bodies is None:
-            return self._of(part, "")
-        return _either([self._of(part, body) for body in self._bodies if body in bodies])
-
-    def _bodies_of(self, part: Part) -> frozenset[str] | None:
-        """The fields in which the part may be found; None where the field does not matter."""
-        match part:
-            case QueryWords(text=text):
-                looked = self._looked(text)
-                return frozenset(looked.in_bodies) if looked.is_word else None
-            case Not():
-                return None
-            case All() | Either():
-                known = [
-                    bodies for inner in part.parts if (bodies := self._bodies_of(inner)) is not None
-                ]
-                if not known:
-                    return None
-                joined = frozenset.intersection if isinstance(part, All) else frozenset.union
-                return joined(*known)
-            case Restriction():
-                return None
-            case never:
-                assert_never(never)
-
-    def _of(self, part: Part, body: str) -> Query:
         match part:
             case QueryWords():
-                return self._words(part, body)
+                return self._words(part)
             case Restriction():
                 return Query.const_score_query(self._restrictions[part.field](part.value), 0.0)
             case Not():
                 return _combined([(Occur.MustNot, self._anywhere(part.part))])
             case Either():
-                return _either([self._of(inner, body) for inner in part.parts])
+                return _either([self._anywhere(inner) for inner in part.parts])
+            case AtLeast():
+                several = [(Occur.Should, self._anywhere(inner)) for inner in part.parts]
+                return Query.boolean_query(several, minimum_number_should_match=part.least)
+            case Optional():
+                return Query.const_score_query(Query.all_query(), 0.0)
             case All():
                 return _combined(
                     [
                         (Occur.MustNot, self._anywhere(inner.part))
                         if isinstance(inner, Not)
-                        else (Occur.Must, self._of(inner, body))
+                        else (Occur.Must, self._anywhere(inner))
                         for inner in part.parts
                     ]
                 )
             case never:
                 assert_never(never)
 
-    def _words(self, part: QueryWords, body: str) -> Query:
+    def _words(self, part: QueryWords) -> Query:
         looked = self._looked(part.text)
-        if looked.is_plain:
-            return looked.in_bodies.get(body) or Query.empty_query()
         clauses = [(Occur.Must, self._characters(run)) for run in looked.runs]
         if looked.is_word:
-            clauses.append((Occur.Must, looked.in_bodies.get(body) or Query.empty_query()))
+            clauses.append((Occur.Must, _either(list(looked.in_bodies.values()))))
         elif looked.terms:
-            clauses.append((Occur.Must, self._phrase(looked.terms)))
+            clauses.append((Occur.Must, self._phrase(looked.terms, part)))
         return _combined(clauses)
 
     def _look(self, text: str) -> _TermInfo:
         runs = tuple(cjk_runs(text))
-        terms = tuple(
-            term for term in self._analyzers["words"].analyze(text) if not runs or not cjk_runs(term)
-        )
-        in_bodies = self._in_bodies(text) if len(terms) == 1 else {}
-        return _TermInfo(runs, terms, in_bodies, self._called(terms), text.isascii())
+        rest = text
+        for run in runs:
+            rest = rest.replace(run, " ")
+        terms = tuple(self._analyzers["words"].analyze(rest))
+        in_bodies: dict[str, Query] = {}
+        pages = 0
+        if len(terms) == 1:
+            in_bodies, pages = self._in_bodies(rest)
+        elif terms:
+            pages = min(self._searcher.doc_freq("text", term) for term in terms)
+        if runs:
+            least = min(self._searcher.doc_freq("cjk", pair) for run in runs for pair in _pairs(run))
+            pages = min(pages, least) if terms else least
+        return _TermInfo(runs, terms, in_bodies, self._called(terms), text.isascii(), pages)
 
     def _called(self, terms: Sequence[str]) -> tuple[Query, ...]:
         return tuple(
@@ -198,28 +256,30 @@ class QueryBuilder:
             if self._searcher.doc_freq(NAMES, term)
         )
 
-    def _in_bodies(self, word: str) -> dict[str, Query]:
+    def _in_bodies(self, word: str) -> tuple[dict[str, Query], int]:
         """Asked in every language for every new word: a few calls for each, no more."""
-        found, pages_with = {}, self._searcher.doc_freq
-        for body, analyze in self._stemming:
+        found, pages, pages_with = {}, 0, self._searcher.doc_freq
+        for stemmer, analyze in self._stemming:
             stems = analyze(word)
-            if not word.isascii():
-                stems = [stem for stem in stems if not cjk_runs(stem)]
-            if stems and stems[0] and pages_with(body, stems[0]):
-                found[body] = self._term(body, stems[0])
-        return found
+            if stems and stems[0]:
+                term = stem_term(stemmer, stems[0])
+                if count := pages_with(BODY, term):
+                    found[stemmer] = self._term(BODY, term)
+                    pages += count
+        return found, pages
 
-    def _phrase(self, terms: Sequence[str]) -> Query:
-        """`well-known` and "well known" alike: the words in this order, together."""
+    def _phrase(self, terms: Sequence[str], part: QueryWords) -> Query:
+        """`well-known` and "well known" alike: the words in this order, together; `wi-fi` finds wifi too."""
         fields = [
             Query.boost_query(Query.phrase_query(self._schema, field, list(terms)), boost)
             for field, boost in PHRASE_BOOSTS.items()
         ]
+        if "-" in part.text and not part.quoted:
+            fields.append(self._term("text", "".join(terms)))
         return Query.disjunction_max_query(fields, _TIE_BREAKER)
 
     def _characters(self, run: str) -> Query:
-        pairs = [run[at : at + 2] for at in range(len(run) - 1)] or [run]
-        return _combined([(Occur.Must, self._term("cjk", pair)) for pair in dict.fromkeys(pairs)])
+        return _combined([(Occur.Must, self._term("cjk", pair)) for pair in _pairs(run)])
 
     def _together(self, field: str, value: str) -> Query:
         terms = self._analyzers["words"].analyze(value)
@@ -243,6 +303,15 @@ class QueryBuilder:
 
     def _term(self, field: str, value: str) -> Query:
         return Query.term_query(self._schema, field, value)
+
+
+def _pairs(run: str) -> list[str]:
+    pairs = [run[at : at + 2] for at in range(len(run) - 1)] or [run]
+    return list(dict.fromkeys(pairs))
+
+
+def _text(part: Part) -> str:
+    return part.text if isinstance(part, QueryWords) else ""
 
 
 def _combined(clauses: list[tuple[Occur, Query]]) -> Query:

@@ -7,6 +7,7 @@ spell it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 
 import tantivy
@@ -17,6 +18,8 @@ from ipmicra.search.query_parser import ParsedQuery
 _WORDS_MAX = 4
 _PAGES_READ = 8  # of those that have a word like it
 _FIELDS = ("title", "text")
+_LETTERS_MIN = 3
+_PIECES = re.compile(r"[^\W_]+")  # of `shared_memory` two
 
 TextsOf = Callable[[list[int]], Iterable[str]]  # the texts of pages
 
@@ -36,11 +39,11 @@ class Spelling:
     def better(self, text: str, question: ParsedQuery) -> str:
         """The question with its unknown words replaced, or "" where there is nothing to improve."""
         better = text
-        for word in question.words()[:_WORDS_MAX]:
-            terms = self._words.analyze(word)
-            if len(terms) != 1 or len(terms[0]) < 3 or self._pages_with(terms[0]):
-                continue
-            better = better.replace(word, self._nearest(terms[0]) or word)
+        for word in question.plain_words()[:_WORDS_MAX]:
+            for piece in _PIECES.findall(word):
+                terms = self._words.analyze(piece)
+                if len(terms) == 1 and len(terms[0]) >= _LETTERS_MIN and not self._pages_with(terms[0]):
+                    better = better.replace(piece, self._nearest(terms[0]) or piece)
         return better if better != text else ""
 
     def _pages_with(self, term: str) -> int:

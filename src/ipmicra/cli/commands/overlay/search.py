@@ -9,7 +9,7 @@ import click
 
 from ipmicra.cli import terminal
 from ipmicra.cli.search_answers import shown
-from ipmicra.model.search import SearchRequest
+from ipmicra.model.search import PER_SITE, SearchRequest
 from ipmicra.overlay.live import rpc_client
 from ipmicra.overlay.live.network_file import read_network_file
 from ipmicra.protocol.overlay_frames import FrameCodec
@@ -35,7 +35,7 @@ def command(
       ipmicra overlay search net.json 192.0.2.1:7400 climate change
       ipmicra overlay search net.json 192.0.2.9:7400 '"exact phrase" site:example.org' --json
     """
-    request = SearchRequest(text=" ".join(words), limit=limit, per_site=0 if all_of_site else 1)
+    request = SearchRequest(text=" ".join(words), limit=limit, per_site=0 if all_of_site else PER_SITE)
     found = asyncio.run(
         rpc_client.search(request, via, FrameCodec(read_network_file(network).secret.encode()))
     )
