@@ -9,7 +9,7 @@ READER := $(VENV)/.reader
 MARKUP := native/markup
 CRATE  := --quiet --manifest-path $(MARKUP)/Cargo.toml
 
-.PHONY: demo test check bench experiments dist docs clean setup
+.PHONY: demo test check bench experiments dist docs mutants clean setup
 .DEFAULT_GOAL := help
 
 help: ## Say what can be made
@@ -53,6 +53,9 @@ experiments: setup ## Measure the headline claims with real TCP in the box (need
 
 dist: setup ## Build the packages into dist/: source, a wheel for everywhere, and one with the compiled reader
 	tools/build-dist $(BIN)
+
+mutants: setup ## Break named protections one at a time; each must make its test fail
+	$(BIN)/python tools/mutants.py
 
 docs: setup ## Build the documentation into site/, links checked
 	$(BIN)/mkdocs build --strict --quiet

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ipmicra.errors import OperatorFault
+from ipmicra.net import address_guard
 from ipmicra.net.address_guard import AddressGuard, is_own, wrapped
 
 PUBLIC = [
@@ -102,3 +103,10 @@ def test_ports(port: int, open_: bool, more: tuple[int, ...]) -> None:
     assert (AddressGuard(open_ports=more).port_denial_reason(port) is None) is open_
     assert (AddressGuard(open_ports=more).port_denial_reason(990) is None) is bool(more)
     assert AddressGuard(open_ports=more).port_denial_reason(6379) is not None
+
+
+def test_this_machines_own_public_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = ipaddress.ip_address("93.184.216.34")
+    monkeypatch.setattr(address_guard, "is_own", lambda address: address == own)
+    assert AddressGuard().denial_reason(own) == "93.184.216.34 is this machine's own"
+    assert AddressGuard().denial_reason(ipaddress.ip_address("93.184.216.35")) is None

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ipmicra.carrier.journal import Journal
 from ipmicra.carrier.package import digest_of, pack
 from ipmicra.coordinator.ingest.integrator import Integrator
 from ipmicra.coordinator.store.database import Database
@@ -99,3 +100,11 @@ def test_rows_are_written_after_the_index_has_committed(
         Integrator(database, kitchen.store, kitchen.index, "worker", 60.0).integrate_pending(NOW)
     assert kitchen.states() == {"kept": 1}
     kitchen.index.close()
+
+
+def test_the_journal_of_a_spool_is_synced_before_it_counts(recorder: Recorder, tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "1.journal", None)
+    recorder.steps.clear()
+    journal.append([PAGE])
+    journal.close()
+    assert recorder.steps == [("sync", "1.journal")]

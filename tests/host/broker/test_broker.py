@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,10 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from ipmicra.addresses import AddressRange
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.crawler.fetching.web_fetcher import WebFetcher
 from ipmicra.host.broker.broker import Broker
 from ipmicra.host.broker.client import BrokerClient
+from ipmicra.host.broker.onlink import OnlinkRoute
+from ipmicra.host.broker.policy import ConnectPolicy, ConnectRefusal
 from ipmicra.host.limits.usage import UsageMeter
 from ipmicra.host.sandbox.throttled_log import ThrottledLog
 from ipmicra.host.settings import HostSettings
@@ -23,6 +27,7 @@ from ipmicra.model.failures import FailureKind
 from ipmicra.model.fetches import Fetched, FetchRequest
 from ipmicra.probing.passive import PassiveRoundTrips
 from ipmicra.probing.settings import ProbingSettings
+from ipmicra.protocol.broker_messages import Connect
 from tests.crawler.fetching.test_tls_and_http2 import trusting
 from tests.crawler.fetching.test_web_fetcher import LOOPBACK, kind_of, says_here
 from tests.hostile.certificates import Authority
@@ -139,3 +144,38 @@ def test_a_rest_cuts_what_is_open_and_refuses_what_is_new(tmp_path: Path) -> Non
             assert isinstance(await fetcher.fetch(FetchRequest(url=site.url("/"))), Fetched)
 
     asyncio.run(act())
+
+
+def test_a_connection_is_written_down_before_its_first_packet_leaves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that fails is in the owner's log too."""
+
+    async def act() -> None:
+        async with (
+            serving(says_here) as site,
+            desk(tmp_path, MadeUpNames({})) as (made, client),
+            WebFetcher(LOOPBACK, "test", client, client) as fetcher,
+        ):
+            steps: list[str] = []
+            monkeypatch.setattr(made.meter, "note", lambda *_: steps.append("noted"))
+            connect = made.broker._connector.connect
+
+            async def connected(*words: object) -> socket.socket:
+                steps.append("connects")
+                return await connect(*words)  # type: ignore[arg-type]
+
+            monkeypatch.setattr(made.broker._connector, "connect", connected)
+            await fetcher.fetch(FetchRequest(url=site.url("/")))
+            assert steps == ["noted", "connects"]
+
+    asyncio.run(act())
+
+
+def test_a_neighbour_with_a_public_address_is_refused() -> None:
+    neighbours = [OnlinkRoute(AddressRange.parse("93.184.216.0/24"), 24, direct=True)]
+    policy = ConnectPolicy(FetchingSettings(), lambda: None, lambda: neighbours)
+    policy.name_servers_said("a.org", [ipaddress.ip_address("93.184.216.34")])
+    refused = policy.judge(Connect(1, "a.org", "93.184.216.34", 80, 1_000))
+    assert isinstance(refused, ConnectRefusal)
+    assert "neighbour" in refused.why

@@ -10,9 +10,10 @@ import pytest
 from litestar import Litestar
 from litestar.testing import TestClient
 
-from ipmicra.model.search import SearchAnswer
+from ipmicra.model.search import Hit, SearchAnswer, SearchRequest
 from ipmicra.search.http.application import application
 from ipmicra.search.http.fast_path import SearchFastPath
+from ipmicra.search.http.pages import answer_page
 from ipmicra.search.tantivy.index import TantivyIndex
 from ipmicra.theme.layout import NOWHERE_ELSE
 from ipmicra.theme.policy import HEADERS
@@ -124,3 +125,27 @@ def test_the_straight_way_answers_as_the_application_does(
 
 def _but_for_the_clock(text: str) -> str:
     return re.sub(r"[0-9.e-]+ ms|\"took_ms\":[0-9.e-]+", "", text)
+
+
+def test_a_page_may_run_only_scripts_of_its_own() -> None:
+    """The words themselves, so that a laxer policy is not compared with itself."""
+    policy = dict(part.split(" ", 1) for part in HEADERS["Content-Security-Policy"].split("; "))
+    assert policy["script-src"] == "'self'"
+    assert policy["default-src"] == "'none'"
+    assert policy["base-uri"] == policy["frame-ancestors"] == "'none'"
+    assert "unsafe" not in HEADERS["Content-Security-Policy"]
+
+
+@pytest.mark.parametrize(
+    "url", ["javascript:alert(1)", "data:text/html,x", " javascript:x", "vbscript:x"]
+)
+def test_a_result_never_leads_to_what_a_browser_would_run(url: str) -> None:
+    hit = Hit(
+        url=url, site="s", title="t", snippet="", language="", crawler="c",
+        fetched_at_ms=0, published_at_s=None, score=1.0,
+    )  # fmt: skip
+    html = answer_page(
+        SearchRequest(text="t"), SearchAnswer(hits=[hit], total=1, took_ms=0.0), NOWHERE_ELSE
+    )
+    assert 'href="#"' in html
+    assert f'href="{url}' not in html
