@@ -36,7 +36,7 @@ MUTANTS = (
     Mutant(
         "contacts are written down before the packet",
         "host/broker/broker.py",
-        'self._meter.note(str(address), site, "fetch")',
+        'self._meter.record_contact(str(address), site, "fetch")',
         "pass",
         "tests/host/broker/test_broker.py::test_a_connection_is_written_down_before_its_first_packet_leaves",
     ),

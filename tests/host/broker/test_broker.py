@@ -158,7 +158,7 @@ def test_a_connection_is_written_down_before_its_first_packet_leaves(
             WebFetcher(LOOPBACK, "test", client, client) as fetcher,
         ):
             steps: list[str] = []
-            monkeypatch.setattr(made.meter, "note", lambda *_: steps.append("noted"))
+            monkeypatch.setattr(made.meter, "record_contact", lambda *_: steps.append("noted"))
             connect = made.broker._connector.connect
 
             async def connected(*words: object) -> socket.socket:
@@ -175,7 +175,7 @@ def test_a_connection_is_written_down_before_its_first_packet_leaves(
 def test_a_neighbour_with_a_public_address_is_refused() -> None:
     neighbours = [OnlinkRoute(AddressRange.parse("93.184.216.0/24"), 24, direct=True)]
     policy = ConnectPolicy(FetchingSettings(), lambda: None, lambda: neighbours)
-    policy.name_servers_said("a.org", [ipaddress.ip_address("93.184.216.34")])
-    refused = policy.judge(Connect(1, "a.org", "93.184.216.34", 80, 1_000))
+    policy.record_resolution("a.org", [ipaddress.ip_address("93.184.216.34")])
+    refused = policy.decide(Connect(1, "a.org", "93.184.216.34", 80, 1_000))
     assert isinstance(refused, ConnectRefusal)
     assert "neighbour" in refused.why
