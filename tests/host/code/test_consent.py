@@ -66,6 +66,7 @@ def test_new_code_reaches_a_host_by_the_documented_commands_alone(tmp_path: Path
         told = msgspec.json.decode(bundle(world, "init", *places, "--json"))["fingerprint"]
         bundle(world, "build", "--version", "9.1", str(tmp_path / "crawler.zip"))
         bundle(world, "sign", str(tmp_path / "crawler.zip"), *places)
+        world.coordinator.rows("init")
         bundle(world, "publish", *places[2:], "--roll-out", "9.1", "--database", database)
         world.coordinator.start()
         world.join("lima")
