@@ -1,6 +1,6 @@
 """How long does `adaptive` think about a probe, and how many delegations a second need no thought?
 
-A made-up world on a plane, memory full of examples, no registry data needed; CPU time, the median over
+A generated world on a plane, memory full of examples, no registry data needed; CPU time, the median over
 batches of sites, since neighbours on the machine make noise. *To a probe*: from the target or the last
 answer to the moment the probe is asked for, the mean over all probes. *In all*: whole delegations over the
 probes they asked for, with the last decision and what is learnt from it. Limits, for a probe: 200
@@ -76,11 +76,13 @@ def introduced(plane: Plane, known: SubnetTree, price: float) -> Adaptive:
     strategy = Adaptive(known, random.Random(1), AdaptiveSettings(price=price))
     for number, (north, east) in enumerate(plane.crawlers):
         position = GeoPosition(float(north), float(east))
-        strategy.crawler_joined(CrawlerProfile(CrawlerId(str(number)), position=position))
+        strategy.on_crawler_joined(CrawlerProfile(CrawlerId(str(number)), position=position))
     for one in range(len(plane.crawlers)):
         apart = 4.0 + MS_PER_DEGREE * np.hypot(*(plane.crawlers - plane.crawlers[one]).T)
         for other in range(one):
-            strategy.crawlers_measured(CrawlerId(str(one)), CrawlerId(str(other)), float(apart[other]))
+            strategy.on_crawlers_measured(
+                CrawlerId(str(one)), CrawlerId(str(other)), float(apart[other])
+            )
     return strategy
 
 

@@ -1,8 +1,8 @@
 """How many pages does one core crawl in a second of its time, against Scrapy, Crawlee and wget?
 
 Real documentation trees from Debian packages, one site each, behind nginx on loopback with gzip on; the
-server on one core, the contestant on the other. Everybody crawls the same sites from the same start
-pages, and the server's log must show that everybody fetched every page. Starting a program costs about a
+server on one core, the contestant on the other. Everyone crawls the same sites from the same start
+pages, and the server's log must show that everyone fetched every page. Starting a program costs about a
 second: each contestant also crawls a site of one page, and "net" leaves that out for all alike. All take
 turns in several rounds, and the best of each counts. Two
 processes get both cores, the server's too; of theirs "resident" is the larger one's. Sites are divided among

@@ -47,10 +47,10 @@ def targets() -> list[Target]:
 def ready(spec: str, tree: SubnetTree) -> Strategy:
     strategy = strategy_named(spec, tree, random.Random(SEED))
     for number in range(CRAWLERS):
-        strategy.crawler_joined(CrawlerProfile(CrawlerId(f"crawler-{number}")))
+        strategy.on_crawler_joined(CrawlerProfile(CrawlerId(f"crawler-{number}")))
     for one in strategy.crawlers.all:
         for other in strategy.crawlers.all:
-            strategy.crawlers_measured(one, other, 100.0)
+            strategy.on_crawlers_measured(one, other, 100.0)
     return strategy
 
 
@@ -82,14 +82,14 @@ def main() -> None:
     tree = real_tree(Path(data)) if data else build_tree(generated(RANGES)).tree
     sites, answer = targets(), ProbeAnswer(60.0)
     table = Table(title=f"{len(tree):,} subnets, {CRAWLERS} crawlers, {SITES:,} sites; sites a second")
-    for heading in ("strategy", "new, every probe 60 ms", "delegated before: delegate()", "delegated()"):
+    for heading in ("strategy", "new, every probe 60 ms", "delegated before: delegate()", "owner_of()"):
         table.add_column(heading, justify="left" if heading == "strategy" else "right")
     for name in STRATEGIES:
         strategy = ready(name, tree)
         decide = partial(delegate, strategy, answer)
         few = sites[: SITES // 10]
         new, old = a_second(decide, few, rounds=1), a_second(decide, few)
-        table.add_row(name, f"{new:,.0f}", f"{old:,.0f}", f"{a_second(strategy.delegated, few):,.0f}")
+        table.add_row(name, f"{new:,.0f}", f"{old:,.0f}", f"{a_second(strategy.owner_of, few):,.0f}")
     if (found := ring(sites)) is not None:
         table.add_row("uhashring", "", "", f"{found:,.0f}")
     Console().print(table)

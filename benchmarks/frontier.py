@@ -1,6 +1,6 @@
 """Does a frontier of ten million known URLs slow a crawl down, or make it larger?
 
-A whole crawl (fetch, parse, links, text, dedupe, durable frontier, packages) of made-up pages of some 36
+A whole crawl (fetch, parse, links, text, dedupe, durable frontier, packages) of generated pages of some 36
 KB with 100 links each, once with an empty frontier and once with one that knows BENCH_KNOWN_URLS other
 URLs (default ten million, of 256 other sites; of the same site with BENCH_KNOWN_OF=same), each in a
 process of its own, the server in another. Promised: at most 15 % fewer pages per CPU-second, at most 100

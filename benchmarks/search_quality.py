@@ -1,4 +1,4 @@
-"""How often is the page that somebody looks for among the first results, and what does each signal add?
+"""How often is the page that someone looks for among the first results, and what does each signal add?
 
 Known-item questions made from real pages (the sets of benchmarks/extraction.py, all in one index; see
 search_parts/judged.py): MRR and nDCG over the first ten results, and the share of questions whose page comes

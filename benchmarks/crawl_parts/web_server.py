@@ -132,7 +132,7 @@ def serving(
 
 
 def _user() -> str:
-    """Started by root, nginx would read the sites as somebody who may not enter root's cache folder."""
+    """Started by root, nginx would read the sites as someone who may not enter root's cache folder."""
     return f"user {getpass.getuser()};" if os.geteuid() == 0 else ""
 
 

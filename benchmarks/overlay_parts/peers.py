@@ -57,7 +57,7 @@ def address_at(port: int) -> str:
 
 
 def point_of(port: int) -> SpacePoint:
-    """Drawn by port, so that everybody knows where a peer stands."""
+    """Drawn by port, so that everyone knows where a peer stands."""
     return random_point(Random(port))
 
 

@@ -1,1 +1,1 @@
-"""What the search benchmark is made of: made-up pages of real lines, rivals, clients."""
+"""What the search benchmark is made of: generated pages of real lines, rivals, clients."""

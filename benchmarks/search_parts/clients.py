@@ -2,7 +2,7 @@
 
 Closed loop: every client has one connection and asks again as soon as it has its answer, without a pause;
 so the server is always busy, and a client waits for all the others' questions before its own. Open loop:
-questions come at random moments, so many a second whether or not the server keeps up, over the same
+questions come at random moments, at a fixed rate whether or not the server keeps up, over the same
 connections; a question that finds none free has waited since it came. All clients are one process, which is
 kept off the server's core.
 """

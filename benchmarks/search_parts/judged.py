@@ -1,7 +1,7 @@
 """Real pages -> pages to index, and questions whose one right answer is known.
 
-Known items: the words of a page's title must find that page, and so must three of them, drawn by lot, as
-somebody remembers them, and five words that follow each other in its text; what a link says must find its
+Known items: the words of a page's title must find that page, and so must three of them, drawn at random, as
+someone remembers them, and five words that follow each other in its text; what a link says must find its
 target. A quarter of the pages that stand together in a site is left out of the index, and questions from
 links are theirs, so no answer rests on the link that asks. A text that leads to several pages asks nothing.
 """

@@ -1,7 +1,7 @@
 """The weights of the ranking -> how each question fares under them.
 
-Law: the program's own weights are changed while a setting is tried, and put back. Weights of fields are in
-the index, so it is made once for each of those; all others count when a question is asked.
+Invariant: the program's own weights are changed while a setting is tried, and put back. Weights of fields
+are in the index, so it is made once for each of those; all others count when a question is asked.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Text -> addresses, and half-open ranges of addresses, in both families.
 
-Law: this module owns the one interval convention, `start <= address < end`. Nobody else compares
+Invariant: this module owns the one interval convention, `start <= address < end`. No one else compares
 bounds by hand. `end` of a whole family is one past its last address, so it needs Python's integers.
 """
 

@@ -95,7 +95,7 @@ def strategy(spec: str, tree: SubnetLookup, crawlers: Mapping[str, IPAddress | N
     """A delegation strategy, such as "ipmicra@50" or "adaptive", that knows these crawlers."""
     chosen = strategy_named(spec, tree, random.Random(0))  # noqa: S311 - repeatable, not secret
     for name, address in crawlers.items():
-        chosen.crawler_joined(CrawlerProfile(CrawlerId(name), address))
+        chosen.on_crawler_joined(CrawlerProfile(CrawlerId(name), address))
     return chosen
 
 

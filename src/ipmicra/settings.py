@@ -1,6 +1,6 @@
 """One TOML file, then the environment, then flags -> one typed, frozen Settings object.
 
-Each room that has knobs declares a Struct of its own, with a unit in every name and a description on
+Each room that has settings declares a Struct of its own, with a unit in every name and a description on
 every field; `Settings` joins them, one table of the file each. Later sources win field by field. An
 unknown key, a wrong type or an unreadable file is the operator's fault and names its source.
 

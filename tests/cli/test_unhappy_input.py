@@ -1,7 +1,7 @@
 """Wrong folders, damaged files, taken ports, silent servers, mistyped words: a table of what people do.
 
 Each row ends with a message that says what to do and an exit code that is not success; none with a
-traceback, a hang, or a new coordinator that nobody wanted.
+traceback, a hang, or a new coordinator that no one wanted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ipmicra.registry.sources import RemoteFile
 from tests.search.worlds import seen
 
 USAGE, OPERATOR, SITE, HOST = 2, 3, 4, 5
-NOWHERE = "http://127.0.0.1:9"  # the discard port: nobody listens there
+NOWHERE = "http://127.0.0.1:9"  # the discard port: no one listens there
 
 Captured = pytest.CaptureFixture[str]
 Scenery = Callable[[Path], Path]

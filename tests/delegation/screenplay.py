@@ -1,6 +1,6 @@
-"""A seed -> a made-up world, a script of events in it, and a referee who drives a strategy through it.
+"""A seed -> a generated world, a script of events in it, and a referee who drives a strategy through it.
 
-Law: the referee holds every strategy to the contract at every step; what it returns is the whole
+Invariant: the referee holds every strategy to the contract at every step; what it returns is the whole
 course of decisions, as text, so that two runs can be compared.
 """
 
@@ -40,7 +40,7 @@ def made_up_tree() -> SubnetTree:
 
 
 class Referee:
-    """Drives one strategy through a made-up world and does not let it break the contract."""
+    """Drives one strategy through a generated world and does not let it break the contract."""
 
     def __init__(self, spec: str, seed: int, crawlers: int, silent_share: float = 0.1) -> None:
         self.dice = random.Random(seed)
@@ -61,25 +61,25 @@ class Referee:
         home = IPv4Address(f"{self.dice.randrange(10, 15)}.{self.dice.randrange(64)}.0.9")
         profile = CrawlerProfile(name, home, position=GeoPosition(*place))
         self.places[name] = place
-        self.strategy.crawler_joined(profile)
+        self.strategy.on_crawler_joined(profile)
         for other in self.places:
             if other != name:
-                self.strategy.crawlers_measured(
+                self.strategy.on_crawlers_measured(
                     name, other, 5.0 + self._span_ms(place, self.places[other])
                 )
 
     def leave(self, name: CrawlerId) -> None:
-        self.strategy.crawler_left(name)
+        self.strategy.on_crawler_left(name)
         del self.places[name]
         self.asleep.discard(name)
         assert self.strategy.delegations.held_by(name) == ()
 
     def sleep(self, name: CrawlerId) -> None:
-        self.strategy.crawler_slept(name)
+        self.strategy.on_crawler_slept(name)
         self.asleep.add(name)
 
     def wake(self, name: CrawlerId) -> None:
-        self.strategy.crawler_woke(name)
+        self.strategy.on_crawler_woke(name)
         self.asleep.discard(name)
 
     def something_happens(self) -> None:
@@ -148,26 +148,26 @@ class Referee:
 
     def _check_decision(self, decision: Decision, target: Target, asked: list[CrawlerId]) -> None:
         assert [name for name, _ in decision.probes] == asked, "the decision's probes are not those made"
-        assert decision.explained()
+        assert decision.explanation()
         if decision.crawler is None:
             assert decision.waits_for is None or decision.waits_for in self.asleep
         else:
             assert decision.crawler in self.places, "delegated to one who is not there"
             assert decision.crawler not in self.asleep, "delegated to a sleeper"
-            assert self.strategy.delegated(target) == decision.crawler
+            assert self.strategy.owner_of(target) == decision.crawler
             for subnet in decision.subnets:
                 assert self.strategy.delegations.owner(subnet) == decision.crawler
         self.check_owners()
         self.course.append(f"{target.site} {decision.crawler} {decision.why} {asked}")
 
     def check_owners(self) -> None:
-        """One owner per ground, and both ways of looking it up agree."""
+        """One owner per unit, and both ways of looking it up agree."""
         delegations = self.strategy.delegations
-        held = [ground for crawler in sorted(self.places) for ground in delegations.held_by(crawler)]
+        held = [unit for crawler in sorted(self.places) for unit in delegations.held_by(crawler)]
         assert len(held) == len(set(held)) == len(delegations)
 
     def fetch(self, target: Target, crawler: CrawlerId) -> None:
-        """An ordinary fetch brings a round trip for nothing."""
+        """An ordinary fetch brings a round trip for free."""
         round_trip_ms = self.round_trip_ms(crawler, target.address)
         self.strategy.learn(
             Measurement(crawler, target.address, round_trip_ms, self.now_s, Source.PASSIVE)

@@ -8,7 +8,7 @@ from ipmicra.delegation.calibration import (
     Calibration,
     CalibrationSettings,
     CalibrationVerdict,
-    look_again,
+    recalibrate,
 )
 from ipmicra.delegation.driver import drive
 from ipmicra.model.probes import ProbeAnswer
@@ -60,14 +60,14 @@ class Play:
 
     def fetch(self, world: dict[str, float]) -> None:
         self.now_s += 60.0
-        owner = self.strategy.delegated(SITE)
+        owner = self.strategy.owner_of(SITE)
         assert owner is not None
         verdict = self.calibration.observe(GROUND, owner, world[owner], self.now_s)
         if verdict is CalibrationVerdict.LOOK_AGAIN:
             self.look(world, world[owner])
 
     def look(self, world: dict[str, float], time_ms: float) -> None:
-        talk = look_again(self.strategy, self.calibration, SITE, time_ms, self.now_s)
+        talk = recalibrate(self.strategy, self.calibration, SITE, time_ms, self.now_s)
         found = drive(talk, lambda probe: ProbeAnswer(world[probe.crawler]))
         assert found is not None
         self.looks += 1
@@ -78,21 +78,21 @@ def test_a_route_that_changes_for_good_moves_the_subnet_once() -> None:
     play = Play()
     for minute in range(500):
         play.fetch({"a": 20.0 if minute < 100 else 200.0, "b": 45.0})
-    assert (play.strategy.delegated(SITE), play.moves) == ("b", 1)
+    assert (play.strategy.owner_of(SITE), play.moves) == ("b", 1)
 
 
 def test_where_everybody_became_slower_it_stays_and_the_new_times_are_normal() -> None:
     play = Play()
     for minute in range(500):
         play.fetch({"a": 20.0, "b": 45.0} if minute < 100 else {"a": 90.0, "b": 95.0})
-    assert (play.strategy.delegated(SITE), play.moves, play.looks) == ("a", 0, 1)
+    assert (play.strategy.owner_of(SITE), play.moves, play.looks) == ("a", 0, 1)
 
 
 def test_a_gain_too_small_to_pay_for_the_move_moves_nothing() -> None:
     play = Play()
     for minute in range(500):
         play.fetch({"a": 20.0 if minute < 100 else 52.0, "b": 45.0})
-    assert (play.strategy.delegated(SITE), play.moves) == ("a", 0)
+    assert (play.strategy.owner_of(SITE), play.moves) == ("a", 0)
 
 
 def test_a_route_that_flaps_faster_than_the_repeats_is_left_alone() -> None:
@@ -114,8 +114,8 @@ def test_two_routes_that_flap_against_each_other_make_no_flapping_delegation() -
 
 def test_a_strategy_that_has_nothing_to_move_is_left_in_peace() -> None:
     play = Play()
-    play.strategy.crawler_slept(A)
-    talk = look_again(play.strategy, play.calibration, SITE, 300.0, 0.0)
+    play.strategy.on_crawler_slept(A)
+    talk = recalibrate(play.strategy, play.calibration, SITE, 300.0, 0.0)
     assert drive(talk, never_asked) is None
 
 

@@ -31,13 +31,13 @@ def test_a_leavers_grounds_go_to_the_next_best_remembered_without_a_probe() -> N
         Reassignment(NEAR_A.address, crawler("b"), 20.0),
         Reassignment(AWAY.address, crawler("b"), 5.0),
     )
-    assert [strategy.delegated(site) for site in (NEAR_A, NEAR_B, AWAY)] == ["b", "b", "b"]
+    assert [strategy.owner_of(site) for site in (NEAR_A, NEAR_B, AWAY)] == ["b", "b", "b"]
 
 
 def test_a_sleeper_inherits_nothing() -> None:
     strategy = settled_strategy()
-    strategy.crawler_slept(crawler("b"))
-    assert [heir for _, heir, _ in reassign_from_leaver(strategy, crawler("a"))] == ["c", "c"]
+    strategy.on_crawler_slept(crawler("b"))
+    assert [successor for _, successor, _ in reassign_from_leaver(strategy, crawler("a"))] == ["c", "c"]
 
 
 def test_what_nobody_remembers_waits_for_its_next_site() -> None:
@@ -45,21 +45,21 @@ def test_what_nobody_remembers_waits_for_its_next_site() -> None:
     owner = driven(strategy.delegate(NEAR_A, 0.0), told({})).crawler
     assert owner is not None
     assert reassign_from_leaver(strategy, owner) == (Reassignment(NEAR_A.address, None, None),)
-    assert strategy.delegated(NEAR_A) is None
+    assert strategy.owner_of(NEAR_A) is None
 
 
 def offered(strategy: Strategy, world: dict[str, float], probes_max: int = 9) -> NewcomerOffer:
-    targets = {strategy.ground_of(site): site for site in (NEAR_A, NEAR_B, AWAY)}
+    targets = {strategy.unit_of(site): site for site in (NEAR_A, NEAR_B, AWAY)}
     talk = offer_to_newcomer(strategy, crawler("new"), targets, 1.0, probes_max=probes_max)
     return drive(talk, told(world))
 
 
 def joined() -> Strategy:
-    """A newcomer far from a and b, where only the site that is far from everybody may be near to it."""
+    """A newcomer far from a and b, where only the site that is far from everyone may be near to it."""
     strategy = settled_strategy()
-    strategy.crawler_joined(CrawlerProfile(crawler("new")))
+    strategy.on_crawler_joined(CrawlerProfile(crawler("new")))
     for name, apart_ms in (("a", 90.0), ("b", 95.0), ("c", 110.0)):
-        strategy.crawlers_measured(crawler("new"), crawler(name), apart_ms)
+        strategy.on_crawlers_measured(crawler("new"), crawler(name), apart_ms)
     return strategy
 
 
@@ -67,13 +67,13 @@ def test_a_newcomer_is_asked_only_about_what_may_be_nearer_and_takes_what_is() -
     strategy = joined()
     done = offered(strategy, {"new": 12.0})
     assert done == NewcomerOffer(1, ((AWAY.address, crawler("a"), 68.0),))
-    assert [strategy.delegated(site) for site in (NEAR_A, NEAR_B, AWAY)] == ["a", "b", "new"]
+    assert [strategy.owner_of(site) for site in (NEAR_A, NEAR_B, AWAY)] == ["a", "b", "new"]
 
 
 def test_a_newcomer_that_is_no_nearer_takes_nothing() -> None:
     strategy = joined()
     assert offered(strategy, {"new": 79.0}) == NewcomerOffer(1, ())
-    assert strategy.delegated(AWAY) == "a"
+    assert strategy.owner_of(AWAY) == "a"
 
 
 def test_the_offers_keep_to_their_budget() -> None:

@@ -111,7 +111,7 @@ def test_a_crawler_that_cannot_ask_says_nothing_about_the_target(name: str) -> N
     def tell(probe: Probe) -> ProbeAnswer:
         if len(gone) < 4:
             gone.append(probe.crawler)
-            referee.strategy.crawler_slept(probe.crawler)
+            referee.strategy.on_crawler_slept(probe.crawler)
             return ProbeAnswer(None, NoAnswer.CRAWLER_ASLEEP)
         return ProbeAnswer(30.0)
 
@@ -139,7 +139,7 @@ def test_two_delegations_under_way_at_once_keep_to_the_laws(name: str) -> None:
     answer = ProbeAnswer(referee.round_trip_ms(probe.crawler, one.address))
     rest = driven_from(first, answer, referee)
     assert second.crawler is not None
-    assert referee.strategy.delegated(one) == rest
+    assert referee.strategy.owner_of(one) == rest
     referee.check_owners()
 
 

@@ -13,7 +13,7 @@ from tests.delegation.worlds import address, tree_of
 
 CRAWLERS = [CrawlerId(name) for name in "abc"]
 GROUNDS: list[DelegationUnit] = [Subnet(number) for number in range(1, 8)]
-ORGANISATIONS = {ground: number % 3 - 1 for number, ground in enumerate(GROUNDS)}  # -1 is unknown
+ORGANISATIONS = {unit: number % 3 - 1 for number, unit in enumerate(GROUNDS)}  # -1 is unknown
 steps = st.lists(st.tuples(st.sampled_from(GROUNDS), st.none() | st.sampled_from(CRAWLERS)), max_size=60)
 
 
@@ -22,17 +22,17 @@ def test_all_ways_of_looking_it_up_agree_with_a_plain_dictionary(
     script: list[tuple[DelegationUnit, CrawlerId | None]],
 ) -> None:
     delegations, model = Delegations(), dict[DelegationUnit, CrawlerId]()
-    for ground, crawler in script:
+    for unit, crawler in script:
         if crawler is None:
-            assert delegations.take(ground) == model.pop(ground, None)
+            assert delegations.take(unit) == model.pop(unit, None)
         else:
-            delegations.give(ground, crawler, ORGANISATIONS[ground])
-            model.pop(ground, None)
-            model[ground] = crawler
+            delegations.give(unit, crawler, ORGANISATIONS[unit])
+            model.pop(unit, None)
+            model[unit] = crawler
     assert dict(delegations) == model
     assert len(delegations) == len(model)
     for crawler in CRAWLERS:
-        held = [ground for ground, owner in model.items() if owner == crawler]
+        held = [unit for unit, owner in model.items() if owner == crawler]
         assert list(delegations.held_by(crawler)) == held
         assert delegations.count_held_by(crawler) == len(held)
     for organisation in (0, 1):
@@ -56,9 +56,9 @@ def test_of_lone_addresses_the_longest_given_is_forgotten_and_subnets_never() ->
     delegations = Delegations(lone_max=3)
     delegations.give(Subnet(7), CRAWLERS[0])
     lone = [address(f"192.0.2.{number}") for number in range(4)]
-    for ground in (*lone[:3], lone[0], lone[3]):
-        delegations.give(ground, CRAWLERS[1])
-    assert [delegations.owner(ground) for ground in lone] == ["b", None, "b", "b"]
+    for unit in (*lone[:3], lone[0], lone[3]):
+        delegations.give(unit, CRAWLERS[1])
+    assert [delegations.owner(unit) for unit in lone] == ["b", None, "b", "b"]
     assert delegations.owner(Subnet(7)) == "a"
     assert delegations.count_held_by(CRAWLERS[1]) == 3
     assert len(delegations) == 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ipmicra.delegation.partition import Connectivity, PartitionDetector, listened
+from ipmicra.delegation.partition import Connectivity, PartitionDetector, next_detector
 
 LEASE_S = 100.0
 NOW_S = 10_000.0
@@ -12,7 +12,7 @@ WELL, CUT_OFF, AGAIN = Connectivity.WELL, Connectivity.CUT_OFF, Connectivity.AGA
 
 
 @pytest.mark.parametrize(
-    ("story", "before", "silent_s", "after"),
+    ("summary", "before", "silent_s", "after"),
     [
         ("all speak", WELL, [1, 20, 40], WELL),
         ("nobody is here", WELL, [], WELL),
@@ -32,20 +32,23 @@ WELL, CUT_OFF, AGAIN = Connectivity.WELL, Connectivity.CUT_OFF, Connectivity.AGA
     ],
 )
 def test_what_is_heard_tells_whose_silence_it_is(
-    story: str, before: Connectivity, silent_s: list[float], after: Connectivity
+    summary: str, before: Connectivity, silent_s: list[float], after: Connectivity
 ) -> None:
     heard_s = [NOW_S - each for each in silent_s]
-    ear = listened(PartitionDetector(before, NOW_S - 1), NOW_S, heard_s, LEASE_S)
-    assert ear == PartitionDetector(after, NOW_S), story
+    detector = next_detector(PartitionDetector(before, NOW_S - 1), NOW_S, heard_s, LEASE_S)
+    assert detector == PartitionDetector(after, NOW_S), summary
 
 
 @pytest.mark.parametrize("before", list(Connectivity))
 @pytest.mark.parametrize("silent_s", [[1.0], [500.0, 600.0], []])
 def test_who_slept_holds_nobody_silent_for_it(before: Connectivity, silent_s: list[float]) -> None:
     heard_s = [NOW_S - each for each in silent_s]
-    assert listened(PartitionDetector(before, NOW_S - 51), NOW_S, heard_s, LEASE_S).hearing is AGAIN
+    assert (
+        next_detector(PartitionDetector(before, NOW_S - 51), NOW_S, heard_s, LEASE_S).connectivity
+        is AGAIN
+    )
 
 
 def test_who_begins_gives_everybody_a_lease_before_one_can_end() -> None:
-    assert listened(PartitionDetector(), NOW_S, [NOW_S], LEASE_S).hearing is AGAIN
-    assert listened(PartitionDetector(), NOW_S, [NOW_S - 1_000], LEASE_S).hearing is CUT_OFF
+    assert next_detector(PartitionDetector(), NOW_S, [NOW_S], LEASE_S).connectivity is AGAIN
+    assert next_detector(PartitionDetector(), NOW_S, [NOW_S - 1_000], LEASE_S).connectivity is CUT_OFF

@@ -25,10 +25,10 @@ def test_the_sign_at_sets_the_main_parameter() -> None:
 @pytest.mark.parametrize(
     ("spec", "complaint"),
     [
-        ("nearest", "there is no strategy 'nearest'"),
+        ("nearest", "unknown strategy 'nearest'"),
         ("random@3", "has no parameter for '@'"),
-        ("hash/pepper=1", "takes no 'pepper=1'"),
-        ("hash/loud", "takes no 'loud'"),
+        ("hash/pepper=1", "does not accept 'pepper=1'"),
+        ("hash/loud", "does not accept 'loud'"),
     ],
 )
 def test_a_wrong_spec_is_the_operators_fault_and_says_what_there_is(spec: str, complaint: str) -> None:

@@ -1,6 +1,6 @@
 """A script of round trips -> a strategy driven to its decision, as the simulator and the coordinator do.
 
-Small made-up worlds for the tests of this room: crawlers, sites, who is how far from whom.
+Small generated worlds for the tests of this room: crawlers, sites, who is how far from whom.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def strategy_with(spec: str, crawlers: str, tree: SubnetLookup | None = None, se
     """A new strategy that knows crawlers of these names, all awake."""
     strategy = strategy_named(spec, tree if tree is not None else NoSubnets(), random.Random(seed))
     for name in crawlers.split():
-        strategy.crawler_joined(CrawlerProfile(CrawlerId(name)))
+        strategy.on_crawler_joined(CrawlerProfile(CrawlerId(name)))
     return strategy
 
 

@@ -93,7 +93,7 @@ def test_registry_data_and_noise_are_taken(
     ("arguments", "complaint"),
     [
         (["--data", "/nowhere"], "no such file or folder of latency data"),
-        (["--strategy", "psychic"], "there is no strategy 'psychic'"),
+        (["--strategy", "psychic"], "unknown strategy 'psychic'"),
         (["--strategy", "hash", "--crawlers", "9999"], "9999 crawlers were asked for"),
         (["--noise", "/nowhere"], "holds no file *rtt_hourly.csv"),
     ],

@@ -1,4 +1,4 @@
-"""Every experiment runs on a made-up world, twice alike, and fills its table, plots and page."""
+"""Every experiment runs on a generated world, twice alike, and fills its table, plots and page."""
 
 from __future__ import annotations
 

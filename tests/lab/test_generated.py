@@ -1,4 +1,4 @@
-"""A seed -> a made-up world whose registries know it fairly well."""
+"""A seed -> a generated world whose registries know it fairly well."""
 
 from __future__ import annotations
 

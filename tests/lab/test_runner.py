@@ -8,7 +8,7 @@ import pytest
 
 from ipmicra.delegation.subnets import known_subnet
 from ipmicra.errors import OperatorFault
-from ipmicra.lab.data_source import ground
+from ipmicra.lab.data_source import load_data_source
 from ipmicra.lab.generated import generate
 from ipmicra.lab.metrics import figures_of, summary
 from ipmicra.lab.runner import Trial, judgements, outcomes
@@ -44,17 +44,17 @@ def test_summaries_span_the_draws(trial: Trial) -> None:
 
 
 def test_an_unknown_strategy_is_refused_before_anything_is_played(trial: Trial) -> None:
-    with pytest.raises(OperatorFault, match="there is no strategy 'psychic'"):
+    with pytest.raises(OperatorFault, match="unknown strategy 'psychic'"):
         outcomes(trial, ["hash", "psychic"])
 
 
 def test_a_made_up_world_has_its_own_registries(tmp_path: Path) -> None:
-    found = ground(None, None, tmp_path, seed=2)
+    found = load_data_source(None, None, tmp_path, seed=2)
     assert found.tree_file is not None
     tree = Trial(found.world, found.tree_file).tree
     address = found.world.places[0].address
     assert address is not None
     assert known_subnet(tree, address) is not None
-    assert ground(None, None, tmp_path, seed=2).tree_file == found.tree_file
+    assert load_data_source(None, None, tmp_path, seed=2).tree_file == found.tree_file
     with pytest.raises(OperatorFault, match="--registry without --data"):
-        ground(None, tmp_path, tmp_path, seed=2)
+        load_data_source(None, tmp_path, tmp_path, seed=2)

@@ -63,8 +63,8 @@ class Scripted(Strategy):
     def learn(self, measurement: Measurement) -> None:
         self.learnt.append(measurement)
 
-    def crawler_joined(self, profile: CrawlerProfile) -> None:
-        super().crawler_joined(profile)
+    def on_crawler_joined(self, profile: CrawlerProfile) -> None:
+        super().on_crawler_joined(profile)
         self.joined.append(profile)
 
 

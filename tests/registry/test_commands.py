@@ -195,7 +195,7 @@ def test_in_a_folder_other_files_are_left_out_yet_a_named_one_must_be_known(desk
 
 
 class Interrupted:
-    """A watcher at whose screen somebody presses Ctrl-C when a stage begins."""
+    """A watcher at whose screen someone presses Ctrl-C when a stage begins."""
 
     def __init__(self, at_stage: str) -> None:
         self._at_stage = at_stage

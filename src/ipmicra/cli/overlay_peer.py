@@ -64,7 +64,7 @@ def point_of(text: str | None) -> SpacePoint | None:
 
 
 def site_named(text: str) -> Site:
-    """A site as somebody writes it: example.org, or https://example.org."""
+    """A site as someone writes it: example.org, or https://example.org."""
     url = Normaliser().url(text if "://" in text else f"https://{text}")
     if url is None:
         raise OperatorFault(f"{text!r} is no site: write example.org or https://example.org")

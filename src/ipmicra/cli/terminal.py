@@ -1,6 +1,6 @@
 """Results -> what a person sees on a terminal, or what a program reads.
 
-Law: results go to stdout, everything else (progress, warnings, faults) to stderr, so `--json` output
+Invariant: results go to stdout, everything else (progress, warnings, faults) to stderr, so `--json` output
 can always be piped. Progress bars appear only where a person is watching. What draws tables and bars is
 loaded when something is drawn: it takes longer to load than most commands take to do their work.
 """

@@ -1,4 +1,4 @@
-"""The options that every command of the lab shares, and the ground they describe."""
+"""The options that every command of the lab shares, and the data source they describe."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ipmicra.cli import terminal
-from ipmicra.lab.data_source import DataSource, ground
+from ipmicra.lab.data_source import DataSource, load_data_source
 from ipmicra.lab.noise import Jitter, load_jitter, made_up_jitter
 
 MADE_UP = "made-up"
@@ -59,10 +59,12 @@ _OPTIONS = (
 )
 
 
-def ground_of(context: click.Context, data: Path | None, registry: Path | None, seed: int) -> DataSource:
+def chosen_data_source(
+    context: click.Context, data: Path | None, registry: Path | None, seed: int
+) -> DataSource:
     """The world and tree that the options describe, with the remarks on them said."""
     cache = terminal.settings_of(context).data_folder / "lab" / "trees"
-    found = ground(data, registry, cache, seed, terminal.print_note)
+    found = load_data_source(data, registry, cache, seed, terminal.print_note)
     for remark in found.remarks:
         terminal.print_note(remark)
     return found

@@ -4,7 +4,7 @@ Landmarks are placed against each other first; everything else is placed against
 minimise the sum of squared relative errors, ((distance - round trip) / round trip)^2, so that a near
 neighbour's millisecond weighs as much as a far one's tens. Distances are Euclidean, in milliseconds.
 
-Law: a hole (NaN, infinite, zero or negative) is no measurement and has no weight; every point that
+Invariant: a hole (NaN, infinite, zero or negative) is not a measurement and has no weight; every point that
 comes out is finite, whatever came in.
 """
 

@@ -27,7 +27,7 @@ def download_ms(
 
 
 def network_distance_ms(round_trips_ms: Sequence[float], download_ms: float = 0.0) -> float:
-    """Formula 1. Timings that are no numbers, or not positive, are no measurements."""
+    """Formula 1. Timings that are not numbers, or not positive, are not measurements."""
     usable = [value for value in round_trips_ms if math.isfinite(value) and value > 0]
     if not usable:
         raise OperatorFault("no usable round trip to compute a network distance from")

@@ -42,7 +42,7 @@ class Space:
         return len(self.low)
 
     def clamped(self, points: Points) -> Points:
-        """The same points, those outside moved to the boundary; what is no number goes to the middle."""
+        """The same points, those outside moved to the boundary; what is not a number goes to the middle."""
         low, high = np.array(self.low), np.array(self.high)
         known = np.where(np.isnan(points), (low + high) / 2, points)
         return np.asarray(np.clip(known, low, high))

@@ -5,8 +5,8 @@ after each measurement against a peer moves a little along the line between them
 trusts the peer more than itself. Height is the part of every round trip that is spent on the node's
 own access link.
 
-Law: an update returns a new coordinate, finite whatever came in; a measurement that is no number, not
-positive, or absurd changes nothing.
+Invariant: an update returns a new coordinate, finite whatever came in; a measurement that is not a number,
+not positive, or absurd changes nothing.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""A crawler comes or goes -> what changes hands, to whom, and what it costs.
+"""A crawler joins or leaves -> the units that change owners, and the cost.
 
-When one leaves or dies, only what it had moves: to the next-best that is remembered, without a probe;
-what nobody remembers is nobody's until one of its sites turns up again (lazily, as everything). When
-one comes, only what may be nearer to it is offered, the greatest hope first, and only real gains move.
+When a crawler leaves or dies, only its units move: to the next-best remembered crawler, without a probe. A
+unit without a remembered crawler stays without an owner until one of its sites is submitted again. When a
+crawler joins, only units that may be nearer to it are probed, the largest possible gain first, and only
+real gains move.
 
-Law: nothing moves between two crawlers that were there before and stay.
+Invariant: no unit moves between two crawlers that were present before and stay.
 """
 
 from __future__ import annotations
@@ -20,37 +21,37 @@ from ipmicra.model.probes import Probe, ProbeAnswer, Target
 
 
 class Reassignment(NamedTuple):
-    """A ground that was left behind. `heir` is None where it waits for its next site."""
+    """A unit of a crawler that left. `successor` is None if it waits for its next site."""
 
-    ground: DelegationUnit
-    heir: CrawlerId | None
-    extra_ms: float | None  # slower than with the one who left, where both are remembered
+    unit: DelegationUnit
+    successor: CrawlerId | None
+    extra_ms: float | None  # slower than with the former owner, if both are remembered
 
 
 def reassign_from_leaver(strategy: Strategy, leaver: CrawlerId) -> tuple[Reassignment, ...]:
-    """The leaver goes; what it had goes to the fastest remembered crawler that is awake."""
-    remembered = {
-        ground: _remembered_ms(strategy, ground) for ground in strategy.delegations.held_by(leaver)
-    }
-    strategy.crawler_left(leaver)
+    """Remove the leaver and give its units to the fastest remembered crawlers that are awake."""
+    remembered = {unit: _remembered_ms(strategy, unit) for unit in strategy.delegations.held_by(leaver)}
+    strategy.on_crawler_left(leaver)
     inheritance = []
-    for ground, known_ms in remembered.items():
+    for unit, known_ms in remembered.items():
         left_ms = known_ms.pop(leaver, None)
-        heir = min(
+        successor = min(
             filter(strategy.crawlers.is_awake, known_ms), key=lambda name: known_ms[name], default=None
         )
-        extra_ms = known_ms[heir] - left_ms if heir is not None and left_ms is not None else None
-        if heir is not None:
-            strategy.give(ground, heir)
-        inheritance.append(Reassignment(ground, heir, extra_ms))
+        extra_ms = (
+            known_ms[successor] - left_ms if successor is not None and left_ms is not None else None
+        )
+        if successor is not None:
+            strategy.give(unit, successor)
+        inheritance.append(Reassignment(unit, successor, extra_ms))
     return tuple(inheritance)
 
 
 class NewcomerOffer(NamedTuple):
-    """What a newcomer was asked about and what it took."""
+    """The probes from a newcomer, and the units it took."""
 
     probes: int
-    taken: tuple[tuple[DelegationUnit, CrawlerId, float], ...]  # ground, who had it, milliseconds saved
+    taken: tuple[tuple[DelegationUnit, CrawlerId, float], ...]  # unit, former owner, milliseconds saved
 
 
 def offer_to_newcomer(
@@ -62,45 +63,45 @@ def offer_to_newcomer(
     probes_max: int,
     gain_ms_min: float = 5.0,
 ) -> Generator[Probe, ProbeAnswer, NewcomerOffer]:
-    """Probe from the newcomer what it may be nearer to, and move what it is nearer to by `gain_ms_min`.
+    """Probe from the newcomer the units that it may be nearer to, and move those that gain `gain_ms_min`.
 
-    `targets` gives each ground a site to probe. What the triangle rules out is not asked.
+    `targets` has one site to probe for each unit. Units that the triangle inequality excludes are not probed.
     """
-    hopes = sorted(
-        _hopes_ms(strategy, newcomer, targets, gain_ms_min).items(), key=lambda hope: -hope[1]
+    possible_gains = sorted(
+        _possible_gains_ms(strategy, newcomer, targets, gain_ms_min).items(), key=lambda gain: -gain[1]
     )
     taken, probes = [], 0
-    for ground, _ in hopes[:probes_max]:
-        owner = strategy.delegations.owner(ground)
-        owner_ms = _remembered_ms(strategy, ground).get(owner) if owner is not None else None
+    for unit, _ in possible_gains[:probes_max]:
+        owner = strategy.delegations.owner(unit)
+        owner_ms = _remembered_ms(strategy, unit).get(owner) if owner is not None else None
         if owner is None or owner_ms is None or not strategy.crawlers.is_awake(newcomer):
             continue
         probes += 1
-        own_ms = yield from ProbeSession(strategy, targets[ground], now_s).ask(newcomer)
+        own_ms = yield from ProbeSession(strategy, targets[unit], now_s).ask(newcomer)
         if own_ms is not None and owner_ms - own_ms >= gain_ms_min:
-            strategy.give(ground, newcomer)
-            taken.append((ground, owner, owner_ms - own_ms))
+            strategy.give(unit, newcomer)
+            taken.append((unit, owner, owner_ms - own_ms))
     return NewcomerOffer(probes, tuple(taken))
 
 
-def _hopes_ms(
+def _possible_gains_ms(
     strategy: Strategy, newcomer: CrawlerId, targets: Mapping[DelegationUnit, Target], gain_ms_min: float
 ) -> dict[DelegationUnit, float]:
-    """What each ground could save at most: its owner's time less the newcomer's lower bound."""
-    hopes = {}
-    for ground in targets:
-        known_ms = _remembered_ms(strategy, ground)
-        owner = strategy.delegations.owner(ground)
-        if owner is None or owner == newcomer or owner not in known_ms or strategy.is_anycast(ground):
+    """The largest possible saving of each unit: its owner's time less the newcomer's lower bound."""
+    possible_gains = {}
+    for unit in targets:
+        known_ms = _remembered_ms(strategy, unit)
+        owner = strategy.delegations.owner(unit)
+        if owner is None or owner == newcomer or owner not in known_ms or strategy.is_anycast(unit):
             continue
-        hope_ms = known_ms[owner] - _at_least_ms(strategy, newcomer, known_ms)
-        if hope_ms >= gain_ms_min:
-            hopes[ground] = hope_ms
-    return hopes
+        gain_ms = known_ms[owner] - _at_least_ms(strategy, newcomer, known_ms)
+        if gain_ms >= gain_ms_min:
+            possible_gains[unit] = gain_ms
+    return possible_gains
 
 
 def _at_least_ms(strategy: Strategy, newcomer: CrawlerId, known_ms: Mapping[CrawlerId, float]) -> float:
-    """By the triangle: who is at r, and at d from the newcomer, leaves it no nearer than |d - r|."""
+    """Triangle inequality: a crawler at r, and at d from the newcomer, implies at least |d - r|."""
     bounds = [0.0]
     for crawler, round_trip_ms in known_ms.items():
         if (mutual_ms := strategy.crawlers.mutual_ms(newcomer, crawler)) is not None:
@@ -108,8 +109,8 @@ def _at_least_ms(strategy: Strategy, newcomer: CrawlerId, known_ms: Mapping[Craw
     return max(bounds)
 
 
-def _remembered_ms(strategy: Strategy, ground: DelegationUnit) -> dict[CrawlerId, float]:
-    place = strategy.place_of_ground(ground)
+def _remembered_ms(strategy: Strategy, unit: DelegationUnit) -> dict[CrawlerId, float]:
+    place = strategy.range_of_unit(unit)
     records = strategy.measurements.of(place) if place is not None else {}
     return {
         crawler: record.smoothed_ms

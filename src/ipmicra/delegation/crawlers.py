@@ -1,6 +1,6 @@
-"""Crawlers coming, sleeping, measuring each other -> who may be asked now.
+"""Crawlers that join, sleep and measure each other -> the crawlers that may be asked now.
 
-Law: the order of crawlers is the order in which they joined; no decision hangs on a set's order.
+Invariant: the order of crawlers is the order in which they joined; no decision depends on the order of a set.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ class GeoPosition(msgspec.Struct, frozen=True):
 
 
 class CrawlerProfile(msgspec.Struct, frozen=True):
-    """What is known of a crawler. Its host lends it, so position and country may be known exactly."""
+    """What is known about a crawler. Its host provides it, so position and country may be exact."""
 
     id: CrawlerId
     address: IPAddress | None = None
     capacity_bytes_a_day: float = math.inf
-    weight: float = 1.0  # its share in hashing, against the others'
+    weight: float = 1.0  # its share in hashing, relative to the others
     awake: bool = True
     country: str | None = None
     position: GeoPosition | None = None
 
 
 class Crawlers:
-    """The crawlers present, who of them is awake, and their round trips to each other."""
+    """The crawlers, which of them are awake, and their round trips to each other."""
 
     def __init__(self) -> None:
         self._profiles: dict[CrawlerId, CrawlerProfile] = {}
@@ -52,7 +52,7 @@ class Crawlers:
         self._awake: tuple[CrawlerId, ...] = ()
 
     def join(self, profile: CrawlerProfile) -> None:
-        """A new crawler, or news of one that is present."""
+        """A new crawler, or an update of a known one."""
         self._profiles[profile.id] = profile
         self._count_awake()
 
@@ -63,12 +63,12 @@ class Crawlers:
         self._count_awake()
 
     def load(self, crawler: CrawlerId, bytes_a_day: float) -> None:
-        """What its delegations bring it to fetch a day, by the latest count."""
+        """Bytes per day that its delegations make it fetch, by the latest count."""
         if crawler in self._profiles:
             self._load_bytes_a_day[crawler] = bytes_a_day
 
     def fullness(self, crawler: CrawlerId) -> float:
-        """Its load as a share of its capacity; 0 where nobody counted."""
+        """Its load as a share of its capacity; 0 if the load is unknown."""
         return self._load_bytes_a_day.get(crawler, 0.0) / self._profiles[crawler].capacity_bytes_a_day
 
     def set_awake(self, crawler: CrawlerId, awake: bool) -> None:
@@ -77,7 +77,7 @@ class Crawlers:
             self._count_awake()
 
     def measure(self, one: CrawlerId, other: CrawlerId, round_trip_ms: float) -> None:
-        """The two measured each other; the latest word counts, for both directions."""
+        """The two measured each other; the latest value counts, for both directions."""
         if one in self._profiles and other in self._profiles:
             self._mutual_ms[one, other] = self._mutual_ms[other, one] = round_trip_ms
 
@@ -85,7 +85,7 @@ class Crawlers:
         return 0.0 if one == other else self._mutual_ms.get((one, other))
 
     def detour_ms(self, one: CrawlerId, other: CrawlerId) -> float:
-        """The least way between two by a third; infinite where nobody measured any."""
+        """The shortest path between two through a third; infinite without measurements."""
         ways = (
             (self._mutual_ms.get((one, third)), self._mutual_ms.get((third, other)))
             for third in self._profiles

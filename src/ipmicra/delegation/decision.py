@@ -1,6 +1,6 @@
-"""What a strategy returns: who takes the target, what else is delegated with it, and why.
+"""What a strategy returns: the crawler of a target, the subnets delegated with it, and the reason.
 
-Law: a decision names an awake crawler or none. `why` is for machines, `explained()` for people.
+Invariant: a decision names an awake crawler or none. `why` is for programs, `explanation()` for people.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ipmicra.model.probes import ProbeAnswer
 
 
 class Why(StrEnum):
-    """The rule that decided. The first group names a crawler, the second none."""
+    """The rule that decided. The rules of the first group name a crawler, those of the second none."""
 
     ALREADY_DELEGATED = "already-delegated"
     SAME_ORGANISATION = "same-organisation"
@@ -38,22 +38,22 @@ IN_WORDS = {
     Why.SAME_ORGANISATION: "another subnet of its organisation is delegated there",
     Why.BELOW_THRESHOLD: "a round trip below the threshold was found",
     Why.FASTEST_OF_ALL: "the fastest of all that answered",
-    Why.SLOWEST_OF_ALL: "the slowest of all that answered, as was asked for",
-    Why.DRAWN: "drawn by lot",
-    Why.HASHED: "the site's name hashes there",
-    Why.BELIEVED: "believed the nearest, and no further probe is worth its cost",
-    Why.ANYCAST: "the address is in many places at once: near to everybody",
-    Why.UNREACHABLE: "nobody who was asked got an answer",
-    Why.OWNER_ASLEEP: "the owner of its subnet is asleep; it waits",
+    Why.SLOWEST_OF_ALL: "the slowest of all that answered, as requested",
+    Why.DRAWN: "chosen at random",
+    Why.HASHED: "the site's name hashes to it",
+    Why.BELIEVED: "probably the nearest, and no further probe is worth its cost",
+    Why.ANYCAST: "the address is anycast: near to several crawlers",
+    Why.UNREACHABLE: "no crawler that was asked got an answer",
+    Why.OWNER_ASLEEP: "the owner of its subnet is asleep; the site waits",
     Why.NO_CRAWLER_AWAKE: "no crawler is awake",
 }
 
 
 class DecisionStep:
-    """One thing that was looked at on the way: `what` names the rule, `found` says what came of it.
+    """One step of a decision: `what` names the rule, `found` its result.
 
-    Most decisions are never explained, so what is dear to put in words may be given as a function of
-    what cannot change any more; it is called when somebody asks.
+    Most decisions are never explained, so a text that is expensive to make may be given as a function of
+    values that cannot change any more; it is called on first use.
     """
 
     __slots__ = ("_found", "what")
@@ -81,8 +81,8 @@ class DecisionStep:
 class Decision(msgspec.Struct, frozen=True):
     """The end of a delegation.
 
-    `subnets` are delegated together, smallest first; empty where no subnet is known and the address
-    stands for itself. `round_trip_ms` is what the chosen crawler measured, or what is remembered.
+    `subnets` are delegated together, smallest first; empty if no subnet is known and the address is
+    delegated alone. `round_trip_ms` is measured by the chosen crawler, or remembered.
     """
 
     crawler: CrawlerId | None
@@ -93,9 +93,9 @@ class Decision(msgspec.Struct, frozen=True):
     steps: tuple[DecisionStep, ...] = ()
     waits_for: CrawlerId | None = None  # the sleeping owner, with Why.OWNER_ASLEEP
 
-    def explained(self) -> str:
+    def explanation(self) -> str:
         """The decision in a few lines of plain text."""
-        head = f"{self.crawler or self.waits_for or 'nobody'}: {IN_WORDS[self.why]}"
+        head = f"{self.crawler or self.waits_for or 'no crawler'}: {IN_WORDS[self.why]}"
         steps = [f"  {step.what}: {step.found}" for step in self.steps]
         probes = [f"  probe from {crawler}: {_in_words(answer)}" for crawler, answer in self.probes]
         return "\n".join([head, *steps, *probes])
@@ -103,5 +103,5 @@ class Decision(msgspec.Struct, frozen=True):
 
 def _in_words(answer: ProbeAnswer) -> str:
     if answer.round_trip_ms is None:
-        return f"no answer ({answer.silence or 'unknown why'})"
+        return f"no answer ({answer.silence or 'reason unknown'})"
     return f"{answer.round_trip_ms:.1f} ms"

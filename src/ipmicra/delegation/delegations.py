@@ -1,9 +1,9 @@
-"""Decisions -> who holds what: subnet, lone address or site -> crawler.
+"""Decisions -> the owner of each delegation unit: a subnet, a single address or a site.
 
-Law: one owner per ground. A lower delegation supersedes a higher one: whoever asks about an address
-walks from the smallest subnet up and takes the first owner. Whatever is listed is listed in the order
-it was given. Bounded: subnets are as many as the tree has; of lone addresses and sites the longest given
-are forgotten when there are too many, and delegated again when they turn up.
+Invariant: one owner per unit. A lower delegation supersedes a higher one: a lookup walks from the smallest
+subnet up and takes the first owner. Lists are in the order of delegation. Bounded: there are as many
+subnets as the tree has; of single addresses and sites the oldest are dropped when there are too many, and
+delegated again when they are submitted again.
 """
 
 from __future__ import annotations
@@ -16,35 +16,35 @@ from ipmicra.delegation.subnets import UNKNOWN_ORGANISATION
 from ipmicra.hierarchy import Subnet
 from ipmicra.model.ids import CrawlerId, SiteName
 
-# What can be held: a subnet of the tree; an address that lies in no subnet, or that a strategy without
-# a tree remembers; a site, for strategies that go by name.
+# A subnet of the tree; an address in no subnet, or of a strategy without a tree; a site, for strategies that
+# go by name.
 DelegationUnit: TypeAlias = Subnet | IPAddress | SiteName
 
-LONE_MAX = 500_000  # addresses and sites that are remembered one by one; some 200 MB
+LONE_MAX = 500_000  # addresses and sites that are remembered one by one; about 200 MB
 
 UnitKey = TypeVar("UnitKey")
 UnitEntry = TypeVar("UnitEntry")
 HeldUnits = TypeVar("HeldUnits")
 
 
-def is_subnet(ground: DelegationUnit) -> TypeGuard[Subnet]:
+def is_subnet(unit: DelegationUnit) -> TypeGuard[Subnet]:
     """A subnet is a number; an address and a site are not."""
-    return isinstance(ground, int)
+    return isinstance(unit, int)
 
 
 class DelegationObserver(Protocol):
-    """Somebody who keeps an order of their own over what is delegated."""
+    """Receives every change of the delegations."""
 
-    def given(self, ground: DelegationUnit, crawler: CrawlerId) -> None: ...
+    def on_given(self, unit: DelegationUnit, crawler: CrawlerId) -> None: ...
 
-    def taken(self, ground: DelegationUnit, crawler: CrawlerId) -> None: ...
+    def on_taken(self, unit: DelegationUnit, crawler: CrawlerId) -> None: ...
 
 
 class Delegations:
-    """Ground -> crawler, with the way back and the organisations' holdings."""
+    """Unit -> crawler, and the units of each crawler and each organisation."""
 
-    def __init__(self, watcher: DelegationObserver | None = None, lone_max: int = LONE_MAX) -> None:
-        self._watcher = watcher
+    def __init__(self, observer: DelegationObserver | None = None, lone_max: int = LONE_MAX) -> None:
+        self._observer = observer
         self._lone_max = lone_max
         self._lone: dict[DelegationUnit, None] = {}
         self._owner: dict[DelegationUnit, CrawlerId] = {}
@@ -54,36 +54,36 @@ class Delegations:
         self._holders: dict[int, dict[CrawlerId, int]] = {}
 
     def give(
-        self, ground: DelegationUnit, crawler: CrawlerId, organisation: int = UNKNOWN_ORGANISATION
+        self, unit: DelegationUnit, crawler: CrawlerId, organisation: int = UNKNOWN_ORGANISATION
     ) -> None:
-        """The ground is the crawler's from now on, whoever had it before."""
-        self.take(ground)
-        if not is_subnet(ground):
+        """Give the unit to the crawler, whichever crawler had it before."""
+        self.take(unit)
+        if not is_subnet(unit):
             while len(self._lone) >= self._lone_max:
                 self.take(next(iter(self._lone)))
-            self._lone[ground] = None
-        self._owner[ground] = crawler
-        self._held.setdefault(crawler, {})[ground] = None
+            self._lone[unit] = None
+        self._owner[unit] = crawler
+        self._held.setdefault(crawler, {})[unit] = None
         if organisation != UNKNOWN_ORGANISATION:
-            self._organisation[ground] = organisation
-            self._of_organisation.setdefault(organisation, {})[ground] = None
+            self._organisation[unit] = organisation
+            self._of_organisation.setdefault(organisation, {})[unit] = None
             holders = self._holders.setdefault(organisation, {})
             holders[crawler] = holders.get(crawler, 0) + 1
-        if self._watcher is not None:
-            self._watcher.given(ground, crawler)
+        if self._observer is not None:
+            self._observer.on_given(unit, crawler)
 
-    def take(self, ground: DelegationUnit) -> CrawlerId | None:
-        """The ground is nobody's from now on. Returns who had it."""
-        owner = self._owner.pop(ground, None)
+    def take(self, unit: DelegationUnit) -> CrawlerId | None:
+        """Take the unit from its owner. Returns the former owner."""
+        owner = self._owner.pop(unit, None)
         if owner is None:
             return None
-        self._lone.pop(ground, None)
-        _drop(self._held, owner, ground)
-        if (organisation := self._organisation.pop(ground, None)) is not None:
-            _drop(self._of_organisation, organisation, ground)
+        self._lone.pop(unit, None)
+        _drop(self._held, owner, unit)
+        if (organisation := self._organisation.pop(unit, None)) is not None:
+            _drop(self._of_organisation, organisation, unit)
             self._one_less(organisation, owner)
-        if self._watcher is not None:
-            self._watcher.taken(ground, owner)
+        if self._observer is not None:
+            self._observer.on_taken(unit, owner)
         return owner
 
     def _one_less(self, organisation: int, holder: CrawlerId) -> None:
@@ -92,16 +92,16 @@ class Delegations:
         if not holders[holder]:
             _drop(self._holders, organisation, holder)
 
-    def owner(self, ground: DelegationUnit) -> CrawlerId | None:
-        return self._owner.get(ground)
+    def owner(self, unit: DelegationUnit) -> CrawlerId | None:
+        return self._owner.get(unit)
 
     def covering(
         self, smallest_first: Iterable[DelegationUnit]
     ) -> tuple[DelegationUnit, CrawlerId] | None:
-        """Of nested grounds the lowest that is delegated, and to whom."""
-        for ground in smallest_first:
-            if (crawler := self._owner.get(ground)) is not None:
-                return ground, crawler
+        """The lowest delegated unit of nested ones, and its owner."""
+        for unit in smallest_first:
+            if (crawler := self._owner.get(unit)) is not None:
+                return unit, crawler
         return None
 
     def held_by(self, crawler: CrawlerId) -> tuple[DelegationUnit, ...]:
@@ -111,13 +111,13 @@ class Delegations:
         return len(self._held.get(crawler, ()))
 
     def holders_of_organisation(self, organisation: int) -> tuple[CrawlerId, ...]:
-        """Who holds something of an organisation's, each once, in the order they came to it."""
+        """The crawlers that hold units of an organisation, each once, in the order of their first unit."""
         return tuple(self._holders.get(organisation, ()))
 
     def of_organisation(self, organisation: int) -> tuple[tuple[DelegationUnit, CrawlerId], ...]:
-        """What is delegated of an organisation's, and to whom."""
-        grounds = self._of_organisation.get(organisation, ())
-        return tuple((ground, self._owner[ground]) for ground in grounds)
+        """The delegated units of an organisation, with their owners."""
+        units = self._of_organisation.get(organisation, ())
+        return tuple((unit, self._owner[unit]) for unit in units)
 
     def __iter__(self) -> Iterator[tuple[DelegationUnit, CrawlerId]]:
         return iter(self._owner.items())
@@ -127,7 +127,7 @@ class Delegations:
 
 
 def _drop(index: dict[UnitKey, dict[UnitEntry, HeldUnits]], key: UnitKey, entry: UnitEntry) -> None:
-    """Leave no empty entry behind: an organisation without holdings is forgotten."""
+    """Remove an entry, and the key with its last entry."""
     del index[key][entry]
     if not index[key]:
         del index[key]

@@ -1,4 +1,4 @@
-"""A generator that yields questions, and somebody who answers them -> what the generator returns.
+"""A generator that yields questions, and someone who answers them -> what the generator returns.
 
 Strategies yield probes, balancing policies yield queries. Invariant: questions are answered one by one, in
 the order in which they are asked.

@@ -1,10 +1,10 @@
-"""Round trips, asked for or met by the way -> what each crawler remembers of each place.
+"""Round trips, active and passive -> what each crawler remembers about each address range.
 
-A place is a range: a subnet's, or one address. Of every crawler and place one record stays: latest,
-least and smoothed round trip, how far it scatters, its age, and how often it came from where.
+A range is that of a subnet, or of one address. For each crawler and range one record stays: latest, least and
+smoothed round trip, its deviation, its age, and the number of active and passive measurements.
 
-Law: bounded. When full, the place that was longest not written or asked is forgotten, whole. Ranges,
-not subnet ids, so that a memory outlives the tree it was learnt with.
+Invariant: bounded. When full, the least recently used range is dropped with all its records. Ranges, not
+subnet ids, so that records outlive the tree they were learnt with.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from ipmicra.addresses import AddressRange, IPAddress
 from ipmicra.model.ids import CrawlerId
 from ipmicra.model.probes import Measurement, Source
 
-# TCP's gains for its smoothed round trip and its scatter (RFC 6298, 2.3): about eight samples of memory.
+# TCP's gains for its smoothed round trip and its deviation (RFC 6298, 2.3): about eight samples of memory.
 SMOOTHING_GAIN = 1 / 8
 SPREAD_GAIN = 1 / 4
 
 
 class RoundTripRecord(msgspec.Struct):
-    """What one crawler remembers of one place."""
+    """What one crawler remembers about one range."""
 
     place: tuple[int, str, str]  # family, start and end as text: an IPv6 bound does not fit 64 bits
     crawler: CrawlerId
@@ -57,14 +57,14 @@ class RoundTripRecord(msgspec.Struct):
 
 
 class Measurements:
-    """Place -> crawler -> record; at most `places_max` places."""
+    """Range -> crawler -> record; at most `places_max` ranges."""
 
     def __init__(self, places_max: int = 100_000) -> None:
         self.places_max = places_max
         self._places: dict[AddressRange, dict[CrawlerId, RoundTripRecord]] = {}
 
     def learn(self, place: AddressRange, measurement: Measurement) -> None:
-        """Remember a measurement as one of the place."""
+        """Store a measurement of the range."""
         records = self._places.pop(place, None)
         if records is None:
             records = {}
@@ -77,7 +77,7 @@ class Measurements:
         records[crawler].learn(measurement.round_trip_ms, measurement.at_s, measurement.source)
 
     def of(self, place: AddressRange) -> Mapping[CrawlerId, RoundTripRecord]:
-        """What is remembered of a place. Asking keeps it from being forgotten."""
+        """The records of a range. A lookup keeps it from being dropped."""
         records = self._places.pop(place, None)
         if records is None:
             return {}
@@ -88,7 +88,7 @@ class Measurements:
         return self.of(AddressRange.of_address(address))
 
     def forget_crawler(self, crawler: CrawlerId) -> None:
-        """It is gone, or stands elsewhere now: its round trips mean nothing any more."""
+        """The crawler is gone or has moved: its round trips are not valid any more."""
         for records in self._places.values():
             records.pop(crawler, None)
         self._places = {place: records for place, records in self._places.items() if records}
@@ -97,6 +97,7 @@ class Measurements:
         """Everything, longest untouched place first: `remember` of these makes an equal memory."""
         for records in self._places.values():
             yield from records.values()
+        """All records, least recently used range first: `remember` of these gives an equal store."""
 
     def to_bytes(self) -> bytes:
         return msgspec.msgpack.encode(list(self.records()))

@@ -1,14 +1,14 @@
-"""When crawlers were last heard, and when we last looked -> whether a silence is theirs or our own.
+"""Last heartbeats of crawlers, and our last check -> whether they are silent or we are cut off.
 
-| what is seen                                              | it is taken for           |
-|-----------------------------------------------------------|---------------------------|
-| enough of them speak                                      | we hear well              |
-| nobody speaks, or nearly nobody of those who lately did   | we are cut off ourselves  |
-| they speak again after that, or we did not look for long  | we hear again             |
+| observation                                                | conclusion                |
+|------------------------------------------------------------|---------------------------|
+| enough crawlers send heartbeats                            | connected                 |
+| none, or nearly none of the recently heard ones, do        | we are cut off ourselves  |
+| they do again after that, or we did not check for long     | connected again           |
 
-Law: a crawler loses its sites only while we hear well, and never for a time in which we may have been deaf:
-who hears again gives everybody a whole lease. That costs nothing where nobody speaks, since there is nobody
-to take the sites over either.
+Invariant: a crawler loses its sites only while we are connected, and never for a time in which we may have
+been cut off: when the connection is back, every crawler gets a whole lease. If no crawler is heard this
+costs nothing, since no crawler could take the sites over either.
 """
 
 from __future__ import annotations
@@ -17,43 +17,43 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-SPEAKS_LEASES = 0.5  # heard within this: it speaks (a sign of life comes four times in a lease)
-LATELY_LEASES = 4.0  # heard within this: it counts among those who ought to speak
-SPEAKING_SHARE_MIN = 0.125  # of those; fewer at once are our line's fault sooner than theirs
-NODDED_LEASES = 0.5  # between two looks: longer, and it was we who slept
+HEARD_LEASES = 0.5  # heard within this: it is alive (heartbeats come four times per lease)
+RECENT_LEASES = 4.0  # heard within this: it counts among those that should be heard
+HEARD_SHARE_MIN = 0.125  # of those; if fewer are heard, our own connection is the likely cause
+PAUSED_LEASES = 0.5  # longer between two checks: this process was paused
 
 
 class Connectivity(StrEnum):
-    WELL = "well"  # leases end as they stand
-    CUT_OFF = "cut off"  # perhaps: no lease ends
-    AGAIN = "again"  # no lease ends, and all begin anew
+    WELL = "well"  # leases expire normally
+    CUT_OFF = "cut off"  # perhaps: no lease expires
+    AGAIN = "again"  # no lease expires, and all begin again
 
 
 class PartitionDetector(NamedTuple):
-    """What a look leaves for the next one. At first nobody knows how long nobody listened."""
+    """State between two checks. Starts as cut off: we do not know how long we were down."""
 
-    hearing: Connectivity = Connectivity.CUT_OFF
-    looked_s: float | None = None
+    connectivity: Connectivity = Connectivity.CUT_OFF
+    checked_s: float | None = None
 
 
-def listened(
-    ear: PartitionDetector, now_s: float, heard_s: Sequence[float], lease_s: float
+def next_detector(
+    detector: PartitionDetector, now_s: float, heard_s: Sequence[float], lease_s: float
 ) -> PartitionDetector:
-    """A look: `heard_s` has one moment for each crawler whose lease runs."""
-    return PartitionDetector(_hearing(ear, now_s, heard_s, lease_s), now_s)
+    """The state after a check: `heard_s` has the last heartbeat of each crawler with a lease."""
+    return PartitionDetector(_connectivity(detector, now_s, heard_s, lease_s), now_s)
 
 
-def _hearing(
-    ear: PartitionDetector, now_s: float, heard_s: Sequence[float], lease_s: float
+def _connectivity(
+    detector: PartitionDetector, now_s: float, heard_s: Sequence[float], lease_s: float
 ) -> Connectivity:
-    if ear.looked_s is not None and now_s - ear.looked_s > NODDED_LEASES * lease_s:
+    if detector.checked_s is not None and now_s - detector.checked_s > PAUSED_LEASES * lease_s:
         return Connectivity.AGAIN
-    if _nearly_all_are_silent([now_s - moment_s for moment_s in heard_s], lease_s):
+    if _is_cut_off([now_s - moment_s for moment_s in heard_s], lease_s):
         return Connectivity.CUT_OFF
-    return Connectivity.AGAIN if ear.hearing is Connectivity.CUT_OFF else Connectivity.WELL
+    return Connectivity.AGAIN if detector.connectivity is Connectivity.CUT_OFF else Connectivity.WELL
 
 
-def _nearly_all_are_silent(silent_s: Sequence[float], lease_s: float) -> bool:
-    speaking = sum(each <= SPEAKS_LEASES * lease_s for each in silent_s)
-    lately = sum(each <= LATELY_LEASES * lease_s for each in silent_s)
-    return bool(silent_s) and (speaking == 0 or speaking < SPEAKING_SHARE_MIN * lately)
+def _is_cut_off(silent_s: Sequence[float], lease_s: float) -> bool:
+    speaking = sum(each <= HEARD_LEASES * lease_s for each in silent_s)
+    lately = sum(each <= RECENT_LEASES * lease_s for each in silent_s)
+    return bool(silent_s) and (speaking == 0 or speaking < HEARD_SHARE_MIN * lately)

@@ -1,10 +1,10 @@
-"""Round trips from candidate places to sites -> where the next crawlers should stand, what each would
-save, and how many are enough (the k-median problem; IPMicra paper, 4.5: "the optimal number").
+"""Round trips from candidate locations to sites -> locations for the next crawlers, what each would save, and
+how many are enough (the k-median problem; IPMicra paper, 4.5: "the optimal number").
 
-Greedy: each next crawler where it saves most. Then swaps: as long as exchanging one chosen place for
-another lowers the mean, do it. Crawlers that stand already stay where they are.
+Greedy: each next crawler where it saves most. Then swaps: while exchanging one chosen location for another
+lowers the mean, do it. Existing crawlers stay where they are.
 
-Law: judged by the mean round trip from each site to its nearest crawler, weighted by what the site brings.
+Invariant: the objective is the mean round trip from each site to its nearest crawler, weighted per site.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ IMPROVEMENT_SHARE_MIN = 1e-6  # of the mean: a swap below this is rounding
 
 @dataclass(frozen=True)
 class Placement:
-    """Chosen places in the order they were added, and the mean round trip after each."""
+    """Chosen locations in the order of addition, and the mean round trip after each."""
 
     places: tuple[int, ...]
     mean_ms: tuple[float, ...]
 
     def saved_ms(self, before_ms: float) -> tuple[float, ...]:
-        """What each added place saves of the mean, in its turn."""
+        """What each added location saves of the mean, in its turn."""
         return tuple(a - b for a, b in zip((before_ms, *self.mean_ms), self.mean_ms, strict=False))
 
 
 def mean_nearest_ms(
     round_trips_ms: Numbers, places: tuple[int, ...], weights: Numbers | None = None
 ) -> float:
-    """The mean round trip from the sites to the nearest of these places, by the known round trips."""
+    """The mean round trip from the sites to the nearest of these locations, by the known round trips."""
     known = np.where(np.isfinite(round_trips_ms), round_trips_ms, np.inf)[list(places)].min(axis=0)
     reached = np.isfinite(known)
     return float(np.average(known[reached], weights=None if weights is None else weights[reached]))
@@ -45,8 +45,8 @@ def mean_nearest_ms(
 def best_places(
     round_trips_ms: Numbers, count: int, standing: tuple[int, ...] = (), weights: Numbers | None = None
 ) -> Placement:
-    """`count` further places among the candidates (rows), for the sites (columns). NaN: unknown, taken
-    for as far as the farthest known candidate of that site."""
+    """`count` further locations among the candidates (rows), for the sites (columns). NaN: unknown, taken as
+    far as the farthest known candidate of that site."""
     table = _filled(round_trips_ms)
     shares = _shares(table.shape[1], weights)
     chosen = _greedy(table, shares, count, standing)
@@ -66,7 +66,7 @@ def enough(
     standing: tuple[int, ...] = (),
     weights: Numbers | None = None,
 ) -> Placement:
-    """Greedy places up to the last that still saves `saving_share_min` of the mean before it."""
+    """Greedy locations up to the last that still saves `saving_share_min` of the mean before it."""
     table = _filled(round_trips_ms)
     shares = _shares(table.shape[1], weights)
     chosen = _greedy(table, shares, count_max, standing)
@@ -93,7 +93,7 @@ def _greedy(table: Numbers, shares: Numbers, count: int, standing: tuple[int, ..
 
 
 def _swapped(table: Numbers, shares: Numbers, chosen: list[int], standing: tuple[int, ...]) -> list[int]:
-    """Exchange one chosen for one other as long as the mean falls; the best exchange each time."""
+    """Exchange one chosen for one other while the mean falls; the best exchange each time."""
     chosen = list(chosen)
     for _ in range(SWAPS_MAX):
         places = [*standing, *chosen]
@@ -110,7 +110,7 @@ def _swapped(table: Numbers, shares: Numbers, chosen: list[int], standing: tuple
 
 
 def _changes(table: Numbers, shares: Numbers, places: list[int], standing: int) -> Numbers:
-    """How the mean changes when each chosen place (row) is exchanged for each candidate (column)."""
+    """How the mean changes when each chosen location (row) is exchanged for each candidate (column)."""
     held = table[places]
     first = held.argmin(axis=0)
     nearest = held.min(axis=0)
@@ -129,7 +129,7 @@ def _changes(table: Numbers, shares: Numbers, places: list[int], standing: int) 
 def _by_saving(
     table: Numbers, shares: Numbers, chosen: list[int], standing: tuple[int, ...]
 ) -> list[int]:
-    """The same places in the order in which each saves most."""
+    """The same locations in the order of their savings."""
     order = _greedy(table[[*standing, *chosen]], shares, len(chosen), tuple(range(len(standing))))
     return [chosen[place - len(standing)] for place in order]
 

@@ -1,7 +1,7 @@
-"""One target's questions and answers -> who was asked, who is fastest, who stays silent.
+"""Probes of one target and their answers -> the fastest crawler, and those without an answer.
 
-Law: no crawler is asked twice for a target, and none that sleeps or is gone. An answer that cannot be
-a round trip (negative, zero, not a number) counts as silence. Every answer about the target is learnt.
+Invariant: no crawler is asked twice for a target, and none that is asleep or gone. An answer that cannot be a
+round trip (negative, zero, not a number) counts as no answer. Every answer about the target is learnt.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 from collections.abc import Generator, Mapping
 
 from ipmicra.delegation.decision import Decision, DecisionStep, Why
-from ipmicra.delegation.light_bounds import contradicting
+from ipmicra.delegation.light_bounds import infeasible_pair
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.hierarchy import Subnet
 from ipmicra.model.ids import CrawlerId
@@ -18,7 +18,7 @@ from ipmicra.model.probes import Measurement, NoAnswer, Probe, ProbeAnswer, Targ
 
 
 class ProbeSession:
-    """The conversation about one target."""
+    """The probes of one target."""
 
     def __init__(self, strategy: Strategy, target: Target, now_s: float) -> None:
         self._strategy = strategy
@@ -33,7 +33,7 @@ class ProbeSession:
         ) = ()  # anycast: crawlers proven to be near to it
 
     def ask(self, crawler: CrawlerId) -> Generator[Probe, ProbeAnswer, float | None]:
-        """Its round trip to the target; None where it cannot be asked or nothing came back."""
+        """Its round trip to the target; None if it cannot be asked or got no answer."""
         if crawler in self.recalled_ms:
             return self.recalled_ms[crawler]
         if crawler not in self.answers:
@@ -51,8 +51,8 @@ class ProbeSession:
             yield from self.ask(crawler)
 
     def recall(self, age_max_s: float) -> None:
-        """Take what is remembered of the target's place, if young enough, for an answer."""
-        place = self._strategy.place_of(self.target.address)
+        """Use remembered round trips of the target's range as answers, if recent enough."""
+        place = self._strategy.measured_range(self.target.address)
         for crawler, record in self._strategy.measurements.of(place).items():
             known_ms = None if record.silences_in_row else record.smoothed_ms
             if known_ms is not None and record.age_s(self.now_s) <= age_max_s:
@@ -61,37 +61,37 @@ class ProbeSession:
             self.note("memory", ", ".join(f"{c} {ms:.1f} ms" for c, ms in self.recalled_ms.items()))
 
     def recalled_below(self, threshold_ms: float) -> CrawlerId | None:
-        """The fastest remembered, where it is awake and below the threshold."""
+        """The fastest remembered crawler, if it is awake and below the threshold."""
         awake = {c: ms for c, ms in self.recalled_ms.items() if self._may_be_asked(c)}
         best = min(awake, key=awake.__getitem__, default=None)
         return best if best is not None and awake[best] < threshold_ms else None
 
     def _may_be_asked(self, crawler: CrawlerId) -> bool:
-        return self._strategy.crawlers.is_awake(crawler) and self._strategy.trust.believes(crawler)
+        return self._strategy.crawlers.is_awake(crawler) and self._strategy.trust.trusts(crawler)
 
     def _learn(self, crawler: CrawlerId, answer: ProbeAnswer) -> None:
         if not answer.about_target:
             return
         self._strategy.learn(Measurement(crawler, self.target.address, answer.round_trip_ms, self.now_s))
-        pair = contradicting(self._strategy.crawlers, crawler, self.round_trips_ms())
+        pair = infeasible_pair(self._strategy.crawlers, crawler, self.round_trips_ms())
         if pair:
-            self._strategy.trust.contradicted(*pair)
+            self._strategy.trust.on_contradiction(*pair)
             self.near = pair
             self.note("speed of light", f"{pair[0]} and {pair[1]} cannot both be this near to one place")
         elif len(self.answers) > 1:
-            self._strategy.trust.agreed(crawler)
+            self._strategy.trust.on_agreement(crawler)
 
     def round_trips_ms(self) -> Mapping[CrawlerId, float]:
-        """What is known: the remembered, then the answers in the order they came."""
+        """The known round trips: the remembered ones, then the answers in order of arrival."""
         return self._known_ms
 
     @property
     def silences(self) -> int:
-        """How many crawlers asked and heard nothing from the target."""
+        """Number of crawlers that were asked and got no answer from the target."""
         return sum(a.round_trip_ms is None and a.about_target for a in self.answers.values())
 
     def fastest(self) -> CrawlerId | None:
-        """Of those who answered and are still awake the fastest; the earlier asked where equal."""
+        """The fastest crawler that answered and is still awake; of equal ones the first."""
         awake = self._usable_ms()
         return min(awake, key=awake.__getitem__, default=None)
 
@@ -109,7 +109,7 @@ class ProbeSession:
     def decision(
         self, crawler: CrawlerId | None, why: Why, subnets: tuple[Subnet, ...] = ()
     ) -> Decision:
-        """The end of the conversation."""
+        """The result of the session."""
         return Decision(
             crawler=crawler,
             why=why,

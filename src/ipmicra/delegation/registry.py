@@ -1,13 +1,13 @@
-"""The strategies by name, and the short way to write one with its parameters.
+"""The strategies by name, and a short notation for one with its parameters.
 
-    random                       the strategy as it comes
+    random                       the strategy with its defaults
     ipmicra@25                   its main parameter, here the threshold in ms
     ipmicra@25/inherit           a word that stands for a parameter's value
     ipmicra@50/silent_probes_max=2
 
-Commas are left free, so that a list of strategies is such words with commas between.
+The notation uses no commas, so that strategies can be listed with commas between them.
 
-Law: a strategy is in the table or it does not exist; the contract test runs over the table.
+Invariant: every strategy is in this table; the contract test runs over the table.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ ChosenStrategy = TypeVar("ChosenStrategy", bound=msgspec.Struct)
 
 @dataclass(frozen=True)
 class StrategyEntry(Generic[ChosenStrategy]):
-    """How to make a strategy: `settings` is a frozen Struct type, `build` takes one of it.
+    """How to build a strategy: `settings` is a frozen Struct type, `build` takes an instance of it.
 
     `main` is the parameter that `@` sets; `words` are the bare words after `/` and what they set.
     """
 
-    story: str
+    summary: str
     settings: type[ChosenStrategy]
     build: Callable[[SubnetLookup, random.Random, ChosenStrategy], Strategy]
     main: str | None = None
@@ -51,9 +51,9 @@ class StrategyEntry(Generic[ChosenStrategy]):
 
 
 STRATEGIES: dict[str, StrategyEntry[Any]] = {
-    "random": StrategyEntry("any crawler, by lot (UCYMicra)", NoSettings, RandomStrategy),
+    "random": StrategyEntry("a random crawler (UCYMicra)", NoSettings, RandomStrategy),
     "hash": StrategyEntry(
-        "by the site's name, weighted; what today's crawlers do",
+        "by a hash of the site's name, weighted, as in most crawlers today",
         HashStrategyBase,
         HashStrategy,
         main="salt",
@@ -63,17 +63,20 @@ STRATEGIES: dict[str, StrategyEntry[Any]] = {
     ),
     "worst": StrategyEntry("probe from all and take the farthest: for the figures", NoSettings, Worst),
     "first-fit": StrategyEntry(
-        "probe by turns, stop below the threshold", FirstFitSettings, FirstFit, main="threshold"
+        "probe one crawler after another, stop below the threshold",
+        FirstFitSettings,
+        FirstFit,
+        main="threshold",
     ),
     "ipmicra": StrategyEntry(
-        "the registries' tree says whom to ask, stop below the threshold (IPMicra)",
+        "the registries' tree selects the crawlers to probe, stop below the threshold (IPMicra)",
         IPMicraSettings,
         IPMicra,
         main="threshold",
         words={word: ("organisation", word) for word in ("inherit", "confirm")},
     ),
     "adaptive": StrategyEntry(
-        "asks the probe worth most, stops when none is worth its price in ms",
+        "the most useful probe next, until no probe is worth its price in ms",
         AdaptiveSettings,
         Adaptive,
         main="price",
@@ -82,21 +85,21 @@ STRATEGIES: dict[str, StrategyEntry[Any]] = {
 
 
 def strategy_named(spec: str, tree: SubnetLookup, rng: random.Random) -> Strategy:
-    """The strategy that the words describe, new and knowing nothing."""
+    """A new strategy by its notation, without any history."""
     name, settings = settings_named(spec)
     return STRATEGIES[name].build(tree, rng, settings)
 
 
 def settings_named(spec: str) -> tuple[str, msgspec.Struct]:
-    """A strategy's name, and its settings checked against their types."""
+    """A strategy's name, and its settings, validated."""
     head, *options = spec.split("/")
     name, at, main_value = head.partition("@")
     if (entry := STRATEGIES.get(name)) is None:
-        raise OperatorFault(f"there is no strategy {name!r}; there are: {', '.join(STRATEGIES)}")
+        raise OperatorFault(f"unknown strategy {name!r}; known: {', '.join(STRATEGIES)}")
     values: dict[str, str] = {}
     if at:
         if entry.main is None:
-            raise OperatorFault(f"strategy {name!r} has no parameter for '@'; it was given {spec!r}")
+            raise OperatorFault(f"strategy {name!r} has no parameter for '@', given in {spec!r}")
         values[entry.main] = main_value
     values |= dict(_option(entry, option, spec) for option in options)
     try:
@@ -112,6 +115,6 @@ def _option(entry: StrategyEntry[Any], option: str, spec: str) -> tuple[str, str
     if not equals or key not in entry.settings.__struct_fields__:
         known = [*entry.words, *(f"{name}=..." for name in entry.settings.__struct_fields__)]
         raise OperatorFault(
-            f"strategy {spec!r} takes no {option!r}; it takes: {', '.join(known) or 'nothing'}"
+            f"strategy {spec!r} does not accept {option!r}; it accepts: {', '.join(known) or 'nothing'}"
         )
     return key, value

@@ -1,8 +1,8 @@
-"""What delegation needs of the tree of subnets.
+"""What delegation needs from the tree of subnets.
 
-Law: `ipmicra.hierarchy.SubnetTree` is one, `NoSubnets` is another. A subnet's number is good for one
-tree: what outlives a tree is kept by range. The root of a family holds every address and so says
-nothing: an address whose smallest subnet is the root lies in no known subnet.
+Invariant: `ipmicra.hierarchy.SubnetTree` implements it, and `NoSubnets` too. A subnet's number is valid
+for one tree: data that outlives a tree is stored by range. The root of a family holds every address and so
+carries no information: an address whose smallest subnet is the root lies in no known subnet.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class SubnetLookup(Protocol):
 
 
 class NoSubnets:
-    """The tree of somebody who has no registry data: two roots and nothing below."""
+    """The tree without registry data: two roots and nothing below."""
 
     def smallest(self, address: IPAddress) -> Subnet:
         return Subnet(0 if address.version == 4 else 1)
@@ -69,14 +69,14 @@ class NoSubnets:
 
 
 def known_subnet(tree: SubnetLookup, address: IPAddress) -> Subnet | None:
-    """The smallest subnet of more than one address that holds it; None where only the root does."""
+    """The smallest subnet of more than one address that holds it; None if only the root does."""
     subnet = tree.not_unary(tree.smallest(address))
     return None if tree.parent(subnet) is None else subnet
 
 
 def subnets_together(tree: SubnetLookup, address: IPAddress) -> tuple[Subnet, ...]:
-    """What is delegated together: the address's unary subnet if it has one, and the smallest known
-    that is not unary (IPMicra paper, 4.3). Empty where the address lies in no known subnet."""
+    """The subnets delegated together: the address's unary subnet if it has one, and the smallest known
+    one that is not unary (IPMicra paper, 4.3). Empty if the address lies in no known subnet."""
     smallest = tree.smallest(address)
     wanted = tree.not_unary(smallest)
     together = (smallest,) if smallest == wanted else (smallest, wanted)

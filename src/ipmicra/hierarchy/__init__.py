@@ -1,6 +1,6 @@
 """Allocations -> the tree of subnets.
 
-Law: pure. Arrays come in, answers go out; no file, no clock, no dice. Files are `registry`'s.
+Invariant: pure. Arrays come in, answers go out; no file, no clock, no dice. Files are `registry`'s.
 """
 
 from ipmicra.hierarchy.allocation import Allocation, AllocationColumns, Allocations

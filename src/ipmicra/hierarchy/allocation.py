@@ -4,7 +4,7 @@
 where there are millions, a batch of columns. What is text becomes a number in one of its tables
 (`countries.number("DE")`), blank is 0; an organisation is a number of `organisations`, -1 for unknown.
 
-Law: the order of appending is the order of trust. Where several records have the same range, the one
+Invariant: the order of appending is the order of trust. Where several records have the same range, the one
 appended first speaks and the later ones fill what it leaves blank. So append the files that say most
 first: databases and bulk WHOIS, then delegated statistics, then what was seen in routing.
 

@@ -10,7 +10,7 @@ The rules:
   begins after the end of every range that starts before it, reaches into it, and ends before it does.
   So every range keeps its last address, none vanishes, and what remains crosses nothing.
 
-Law: no loop over the ranges in Python, but in a part of the address space where ranges cross.
+Invariant: no loop over the ranges in Python, but in a part of the address space where ranges cross.
 """
 
 from __future__ import annotations

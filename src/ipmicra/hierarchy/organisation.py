@@ -5,7 +5,7 @@ The one rule of who is the same:
 1. A record with a handle belongs to that handle of that registry (letters' case does not matter).
    Handles of two registries are never joined, nor are two handles with the same name.
 2. A record without a handle belongs to its normalised name, whatever the registry.
-3. A record with neither belongs to nobody (`UNKNOWN`).
+3. A record with neither belongs to no one (`UNKNOWN`).
 
 A normalised name has no case, accents, punctuation or legal form (Ltd, GmbH, S.A. ...).
 """
@@ -106,7 +106,7 @@ class Organisations:
 
 
 def identity(registry: str, handle: str, name: str) -> str:
-    """The text that is equal for records of the same organisation; blank for nobody's."""
+    """The text that is equal for records of the same organisation; blank if there is none."""
     if handle:
         return f"handle:{registry.casefold()}:{handle.casefold()}"
     normalised = normalised_name(name)

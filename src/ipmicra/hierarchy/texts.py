@@ -2,7 +2,7 @@
 
 `Texts` numbers texts while a tree is being made; `PackedTexts` is what remains of it in the finished
 tree: two arrays, which may be a mapped file, so that a tree with millions of names opens at once.
-Law: number 0 is the blank text in a `Texts`, so an absent value is 0 everywhere.
+Invariant: number 0 is the blank text in a `Texts`, so an absent value is 0 everywhere.
 """
 
 from __future__ import annotations

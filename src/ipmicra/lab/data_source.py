@@ -26,14 +26,14 @@ class DataSource(NamedTuple):
     remarks: tuple[str, ...]
 
 
-def ground(
+def load_data_source(
     data: Path | None,
     registry: Path | None,
     cache: Path,
     seed: int,
     say: Callable[[str], object] = lambda words: None,
 ) -> DataSource:
-    """The world of the data folder with the tree of the registry folder, or a made-up one with its own.
+    """The world of the data folder with the tree of the registry folder, or a generated one with its own.
 
     `say` is told what takes long before it is begun.
     """

@@ -1,6 +1,7 @@
 """What an experiment found, as plain data: tables, plots and words, all of it in the results file.
 
-Law: whatever a terminal, a plot or a page shows is in here, so that each can be made again from the JSON.
+Invariant: whatever a terminal, a plot or a page shows is in here, so that each can be made again from the
+JSON.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A seed -> a made-up Internet: a World, and what its registries say of it. No data needed.
+"""A seed -> a generated Internet: a World, and what its registries say of it. No data needed.
 
 Continents, countries and cities lie on a sphere. Hosts stand in cities, the larger ones more often, each
 behind an access link. A round trip is light's time in fibre along the great circle, times an inflation
@@ -92,10 +92,10 @@ def _round_trips(
     distance_km = EARTH_RADIUS_KM * np.arccos(np.triu(cosines) + np.triu(cosines, 1).T)
     one_sided = generator.gamma(2.0, INFLATION_SPREAD, distance_km.shape)
     inflation = INFLATION_LEAST + np.triu(one_sided) + np.triu(one_sided, 1).T
-    between_ms = inflation * distance_km / KM_PER_MS
+    min_sum_ms = inflation * distance_km / KM_PER_MS
     least_ms, mean_ms = ACCESS_MS
     access_ms = least_ms + generator.exponential(mean_ms, len(host_city))
-    round_trips_ms = between_ms[np.ix_(host_city, host_city)] + np.add.outer(access_ms, access_ms)
+    round_trips_ms = min_sum_ms[np.ix_(host_city, host_city)] + np.add.outer(access_ms, access_ms)
     np.fill_diagonal(round_trips_ms, 0.0)
     return np.asarray(round_trips_ms, dtype=np.float64)
 

@@ -1,6 +1,6 @@
 """What every experiment is given: a world, a seed, and a way to play strategies on its draws.
 
-Law: an experiment names strategies and crawlers; where the data come from is not its business.
+Invariant: an experiment names strategies and crawlers; where the data come from is not its business.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Kit:
         )
 
     def play(self, specs: Sequence[str], crawler_count: int, *, noisy: bool = False) -> PlayedStrategy:
-        """All strategies on all draws; `noisy` with the jitter given, or a made-up one."""
+        """All strategies on all draws; `noisy` with the jitter given, or a generated one."""
         trial = self.trial(crawler_count, (self.jitter or made_up_jitter()) if noisy else None)
         advance = self.watch(f"{crawler_count} crawlers", self.draw_count * len(specs))
         return PlayedStrategy(trial, outcomes(trial, specs, self.jobs, advance))

@@ -1,7 +1,7 @@
 """Hosts, some of which lie, and sites, some of which change -> who is dismissed, and when.
 
-It plays the coordinator's own `jury` and `trust` on made-up fingerprints. Invariant: seeded; one step is one
-comparison of one page of one host.
+It plays the coordinator's own `jury` and `trust` on generated fingerprints. Invariant: seeded; one step is
+one comparison of one page of one host.
 """
 
 from __future__ import annotations

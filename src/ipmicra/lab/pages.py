@@ -1,6 +1,6 @@
 """Findings, and what the paper reports -> one page of Markdown, with the command that made it.
 
-Law: no number in a page is typed by hand: ours come from the findings, the paper's from the experiment.
+Invariant: no number in a page is typed by hand: ours come from the findings, the paper's from the experiment.
 """
 
 from __future__ import annotations

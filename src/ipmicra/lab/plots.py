@@ -1,6 +1,6 @@
 """The plots of findings -> SVG and PNG files, where matplotlib is installed.
 
-Law: a plot shows what the findings hold and nothing it computed itself. The same findings give the same
+Invariant: a plot shows what the findings hold and nothing it computed itself. The same findings give the same
 bytes of SVG: no date, no random names.
 """
 

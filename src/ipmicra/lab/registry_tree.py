@@ -4,7 +4,7 @@ Read are, in the folder or anywhere below it, files by these names: the registri
 databases, and the nested networks of IPFire's location database with the names of their AS. Everything
 else there (latencies, say) is let be.
 
-Law: the kept tree is named by a digest of all files it was made of; a changed file makes a new tree.
+Invariant: the kept tree is named by a digest of all files it was made of; a changed file makes a new tree.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A world, a tree, how many crawlers and draws -> every strategy played on every draw, on all cores.
 
-Law: a trial says everything that its outcome hangs on; the same trial gives the same outcome, on one core
-or many. Only `cpu_s` of an outcome depends on the machine.
+Invariant: a trial says everything that its outcome hangs on; the same trial gives the same outcome, on one
+core or many. Only `cpu_s` of an outcome depends on the machine.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ The driver of the simulated world: it reads the latency matrix where the live on
 keeps a virtual clock that the answers move on. After each decision the chosen crawler fetches the site
 once, and the strategy is told that round trip, as the live system would (a passive measurement).
 
-Law: the strategy is told of a site its name and address. Probes of sleeping or absent crawlers, and
-decisions for nobody, are defects of the strategy and end the simulation.
+Invariant: the strategy is told of a site its name and address. Probes of sleeping or absent crawlers, and
+decisions for no one, are defects of the strategy and end the simulation.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class SimulationOutcome:
     free_probes: NDArray[
         np.int64
     ]  # 1 where the chosen crawler was probed: its first fetch tells the same
-    probed_ms: Milliseconds  # crawler by site: what was answered, NaN where nobody asked
+    probed_ms: Milliseconds  # crawler by site: what was answered, NaN where no one asked
     cpu_s: float
 
 
@@ -65,11 +65,11 @@ def play(
 def introduce_crawlers(strategy: Strategy, draw: Draw) -> None:
     """The crawlers join and tell what they know of each other."""
     for number, place in enumerate(draw.crawlers):
-        strategy.crawler_joined(_profile(number, place))
+        strategy.on_crawler_joined(_profile(number, place))
     for one in range(len(draw.crawlers)):
         for other in range(one):
             mutual_ms = float(draw.mutual_ms[one, other])
-            strategy.crawlers_measured(crawler_id(one), crawler_id(other), mutual_ms)
+            strategy.on_crawlers_measured(crawler_id(one), crawler_id(other), mutual_ms)
 
 
 def simulate(strategy: Strategy, draw: Draw, answers_ms: Milliseconds) -> SimulationOutcome:

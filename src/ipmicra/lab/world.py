@@ -2,7 +2,7 @@
 
 A place is somewhere a crawler can stand. A home is a range of addresses whose sites are at one place: an
 anchor's single address, or one of a cloud region's prefixes. Round trips are symmetric and in ms; a pair
-that nobody measured is NaN. `from_directed` makes one matrix of directed measurements by the rule:
+that no one measured is NaN. `from_directed` makes one matrix of directed measurements by the rule:
 the lesser of the two directions where both were measured, the one there is where only one was.
 """
 
@@ -18,7 +18,7 @@ from ipmicra.addresses import AddressRange, IPAddress, address_of
 
 Milliseconds: TypeAlias = NDArray[np.float64]
 
-# Reserved for future use (RFC 1112): nobody holds these addresses and no registry lists them.
+# Reserved for future use (RFC 1112): no one holds these addresses and no registry lists them.
 UNREGISTERED = AddressRange.parse("240.0.0.0/4")
 
 

@@ -3,7 +3,7 @@
 Networks and the organisations they name stand in different files and in any order, so a network keeps
 only the number of its handle, and the join is made when everything has been read.
 
-Law: grows with the number of networks and of different texts, never with the size of the files: texts
+Invariant: grows with the number of networks and of different texts, never with the size of the files: texts
 are kept once, raw, and a network is nine numbers.
 """
 

@@ -3,7 +3,7 @@
     <net><endAddress>192.000.002.255</endAddress><handle>NET-192-0-2-0-1</handle><netBlocks>...
     <org><handle>EXAMP</handle><iso3166-1><code2>US</code2>...</iso3166-1><name>Example</name>...
 
-Law: no XML parser sees the file whole. One broken element would end its reading, and entities could be
+Invariant: no XML parser sees the file whole. One broken element would end its reading, and entities could be
 made to explode; here every element is found by its tags and read by itself.
 """
 

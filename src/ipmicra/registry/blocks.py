@@ -1,7 +1,7 @@
 """The contents of a file -> blocks of whole records with their line numbers.
 
-Law: memory is bounded by the block, not by the file and not by its longest line. A record that is longer
-than RECORD_BYTES_MAX is counted as malformed and skipped while it streams by.
+Invariant: memory is bounded by the block, not by the file and not by its longest line. A record that is
+longer than RECORD_BYTES_MAX is counted as malformed and skipped while it streams by.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ EXAMPLES_MAX = 5
 
 
 class Change(msgspec.Struct, frozen=True):
-    """One range, who had it and who has it; blank is unknown or nobody."""
+    """One range, who had it and who has it; blank is unknown or no one."""
 
     range: str
     before: str

@@ -1,7 +1,7 @@
 """A file, plain or compressed -> its contents, a piece at a time.
 
-Law: the compression is told by the first bytes, not by the name. A file that was cut short or broken says
-so by one of DAMAGE; it never just ends.
+Invariant: the compression is told by the first bytes, not by the name. A file that was cut short or broken
+says so by one of DAMAGE; it never just ends.
 """
 
 from __future__ import annotations

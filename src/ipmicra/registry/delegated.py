@@ -6,7 +6,7 @@
 The handle stands for an organisation of that registry and says nothing else about it. Free and
 reserved space, AS numbers, the version line, summaries and remarks are passed over.
 
-Law: `read_line` says what a line means; the arrays say the same for a block at a time, and hand back to
+Invariant: `read_line` says what a line means; the arrays say the same for a block at a time, and hand back to
 it every line that they find odd.
 """
 

@@ -2,7 +2,7 @@
 
 Laws: what stands in place is always a whole file, checked against the published checksum where there is
 one. A download grows in a part file beside it and is renamed when it is whole and synced. A part that was
-left over is taken up where it ends if the server still has the same version, else begun anew.
+left over is taken up where it ends if the server still has the same version, else begun again.
 """
 
 from __future__ import annotations

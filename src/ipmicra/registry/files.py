@@ -1,7 +1,7 @@
 """Files and folders -> everything gathered from them.
 
-Law: a file the operator names must be readable and in a known format; in a folder what is no registry
-file (a README, a checksum) is left out and listed. Files are read in the order of trust that
+Invariant: a file the operator names must be readable and in a known format; in a folder what is not a
+registry file (a README, a checksum) is left out and listed. Files are read in the order of trust that
 `Allocations` wants, whatever order they are named in.
 """
 

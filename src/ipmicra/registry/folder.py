@@ -11,5 +11,5 @@ def fetched_files(data_folder: Path) -> Path:
 
 
 def tree_file(data_folder: Path) -> Path:
-    """The tree that everybody uses."""
+    """The tree that everyone uses."""
     return data_folder / "registry" / "subnets.tree"

@@ -1,6 +1,6 @@
 """The first bytes of a file, and its name -> which format it is in, and who reads it.
 
-Law: contents decide; the name only tells apart what looks alike. What looks like nothing known is None,
+Invariant: contents decide; the name only tells apart what looks alike. What looks like nothing known is None,
 never a guess.
 """
 

@@ -5,8 +5,8 @@ split files), ARIN's bulk WHOIS text, LACNIC's bulk WHOIS. An object's class is 
 attribute. Of an attribute that is repeated the first counts; a line that begins with a blank or "+"
 continues the one above; "%" and "#" lines are remarks.
 
-Law: `read_object` says what an object means. One regular expression finds the few wanted attributes, since
-splitting every line costs twice the time. Plain RPSL objects are taken by arrays (`plain_objects`).
+Invariant: `read_object` says what an object means. One regular expression finds the few wanted attributes,
+since splitting every line costs twice the time. Plain RPSL objects are taken by arrays (`plain_objects`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Raw field bytes -> the plain values an allocation carries: countries, registries, ranges, names.
 
-Law: a field of doubtful use (country, registry, name) is unknown when it cannot be read; only the range
+Invariant: a field of doubtful use (country, registry, name) is unknown when it cannot be read; only the range
 can make a record malformed, since without it there is nothing to hang the rest on.
 """
 

@@ -3,7 +3,7 @@
 Objects are divided by empty lines. An object is a row: a number into `heads` and `tails`, its first and
 last lines.
 
-Law: says only where things stand; what they mean is for `plain_objects` and `keyed`.
+Invariant: says only where things stand; what they mean is for `plain_objects` and `keyed`.
 """
 
 from __future__ import annotations

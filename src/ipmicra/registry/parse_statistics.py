@@ -1,6 +1,6 @@
 """Records that could not be read -> counts by kind, and the first few of each with file and line.
 
-Law: nothing is dropped in silence. A record is read, passed over (it is fine but not an allocation: a
+Invariant: nothing is dropped in silence. A record is read, passed over (it is fine but not an allocation: a
 person, an AS number, free space), or malformed; the three add up to what was in the files.
 """
 

@@ -1,6 +1,6 @@
 """First addresses and prefix lengths, as arrays -> the bounds of CIDR blocks.
 
-Law: the same judgement as `texts.prefix_range`, for many at a time: not `ok` where the length is too
+Invariant: the same judgement as `texts.prefix_range`, for many at a time: not `ok` where the length is too
 great or bits are set behind it.
 """
 
@@ -41,7 +41,7 @@ def _behind(bits: NDArray[np.int64]) -> Numbers:
 
 
 def ipv4_runs(first: Numbers, count: Numbers) -> tuple[RangeBounds, Truths]:
-    """Bounds of so many addresses from the first on."""
+    """Bounds of a range of `count` addresses from the first on."""
     ok = (count > 0) & (first + count <= np.uint64(1 << 32))
     zero = np.zeros(len(first), np.uint64)
     return RangeBounds(zero, first, zero, first + count - np.uint64(1)), ok

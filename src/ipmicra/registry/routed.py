@@ -7,7 +7,7 @@
 The organisation of such a network is its AS: the handle is "AS13335". No registry says so, hence the
 registry is unknown, and these files are trusted last.
 
-Law: as in `delegated`: `_take_line` says what a line means, arrays are the speed.
+Invariant: as in `delegated`: `_take_line` says what a line means, arrays are the speed.
 """
 
 from __future__ import annotations

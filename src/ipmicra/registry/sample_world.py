@@ -1,4 +1,4 @@
-"""Nothing -> a small made-up world in the registries' real formats, for demonstrations and tests.
+"""Nothing -> a small generated world in the registries' real formats, for demonstrations and tests.
 
 The files lie beside this one in `sample/`. Addresses are those set aside for documentation and tests, the
 organisations are fictional. One address has the whole story: 198.51.100.9 is one server's (a unary

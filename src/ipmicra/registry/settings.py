@@ -1,4 +1,4 @@
-"""The registry room's knobs."""
+"""The registry room's settings."""
 
 from __future__ import annotations
 

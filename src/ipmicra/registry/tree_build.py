@@ -1,7 +1,7 @@
 """Registry files -> a new tree in place of the old one, and a report of what came of it.
 
-Law: the new tree is made beside the old one, which stays untouched until the new one is whole and synced.
-Too many malformed records, a damaged file or an interruption leave the old tree as it was.
+Invariant: the new tree is made beside the old one, which stays untouched until the new one is whole and
+synced. Too many malformed records, a damaged file or an interruption leave the old tree as it was.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What is believed of round trips that nobody measured."""
+"""What is believed of round trips that no one measured."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ipmicra.delegation.balancing.estimates import SPREAD_SHARE, UNREACHED, TriangleEstimator
+from ipmicra.delegation.balancing.estimates import NO_ANSWER_FACTOR, SPREAD_SHARE, TriangleEstimator
 
 MUTUAL = np.array([[0.0, 100.0, 60.0], [100.0, 0.0, 80.0], [60.0, 80.0, 0.0]])
 
@@ -22,7 +22,7 @@ def test_a_second_measurement_narrows_the_bounds() -> None:
 
 def test_silence_is_far_and_certain() -> None:
     believed, spread = TriangleEstimator(MUTUAL)(np.array([[10.0, np.inf, np.nan]]))
-    assert (believed[0, 1], spread[0, 1]) == (UNREACHED * 100.0, 0.0)
+    assert (believed[0, 1], spread[0, 1]) == (NO_ANSWER_FACTOR * 100.0, 0.0)
 
 
 def test_a_ground_that_nobody_measured_is_believed_somewhere_in_the_middle() -> None:

@@ -26,10 +26,10 @@ from ipmicra.delegation.driver import drive
 every_policy = pytest.mark.parametrize("name", POLICIES)
 
 
-def world(seed: int, grounds: int, crawlers: int) -> tuple[FloatArray, FloatArray]:
-    """Points in a square of 200 ms: round trips ground by crawler, and crawler by crawler."""
+def world(seed: int, units: int, crawlers: int) -> tuple[FloatArray, FloatArray]:
+    """Points in a square of 200 ms: round trips unit by crawler, and crawler by crawler."""
     dice = np.random.default_rng(seed)
-    there, here = dice.uniform(0, 200, (grounds, 2)), dice.uniform(0, 200, (crawlers, 2))
+    there, here = dice.uniform(0, 200, (units, 2)), dice.uniform(0, 200, (crawlers, 2))
 
     def apart(left: FloatArray, right: FloatArray) -> FloatArray:
         spans: FloatArray = np.hypot(*(left[:, None] - right[None]).transpose(2, 0, 1)) + 2.0
@@ -41,11 +41,11 @@ def world(seed: int, grounds: int, crawlers: int) -> tuple[FloatArray, FloatArra
 
 
 def loads_in(
-    seed: int, grounds: int = 60, crawlers: int = 5, room: float = 1.2, *, known_each: int | None = None
+    seed: int, units: int = 60, crawlers: int = 5, room: float = 1.2, *, known_each: int | None = None
 ) -> tuple[Loads, FloatArray]:
     """Everything at its nearest crawler, weights of 1 to 3, capacity `room` times the fair share."""
-    truth, mutual = world(seed, grounds, crawlers)
-    weights = np.random.default_rng(seed + 1).integers(1, 4, grounds).astype(float)
+    truth, mutual = world(seed, units, crawlers)
+    weights = np.random.default_rng(seed + 1).integers(1, 4, units).astype(float)
     capacity = np.full(crawlers, room * weights.sum() / crawlers)
     known = truth.copy()
     if known_each is not None:
@@ -84,7 +84,7 @@ def driven(
 def test_afterwards_nobody_is_overfull_and_every_ground_has_one_owner(
     name: str, seed: int, known_each: int | None
 ) -> None:
-    loads, truth = loads_in(seed, grounds=30, crawlers=4, known_each=known_each)
+    loads, truth = loads_in(seed, units=30, crawlers=4, known_each=known_each)
     done = balanced(name, loads, truth)
     assert done.owner.shape == (30,)
     assert ((done.owner >= 0) & (done.owner < 4)).all()
@@ -101,7 +101,7 @@ def test_where_nobody_is_overfull_and_all_is_measured_nothing_moves(name: str) -
 
 @every_policy
 def test_too_much_for_all_together_is_said_not_hidden(name: str) -> None:
-    loads, truth = loads_in(1, grounds=8, crawlers=2, room=0.5)
+    loads, truth = loads_in(1, units=8, crawlers=2, room=0.5)
     done = balanced(name, loads, truth)
     assert not done.relieved
     assert len(done.owner) == 8
@@ -122,7 +122,7 @@ def test_nothing_to_balance_is_balanced(name: str) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_in_passes_no_more_is_asked_and_the_first_fetches_lower_the_cost(seed: int) -> None:
-    loads, truth = loads_in(seed, grounds=80, known_each=2)
+    loads, truth = loads_in(seed, units=80, known_each=2)
     at_once = balanced("assign-and-probe", loads, truth).total_ms(truth)
     probes, rows = 0, np.arange(80)
     for policy in passes_of("assign-and-probe"):
@@ -144,7 +144,7 @@ def test_only_ours_balances_in_passes() -> None:
 @given(seed=st.integers(0, 10**6))
 @settings(max_examples=25, deadline=None)
 def test_the_programme_finds_what_trying_all_combinations_finds(seed: int) -> None:
-    loads, truth = loads_in(seed, grounds=7, crawlers=3, room=1.5)
+    loads, truth = loads_in(seed, units=7, crawlers=3, room=1.5)
     tried = exhaustive_owners(truth, loads)
     if tried is not None:
         rows = np.arange(7)
@@ -175,7 +175,7 @@ def test_ours_comes_within_three_percent_of_the_optimum_for_a_probe_a_ground() -
     assert max(probes) <= 1.0
 
 
-# One overfull crawler (0) with three grounds of weight 1, room for two; the others have room.
+# One overfull crawler (0) with three units of weight 1, room for two; the others have room.
 SMALL = Loads(
     known_ms=np.array([[10.0, 12.0, 90.0], [10.0, 30.0, 31.0], [10.0, 80.0, 81.0]]),
     belief=TriangleEstimator(np.array([[0.0, 20.0, 60.0], [20.0, 0.0, 50.0], [60.0, 50.0, 0.0]])),

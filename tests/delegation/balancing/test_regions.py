@@ -1,11 +1,11 @@
-"""What grounds of one region let believe of each other."""
+"""What units of one region let believe of each other."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ipmicra.delegation.balancing.estimates import UNREACHED, TriangleEstimator
-from ipmicra.delegation.balancing.regions import GROUNDS_AT_ONCE, RegionalEstimator
+from ipmicra.delegation.balancing.estimates import NO_ANSWER_FACTOR, TriangleEstimator
+from ipmicra.delegation.balancing.regions import UNITS_AT_ONCE, RegionalEstimator
 
 MUTUAL = np.array([[0.0, 100.0, 60.0], [100.0, 0.0, 80.0], [60.0, 80.0, 0.0]])
 UNASKED = [20.0, np.nan, np.nan]
@@ -16,7 +16,7 @@ def test_what_was_measured_is_repeated_with_certainty_and_silence_is_far() -> No
         np.array([[10.0, 105.0, np.nan], [10.0, np.inf, np.nan]])
     )
     assert believed[0, :2].tolist() == [10.0, 105.0]
-    assert believed[1, 1] == UNREACHED * 105.0
+    assert believed[1, 1] == NO_ANSWER_FACTOR * 105.0
     assert np.count_nonzero(spread) == 2
     assert (spread[:, 2] > 0).all()
 
@@ -42,7 +42,7 @@ def test_crawlers_that_are_slow_together_are_believed_slow_together() -> None:
 
 
 def test_nothing_is_believed_that_the_triangle_forbids() -> None:
-    known = np.random.default_rng(2).uniform(1, 90, (GROUNDS_AT_ONCE + 88, 3))
+    known = np.random.default_rng(2).uniform(1, 90, (UNITS_AT_ONCE + 88, 3))
     known[np.arange(len(known)), np.arange(len(known)) % 3] = np.nan
     believed, spread = RegionalEstimator(MUTUAL)(known)
     triangle = TriangleEstimator(MUTUAL)

@@ -44,7 +44,7 @@ def figure_2(spec: str = "ipmicra@50") -> Strategy:
     """x lives in 11, y in 13, z far away in 3."""
     strategy = strategy_with(spec, "", FIGURE_2)
     for name, home in (("x", "14.1.0.5"), ("y", "16.1.0.5"), ("z", "20.0.0.1")):
-        strategy.crawler_joined(CrawlerProfile(crawler(name), address(home)))
+        strategy.on_crawler_joined(CrawlerProfile(crawler(name), address(home)))
     return strategy
 
 
@@ -100,7 +100,7 @@ def test_the_delegated_parent_is_asked_before_the_siblings() -> None:
     tree = tree_of(("10.0.0.0/8", "p"), ("10.1.0.0/16", "q"), ("10.2.0.0/16", "r"))
     strategy = strategy_with("ipmicra@50", "", tree)
     for name, home in (("sibling", "10.1.0.1"), ("above", "10.9.0.1")):
-        strategy.crawler_joined(CrawlerProfile(crawler(name), address(home)))
+        strategy.on_crawler_joined(CrawlerProfile(crawler(name), address(home)))
     decision = driven(strategy.delegate(target("10.2.0.1"), 0.0), told({"above": 20, "sibling": 10}))
     assert asked(decision) == "above"
 
@@ -115,7 +115,7 @@ def test_the_siblings_children_are_asked_after_the_siblings() -> None:
     )
     strategy = strategy_with("ipmicra@50", "", tree)
     for name, home in (("nephew", "10.1.1.1"), ("sibling", "10.3.0.1")):
-        strategy.crawler_joined(CrawlerProfile(crawler(name), address(home)))
+        strategy.on_crawler_joined(CrawlerProfile(crawler(name), address(home)))
     decision = driven(strategy.delegate(target("10.2.0.1"), 0.0), told({"sibling": 80, "nephew": 10}))
     assert asked(decision) == "sibling nephew"
 
@@ -141,7 +141,7 @@ def test_the_same_organisations_crawler(
 ) -> None:
     strategy = strategy_with(spec, "", TWO_OF_ONE)
     for name, home in (("a", "10.0.0.1"), ("b", "40.0.0.1")):
-        strategy.crawler_joined(CrawlerProfile(crawler(name), address(home)))
+        strategy.on_crawler_joined(CrawlerProfile(crawler(name), address(home)))
     decision = driven(strategy.delegate(target("20.0.0.1"), 0.0), told(world))
     assert (asked(decision), decision.crawler, decision.why) == (probes, owner, why)
 
@@ -150,7 +150,7 @@ def test_the_same_organisations_crawler(
 def test_where_several_hold_the_organisation_they_are_asked_by_both_rules(spec: str) -> None:
     strategy = strategy_with(spec, "", TWO_OF_ONE)
     for name, home in (("a", "10.0.0.1"), ("b", "20.0.0.1"), ("c", "40.0.0.1")):
-        strategy.crawler_joined(CrawlerProfile(crawler(name), address(home)))
+        strategy.on_crawler_joined(CrawlerProfile(crawler(name), address(home)))
     decision = driven(strategy.delegate(target("30.0.0.1"), 0.0), told({"a": 60, "b": 40, "c": 1}))
     assert (asked(decision), decision.crawler) == ("a b", "b")
 
@@ -166,7 +166,7 @@ def test_an_address_in_no_known_subnet_is_delegated_by_itself() -> None:
 
 def test_the_explanation_names_the_steps_and_the_probes() -> None:
     said: Teller = told({"x": 70, "y": 30})
-    text = driven(figure_2().delegate(NEW_URL, 0.0), said).explained()
+    text = driven(figure_2().delegate(NEW_URL, 0.0), said).explanation()
     assert "y: a round trip below the threshold was found" in text
     assert "children of 14.0.0.1 - 16.255.255.255: x, y" in text
     assert "probe from x: 70.0 ms" in text

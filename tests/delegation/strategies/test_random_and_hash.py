@@ -1,4 +1,4 @@
-"""Strategies that ask nobody: random and hash, their weights, and how little moves."""
+"""Strategies that ask no one: random and hash, their weights, and how little moves."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_lot_once_drawn_stays() -> None:
 def test_a_newcomer_takes_only_what_it_wins_and_nothing_else_moves() -> None:
     strategy = strategy_with("hash", "a b c d")
     before = owners(strategy)
-    strategy.crawler_joined(strategy.crawlers.profile(crawler("a")).__class__(crawler("e")))
+    strategy.on_crawler_joined(strategy.crawlers.profile(crawler("a")).__class__(crawler("e")))
     after = owners(strategy)
     moved = {site for site in SITES if before[site] != after[site]}
     assert {after[site] for site in moved} == {"e"}
@@ -41,7 +41,7 @@ def test_a_newcomer_takes_only_what_it_wins_and_nothing_else_moves() -> None:
 def test_a_leaver_gives_up_only_what_it_had() -> None:
     strategy = strategy_with("hash", "a b c d e")
     before = owners(strategy)
-    strategy.crawler_left(crawler("c"))
+    strategy.on_crawler_left(crawler("c"))
     after = owners(strategy)
     moved = {site for site in SITES if before[site] != after[site]}
     assert moved == {site for site in SITES if before[site] == "c"}
@@ -49,6 +49,8 @@ def test_a_leaver_gives_up_only_what_it_had() -> None:
 
 def test_weights_are_shares() -> None:
     strategy = strategy_with("hash", "a b")
-    strategy.crawler_joined(msgspec.structs.replace(strategy.crawlers.profile(crawler("b")), weight=3.0))
+    strategy.on_crawler_joined(
+        msgspec.structs.replace(strategy.crawlers.profile(crawler("b")), weight=3.0)
+    )
     count = Counter(owners(strategy).values())
     assert 0.72 < count["b"] / len(SITES) < 0.78

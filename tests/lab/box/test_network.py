@@ -65,7 +65,7 @@ def test_a_packet_leaves_by_its_receivers_wire_after_the_delay_of_the_pair(
 @pytest.mark.parametrize(
     ("wire", "packet"),
     [
-        (1, segment(CRAWLER, "50.0.0.1")),  # nobody's
+        (1, segment(CRAWLER, "50.0.0.1")),  # without an owner
         (2, segment(CRAWLER, SITE)),  # by a wire that is not its sender's
         (1, b""),
         (1, b"\x00" * 60),

@@ -1,4 +1,4 @@
-"""The made-up web on loopback: always the same pages, real HTTP, delays by who asks, names by DNS."""
+"""The generated web on loopback: always the same pages, real HTTP, delays by who asks, names by DNS."""
 
 from __future__ import annotations
 

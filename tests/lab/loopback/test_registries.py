@@ -1,4 +1,4 @@
-"""What registries would say of the made-up Internet, read by the real reader."""
+"""What registries would say of the generated Internet, read by the real reader."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ Every subnet of the Internet is crawled by the crawler nearest to it on the netw
 
 \b
 Examples:
-  ipmicra demo                  the main job at work, in a made-up Internet
+  ipmicra demo                  the main job at work, in a generated Internet
   ipmicra crawl URL             crawl a site into packages
   ipmicra search WORDS          search what was crawled
   ipmicra registry show NAME    which subnet a site lies in, and whose it is

@@ -144,7 +144,7 @@ class _Watched:
 
     def __init__(self, name: str) -> None:
         self.interrupted = False
-        self._shown_until = 0.0  # of which wait somebody has been told
+        self._shown_until = 0.0  # of which wait someone has been told
         self._live = _live_figures(name) if sys.stderr.isatty() else None
 
     async def run(self, crawl: Crawl) -> tuple[Progress, Counts]:
@@ -177,7 +177,7 @@ class _Watched:
         stop()
 
     def _show_wait(self, progress: Progress, _: Counts) -> None:
-        """Where nobody watches figures: why nothing happens, once for each wait."""
+        """Where no one watches figures: why nothing happens, once for each wait."""
         wait = progress.wait_text()
         if wait and progress.waits_until > self._shown_until:
             self._shown_until = progress.waits_until

@@ -1,4 +1,4 @@
-"""`ipmicra demo`: the whole life of the system in a made-up Internet, and what nearness was worth."""
+"""`ipmicra demo`: the whole life of the system in a generated Internet, and what nearness was worth."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PORTS_FROM = 8780
 @click.option("--no-wait", is_flag=True, help="End after the story.")
 @terminal.json_option
 def command(seed: int, seconds: float | None, no_wait: bool, as_json: bool) -> None:
-    """Show the whole life of the system in a made-up Internet on this machine, in about a minute.
+    """Show the whole life of the system in a generated Internet on this machine, in about a minute.
 
     A coordinator, four hosts and some dozens of sites in twelve cities, all of them real processes and
     real HTTP on loopback addresses; round trips go by distance. Hosts join, sites are delegated to the
@@ -122,7 +122,7 @@ def _stay_up(town: DemoConfig, stage: DemoProcesses, seconds: float | None) -> N
 
 
 def _free_port(first: int) -> int:
-    """One that nobody uses on any address, since the sites have many."""
+    """One that no one uses on any address, since the sites have many."""
     for port in range(first, first + 100):
         with socket.socket() as sock, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
             try:

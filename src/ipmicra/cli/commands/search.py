@@ -52,7 +52,7 @@ def command(
     """Search the pages that were crawled.
 
     Packages that came home since the last search are taken into the index first. `ipmicra search reindex`
-    makes a damaged or lost index anew from the packages; to search for that word, quote it.
+    makes a damaged or lost index again from the packages; to search for that word, quote it.
 
     \b
     Examples:
@@ -115,7 +115,7 @@ def opened_index(data_folder: Path) -> Iterator[SearchIndex]:
 
 
 def _reindex(data_folder: Path) -> None:
-    """The index anew, beside the one in use, from all packages of all crawls."""
+    """The index again, beside the one in use, from all packages of all crawls."""
     if (data_folder / "coordinator.sqlite").exists():
         raise OperatorFault(f"{data_folder} is a coordinator's: use `ipmicra coordinator reindex`")
     if not waiting_packages(data_folder):

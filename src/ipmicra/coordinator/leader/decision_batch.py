@@ -35,7 +35,7 @@ class DecisionBatch:
 
     def add_assignment(self, site: SiteRow, target: Target, crawler: CrawlerId) -> None:
         """The site is to be assigned to the crawler."""
-        text = unit_text(self._strategy.tree, self._strategy.ground_of(target))
+        text = unit_text(self._strategy.tree, self._strategy.unit_of(target))
         self._assignments.append(SiteAssignment(site, crawler, str(target.address), text))
 
     def add_delegations(self, units: Iterable[DelegationUnit], reasons: DecisionReasons) -> None:
@@ -74,7 +74,7 @@ class DecisionBatch:
         return len(moving)
 
     def _is_moving(self, row: SiteRow) -> bool:
-        return self._strategy.delegated(target_of(row)) not in (None, row.crawler)
+        return self._strategy.owner_of(target_of(row)) not in (None, row.crawler)
 
 
 def target_of(site: SiteRow) -> Target:

@@ -73,7 +73,7 @@ class HostMesh:
         if round_trip.one in crawlers and round_trip.other in crawlers:
             self._known[_pair(round_trip.one, round_trip.other)] = round_trip
             if round_trip.round_trip_ms is not None:
-                self._strategy.crawlers_measured(
+                self._strategy.on_crawlers_measured(
                     round_trip.one, round_trip.other, round_trip.round_trip_ms
                 )
 
@@ -153,7 +153,7 @@ class HostMesh:
         return own if nearest is None or nearest[0] > NEAR_MS else [*own, nearest[1]]
 
     def _measured_ms(self, crawler: CrawlerId, target: Target) -> float | None:
-        place = self._strategy.place_of(target.address)
+        place = self._strategy.measured_range(target.address)
         record = self._strategy.measurements.of(place).get(crawler)
         return None if record is None else record.least_ms
 

@@ -12,7 +12,7 @@ import logging
 from sqlalchemy import Connection
 
 from ipmicra.coordinator.store import events, hosts
-from ipmicra.delegation.partition import Connectivity, PartitionDetector, listened
+from ipmicra.delegation.partition import Connectivity, PartitionDetector, next_detector
 
 _log = logging.getLogger(__name__)
 
@@ -27,21 +27,21 @@ class LeaseMonitor:
     def check(self, connection: Connection, now_s: float) -> None:
         """Expire leases of silent hosts, unless we may be partitioned from all of them."""
         before = self._partition
-        self._partition = listened(before, now_s, hosts.leased_heard_s(connection), self._lease_s)
-        if self._partition.hearing is Connectivity.WELL:
+        self._partition = next_detector(before, now_s, hosts.leased_heard_s(connection), self._lease_s)
+        if self._partition.connectivity is Connectivity.WELL:
             for silent in hosts.expire_leases(connection, now_s):
                 events.record(connection, "lease-lost", silent, "silent past its lease", now_s)
-        elif self._partition.hearing is Connectivity.AGAIN:
+        elif self._partition.connectivity is Connectivity.AGAIN:
             hosts.prolong_leases(connection, now_s, self._lease_s)
         else:
             hosts.keep_leases(connection, now_s, self._lease_s)
         self._report_change(connection, before, now_s)
 
     def _report_change(self, connection: Connection, before: PartitionDetector, now_s: float) -> None:
-        connectivity = self._partition.hearing
+        connectivity = self._partition.connectivity
         if (
-            before.looked_s is None
-            or connectivity is before.hearing
+            before.checked_s is None
+            or connectivity is before.connectivity
             or Connectivity.WELL is connectivity
         ):
             return

@@ -276,7 +276,7 @@ class LeaderLoop:
             return
         if decision.why not in (Why.ALREADY_DELEGATED, Why.OWNER_ASLEEP):
             reasons = reasons_of(decision, self._settings.strategy, site.name)
-            unit = state.strategy.ground_of(target)
+            unit = state.strategy.unit_of(target)
             state.decisions.add_delegations((unit, target.address, *decision.subnets), reasons)
         state.decisions.add_assignment(site, target, crawler)
 

@@ -46,7 +46,7 @@ class Membership:
     def load(self, connection: Connection, now_s: float) -> None:
         """At the start of a term: load present crawlers and delegations; release sites of absent crawlers."""
         for profile in present_crawlers(connection, now_s).values():
-            self._strategy.crawler_joined(profile)
+            self._strategy.on_crawler_joined(profile)
         delegations.load_delegations(connection, self._strategy)
         owners = connection.execute(select(site_table.c.crawler).distinct()).scalars()
         for owner in list(owners):
@@ -64,7 +64,7 @@ class Membership:
         newcomers = []
         for crawler, profile in here.items():
             if crawler not in known:
-                self._strategy.crawler_joined(profile)
+                self._strategy.on_crawler_joined(profile)
                 self._give_own_subnet(connection, crawler, now_s)
                 newcomers.append(crawler)
             else:
@@ -92,18 +92,20 @@ class Membership:
     def _targets(self, connection: Connection) -> dict[DelegationUnit, Target]:
         """For each delegated unit, a site to probe."""
         targets = map(target_of, sites.delegated_anywhere(connection, TARGETS_MAX))
-        return {self._strategy.ground_of(target): target for target in targets}
+        return {self._strategy.unit_of(target): target for target in targets}
 
     def _update(self, profile: CrawlerProfile) -> None:
         before = self._strategy.crawlers.profile(profile.id)
         if msgspec.structs.replace(before, awake=profile.awake) != profile:
-            self._strategy.crawler_joined(profile)
+            self._strategy.on_crawler_joined(profile)
         elif before.awake != profile.awake:
-            changed = self._strategy.crawler_woke if profile.awake else self._strategy.crawler_slept
+            changed = (
+                self._strategy.on_crawler_woke if profile.awake else self._strategy.on_crawler_slept
+            )
             changed(profile.id)
 
     def _remove(self, connection: Connection, crawler: CrawlerId, now_s: float) -> None:
-        units = [inherited.ground for inherited in reassign_from_leaver(self._strategy, crawler)]
+        units = [inherited.unit for inherited in reassign_from_leaver(self._strategy, crawler)]
         self._decisions.add_delegations(units, INHERITED)
         _release_everything(connection, crawler, now_s)
 

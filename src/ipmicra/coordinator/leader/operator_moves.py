@@ -55,6 +55,6 @@ class OperatorMoves:
         """The mover's units by the strategy, and the units of its remaining sites."""
         held = [row for row in moves.remaining_sites(connection, move.crawler) if row.address]
         known = self._strategy.delegations.held_by(CrawlerId(move.crawler))
-        lying = (self._strategy.ground_of(target_of(row)) for row in held)
+        lying = (self._strategy.unit_of(target_of(row)) for row in held)
         owner = self._strategy.delegations.owner
         return [unit for unit in dict.fromkeys((*known, *lying)) if owner(unit) != move.target]

@@ -28,7 +28,7 @@ from ipmicra.delegation.calibration import (
     CalibrationVerdict,
     FetchTimeHistory,
     Recalibration,
-    look_again,
+    recalibrate,
 )
 from ipmicra.delegation.delegations import DelegationUnit
 from ipmicra.delegation.strategy import Strategy
@@ -110,7 +110,7 @@ class Recalibrator:
         for text, history in histories:
             unit = unit_from_text(tree, text)
             if unit is not None and history.crawler in self._strategy.crawlers:
-                self._calibration.recall(unit, history)
+                self._calibration.restore(unit, history)
         self._day = loads.day
         for text, bytes_a_day, site, address in loads.units:
             if (unit := unit_from_text(tree, text)) is not None:
@@ -133,9 +133,9 @@ class Recalibrator:
         if time_ms is not None:
             strategy.learn(Measurement(crawler, address, time_ms, observation.at_s, Source.PASSIVE))
         target = Target.of(seen.site, address)
-        if strategy.delegated(target) != crawler:
+        if strategy.owner_of(target) != crawler:
             return None
-        unit = strategy.ground_of(target)
+        unit = strategy.unit_of(target)
         self._add_load(unit, target, seen.body_bytes, now_s)
         if time_ms is None:
             return None
@@ -156,7 +156,7 @@ class Recalibrator:
                 units = [request.unit, *result.decision.subnets]
                 self._decisions.write_and_release(connection, units, reasons, now_s)
 
-        task = look_again(self._strategy, self._calibration, request.target, request.time_ms, now_s)
+        task = recalibrate(self._strategy, self._calibration, request.target, request.time_ms, now_s)
         dispatcher.submit(connection, task, on_finished)
 
     def balance(self, connection: Connection, dispatcher: ProbeDispatcher, now_s: float) -> None:
@@ -179,9 +179,7 @@ class Recalibrator:
                 words="its crawler was over its daily capacity",
                 strategy=self._settings.balancing,
             )
-            self._decisions.write_and_release(
-                connection, [move.ground for move in moved], reasons, now_s
-            )
+            self._decisions.write_and_release(connection, [move.unit for move in moved], reasons, now_s)
 
         task: ProbeTask = balanced(self._strategy, dict(self._loads), self._passes.pop(0), now_s)
         dispatcher.submit(connection, task, on_finished)
@@ -200,7 +198,7 @@ class Recalibrator:
             if (owner := self._strategy.delegations.owner(unit)) is not None:
                 carried[owner] = carried.get(owner, 0.0) + weighed.bytes_a_day
         for crawler in self._strategy.crawlers.all:
-            self._strategy.crawler_loaded(crawler, carried.get(crawler, 0.0))
+            self._strategy.on_crawler_loaded(crawler, carried.get(crawler, 0.0))
 
 
 def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

@@ -96,7 +96,7 @@ def load_delegations(connection: Connection, strategy: Strategy) -> None:
 def _load_anycast(strategy: Strategy, unit: DelegationUnit, decision: bytes) -> None:
     is_anycast = msgspec.msgpack.decode(decision, type=DecisionReasons).why == Why.ANYCAST
     if is_anycast and isinstance(strategy, LearningStrategy):
-        strategy.recall_anycast(unit)
+        strategy.restore_anycast(unit)
 
 
 def saved_round_trips(connection: Connection) -> list[RoundTripRecord]:

@@ -177,7 +177,7 @@ def _choice(
 ) -> str:
     strategy = strategy_named(name, tree, random.Random(SEED))  # noqa: S311 - fair, not secret
     for profile in profiles:
-        strategy.crawler_joined(profile)
+        strategy.on_crawler_joined(profile)
     answers = {crawler: ProbeAnswer(round_trip_ms) for crawler, round_trip_ms in known_ms.items()}
     decision = drive(
         strategy.delegate(target, now_s), lambda probe: answers.get(probe.crawler, PROBE_NOT_SENT)

@@ -1,9 +1,9 @@
-"""Loads and capacities -> which grounds move to which crawler, so that nobody is overfull.
+"""Loads and capacities -> which units move to which crawler, so that no one is overfull.
 
 The published heuristics, the true optimum, and our own policy, behind one interface (`policies`). What
 they cost is judged by the sum of all round trips (the later IPMicra paper, III.F).
 
-Law: pure. Grounds and crawlers are rows and columns here; `picture` translates from and to a strategy.
+Invariant: pure. Units and crawlers are rows and columns here; `picture` translates from and to a strategy.
 """
 
 from ipmicra.delegation.balancing.estimates import (

@@ -1,9 +1,9 @@
-"""A new ground whose best crawler is full -> the papers' two ways out (the later paper, III.F).
+"""A new unit whose best crawler is full -> the papers' two ways out (the later paper, III.F).
 
 (a) `release`: the full crawler takes it and gives up one of its old ones, by a heuristic. (b)
-`second-best`: the new ground goes to the next-best crawler that has room.
+`second-best`: the new unit goes to the next-best crawler that has room.
 
-Law: nobody is overfull afterwards who was not before, as far as anybody has room at all.
+Invariant: no one is overfull afterwards who was not before, as far as anybody has room at all.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ WayOut: TypeAlias = Literal["release", "second-best"]
 def owners_with_newcomer(
     loads: Loads, newcomer: int, way: WayOut, heuristic: SingleMove = least_variance_move
 ) -> UnitOwners:
-    """The owners after the ground `newcomer` was taken in. Its owner in `loads` is its best crawler."""
+    """The owners after the unit `newcomer` was taken in. Its owner in `loads` is its best crawler."""
     owner = loads.owner.copy()
     best = int(owner[newcomer])
     if best not in loads.overfull(owner):
@@ -33,7 +33,7 @@ def owners_with_newcomer(
         move = heuristic(loads, owner, best)
         if move is None:
             break
-        owner[move.ground] = move.to
+        owner[move.unit] = move.to
     return owner
 
 

@@ -1,8 +1,8 @@
 """Costs and capacities -> the assignment of least total cost (III.F: "linear programming", and "testing
 all the possible combinations" for small cases).
 
-Every ground goes to one crawler, no crawler takes more than its capacity: solved as an integer programme
-by HiGHS, exactly where all grounds weigh the same, else within `GAP`. Where there is more to carry than
+Every unit goes to one crawler, no crawler takes more than its capacity: solved as an integer programme
+by HiGHS, exactly where all units weigh the same, else within `GAP`. Where there is more to carry than
 all can carry, the least overload comes first and the least cost second.
 """
 
@@ -16,19 +16,19 @@ from ipmicra.delegation.balancing.estimates import FloatArray
 from ipmicra.delegation.balancing.loads import Loads, UnitOwners
 from ipmicra.errors import OurFault
 
-GAP = 1e-4  # of the optimum; smaller takes much longer where grounds weigh differently
+GAP = 1e-4  # of the optimum; smaller takes much longer where units weigh differently
 COMBINATIONS_MAX = 2_000_000  # exhaustive search refuses more
 
 
 def cheapest_owners(costs_ms: FloatArray, loads: Loads) -> UnitOwners:
     """The owners of least total cost within the capacities."""
-    grounds, crawlers = costs_ms.shape
-    if grounds == 0:
+    units, crawlers = costs_ms.shape
+    if units == 0:
         return loads.owner.copy()
     programme = _Programme(costs_ms, loads)
     answer = milp(
         programme.costs,
-        integrality=np.repeat((1, 0), (grounds * crawlers, crawlers)),
+        integrality=np.repeat((1, 0), (units * crawlers, crawlers)),
         bounds=Bounds(0.0, programme.most),
         constraints=[
             LinearConstraint(programme.once, 1.0, 1.0),
@@ -37,14 +37,14 @@ def cheapest_owners(costs_ms: FloatArray, loads: Loads) -> UnitOwners:
         options={"mip_rel_gap": GAP},
     )
     if answer.x is None:
-        raise OurFault(f"balancing {grounds} grounds over {crawlers} crawlers: {answer.message}")
-    chosen = np.asarray(answer.x[: grounds * crawlers]).reshape(grounds, crawlers)
+        raise OurFault(f"balancing {units} grounds over {crawlers} crawlers: {answer.message}")
+    chosen = np.asarray(answer.x[: units * crawlers]).reshape(units, crawlers)
     return np.asarray(chosen.argmax(axis=1), dtype=np.int64)
 
 
 def prices_ms(costs_ms: FloatArray, loads: Loads) -> FloatArray:
-    """What room at each crawler is worth: ground by crawler, the milliseconds that the ground's weight
-    takes from others there. Each ground's cheapest crawler is that of least cost plus price."""
+    """What room at each crawler is worth: unit by crawler, the milliseconds that the unit's weight
+    takes from others there. Each unit's cheapest crawler is that of least cost plus price."""
     programme = _Programme(costs_ms, loads)
     answer = linprog(  # type: ignore[call-overload]  # the stubs know no sparse matrices
         programme.costs,
@@ -61,30 +61,30 @@ def prices_ms(costs_ms: FloatArray, loads: Loads) -> FloatArray:
 
 
 class _Programme:
-    """Variables: a yes or no for each ground and crawler, row by row, then each crawler's overload."""
+    """Variables: a yes or no for each unit and crawler, row by row, then each crawler's overload."""
 
     def __init__(self, costs_ms: FloatArray, loads: Loads) -> None:
-        grounds, crawlers = costs_ms.shape
+        units, crawlers = costs_ms.shape
         beyond = 10.0 * float(costs_ms[np.isfinite(costs_ms)].max(initial=1.0))
         finite = np.where(np.isfinite(costs_ms), costs_ms, beyond)
-        unit = max(float(loads.bytes_a_day.mean()), 1e-12)  # a mean ground: numbers near 1 solve well
+        unit = max(float(loads.bytes_a_day.mean()), 1e-12)  # a mean unit: numbers near 1 solve well
         self.weights = loads.bytes_a_day / unit
         self.capacity = np.minimum(loads.capacity_bytes_a_day / unit, self.weights.sum() + 1.0)
         self.costs = np.concatenate((finite.ravel(), np.full(crawlers, 10.0 * beyond)))
-        self.most = np.repeat((1.0, np.inf), (grounds * crawlers, crawlers))
-        each = sparse.kron(sparse.eye_array(grounds), np.ones((1, crawlers)))
-        self.once = sparse.csc_array(sparse.hstack((each, sparse.csr_array((grounds, crawlers)))))
+        self.most = np.repeat((1.0, np.inf), (units * crawlers, crawlers))
+        each = sparse.kron(sparse.eye_array(units), np.ones((1, crawlers)))
+        self.once = sparse.csc_array(sparse.hstack((each, sparse.csr_array((units, crawlers)))))
         here = sparse.kron(self.weights[None, :], sparse.eye_array(crawlers))
         self.carried = sparse.csc_array(sparse.hstack((here, sparse.csr_array(-np.eye(crawlers)))))
 
 
 def exhaustive_owners(costs_ms: FloatArray, loads: Loads) -> UnitOwners | None:
-    """The same by trying all combinations, depth first, leaving a branch when it is dear already.
+    """The same by trying all combinations, depth first, leaving a branch when it is expensive already.
 
     None where no combination keeps to the capacities, or where there are too many to try.
     """
-    grounds, crawlers = costs_ms.shape
-    if crawlers**grounds > COMBINATIONS_MAX:
+    units, crawlers = costs_ms.shape
+    if crawlers**units > COMBINATIONS_MAX:
         return None
     rest = np.concatenate((np.cumsum(costs_ms.min(axis=1)[::-1])[::-1], [0.0]))
     best_cost, best = np.inf, None
@@ -95,13 +95,13 @@ def exhaustive_owners(costs_ms: FloatArray, loads: Loads) -> UnitOwners | None:
         cost, chosen, room = stack.pop()
         if cost + rest[len(chosen)] >= best_cost:
             continue
-        if len(chosen) == grounds:
+        if len(chosen) == units:
             best_cost, best = cost, chosen
             continue
-        ground = len(chosen)
-        for crawler in np.argsort(-costs_ms[ground], kind="stable").tolist():  # cheapest popped first
-            left = room[crawler] - float(loads.bytes_a_day[ground])
+        unit = len(chosen)
+        for crawler in np.argsort(-costs_ms[unit], kind="stable").tolist():  # cheapest popped first
+            left = room[crawler] - float(loads.bytes_a_day[unit])
             if left >= -1e-9 * float(loads.capacity_bytes_a_day[crawler]):
                 taken = (*room[:crawler], left, *room[crawler + 1 :])
-                stack.append((cost + float(costs_ms[ground, crawler]), (*chosen, crawler), taken))
+                stack.append((cost + float(costs_ms[unit, crawler]), (*chosen, crawler), taken))
     return None if best is None else np.array(best, dtype=np.int64)

@@ -1,6 +1,6 @@
 """Round trips that were measured -> what to believe of those that were not.
 
-Law: a belief has a value and a spread everywhere, and repeats what was measured with spread 0. It is
+Invariant: a belief has a value and a spread everywhere, and repeats what was measured with spread 0. It is
 handed in: a strategy that knows more (countries, organisations, past sites) hands in its own.
 """
 
@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 FloatArray: TypeAlias = NDArray[np.float64]
 
-UNREACHED = 10.0  # times the slowest round trip there is: what silence is taken for
+NO_ANSWER_FACTOR = 10.0  # times the slowest round trip there is: what silence is taken for
 SPREAD_SHARE = 12**-0.5  # of the width between the bounds: as if all between them were alike likely
 
 
 class RoundTripEstimate(NamedTuple):
-    """Ground by crawler."""
+    """Unit by crawler."""
 
     round_trips_ms: FloatArray
     spread_ms: FloatArray
@@ -33,7 +33,7 @@ class RoundTripEstimator(Protocol):
 class TriangleEstimator:
     """From the crawlers' round trips to each other, and nothing else.
 
-    Whoever measured r, at d from another crawler, leaves that one between |d - r| and d + r; the
+    Anyone who measured r, at d from another crawler, leaves that one between |d - r| and d + r; the
     narrowest of all such bounds hold, and their middle is believed.
     """
 
@@ -46,7 +46,7 @@ class TriangleEstimator:
         least, most = self.bounds(known_ms)
         slowest = float(known_ms[measured].max(initial=float(self._mutual_ms.max(initial=1.0))))
         middle = np.where(measured, known_ms, (least + most) / 2)
-        middle[np.isinf(known_ms)] = UNREACHED * slowest
+        middle[np.isinf(known_ms)] = NO_ANSWER_FACTOR * slowest
         spread = np.where(np.isnan(known_ms), np.maximum(1.0, SPREAD_SHARE * (most - least)), 0.0)
         return RoundTripEstimate(middle, spread)
 

@@ -1,6 +1,6 @@
-"""Who holds what, how heavy it is and how far from everybody -> one picture that all policies look at.
+"""Who holds what, how heavy it is and how far from everyone -> one picture that all policies look at.
 
-Law: rows are grounds, columns are crawlers. A policy is judged by true round trips that it does not see.
+Invariant: rows are units, columns are crawlers. A policy is judged by true round trips that it does not see.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ ROUNDING_SHARE = 1e-9
 
 
 class RoundTripQuery(NamedTuple):
-    """A probe that a policy wants: this crawler to that ground."""
+    """A probe that a policy wants: this crawler to that unit."""
 
-    ground: int
+    unit: int
     crawler: int
 
 
@@ -32,11 +32,11 @@ class RoundTripQuery(NamedTuple):
 class Loads:
     """The state of affairs before balancing."""
 
-    known_ms: FloatArray  # ground by crawler; NaN unknown, infinite silent
+    known_ms: FloatArray  # unit by crawler; NaN unknown, infinite silent
     belief: RoundTripEstimator
-    bytes_a_day: FloatArray  # of each ground
+    bytes_a_day: FloatArray  # of each unit
     capacity_bytes_a_day: FloatArray  # of each crawler
-    owner: UnitOwners  # of each ground
+    owner: UnitOwners  # of each unit
 
     @cached_property
     def believed(self) -> RoundTripEstimate:
@@ -48,7 +48,7 @@ class Loads:
         return self.believed.round_trips_ms
 
     def carried(self, owner: UnitOwners) -> FloatArray:
-        """What every crawler carries under these owners, bytes a day."""
+        """What every crawler carries under these owners, bytes per day."""
         count = len(self.capacity_bytes_a_day)
         return np.bincount(owner, weights=self.bytes_a_day, minlength=count).astype(np.float64)
 
@@ -65,7 +65,7 @@ class Loads:
         return replace(self, known_ms=known)
 
     def handed_over(self, owner: UnitOwners, measured_ms: FloatArray) -> Loads:
-        """The picture after a move: everybody's first fetch at its owner has measured that round trip."""
+        """The picture after a move: everyone's first fetch at its owner has measured that round trip."""
         known = self.known_ms.copy()
         known[np.arange(len(owner)), owner] = measured_ms
         return replace(self, known_ms=known, owner=owner)
@@ -73,19 +73,19 @@ class Loads:
 
 @dataclass(frozen=True)
 class UnitAssignment:
-    """Who holds what after balancing. `relieved` is False where somebody had to stay overfull."""
+    """Who holds what after balancing. `relieved` is False where someone had to stay overfull."""
 
     owner: UnitOwners
     relieved: bool
     probes: int = 0
 
     def moves(self, before: Loads) -> list[tuple[int, int, int]]:
-        """Ground, from, to."""
+        """Unit, from, to."""
         changed = np.flatnonzero(self.owner != before.owner)
         return [(int(g), int(before.owner[g]), int(self.owner[g])) for g in changed]
 
     def total_ms(self, round_trips_ms: FloatArray) -> float:
-        """The papers' global cost: the sum of everybody's round trips."""
+        """The papers' global cost: the sum of everyone's round trips."""
         return float(round_trips_ms[np.arange(len(self.owner)), self.owner].sum())
 
 

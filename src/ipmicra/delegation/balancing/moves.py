@@ -1,6 +1,6 @@
-"""An overfull crawler -> the one ground it gives up, and to whom. The papers' heuristics, and the best.
+"""An overfull crawler -> the one unit it gives up, and to whom. The papers' heuristics, and the best.
 
-Law: one move at a time, only to a crawler that has room for it. `None` where there is no such move.
+Invariant: one move at a time, only to a crawler that has room for it. `None` if there is no such move.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ipmicra.delegation.balancing.loads import Loads, UnitOwners
 
 
 class ProposedMove(NamedTuple):
-    ground: int
+    unit: int
     to: int
 
 
@@ -23,31 +23,31 @@ SingleMove: TypeAlias = Callable[[Loads, UnitOwners, int], ProposedMove | None]
 
 
 def least_variance_move(loads: Loads, owner: UnitOwners, overfull: int) -> ProposedMove | None:
-    """The ground whose measured round trips vary least, to its next-best crawler (III.F).
+    """The unit whose measured round trips vary least, to its next-best crawler (III.F).
 
-    If the next-best has no room, the ground with the next variance is tried. A ground that only one
+    If the next-best has no room, the unit with the next variance is tried. A unit that only one
     crawler measured has no variance: it comes last, and goes by what is believed.
     """
     held = np.flatnonzero(owner == overfull)
     room = _room(loads, owner)
-    for ground in held[np.argsort(_variances(loads.known_ms[held]), kind="stable")]:
-        to = _next_best(loads.known_ms[ground], overfull)
+    for unit in held[np.argsort(_variances(loads.known_ms[held]), kind="stable")]:
+        to = _next_best(loads.known_ms[unit], overfull)
         if to is None:
-            to = _next_best(loads.costs_ms[ground], overfull)
-        if to is not None and loads.bytes_a_day[ground] <= room[to]:
-            return ProposedMove(int(ground), to)
+            to = _next_best(loads.costs_ms[unit], overfull)
+        if to is not None and loads.bytes_a_day[unit] <= room[to]:
+            return ProposedMove(int(unit), to)
     return best_move(loads, owner, overfull)
 
 
 def next_best_move(loads: Loads, owner: UnitOwners, overfull: int) -> ProposedMove | None:
-    """The ground that loses least by going to its next-best crawler, by what was measured (III.F)."""
+    """The unit that loses least by going to its next-best crawler, by what was measured (III.F)."""
     held = np.flatnonzero(owner == overfull)
     room = _room(loads, owner)
     costs = np.where(np.isfinite(loads.known_ms), loads.known_ms, np.inf)[held]
     best = _cheapest(costs, costs[:, overfull], loads.bytes_a_day[held], room, overfull)
     if best is None:
         return best_move(loads, owner, overfull)
-    return ProposedMove(int(held[best.ground]), best.to)
+    return ProposedMove(int(held[best.unit]), best.to)
 
 
 def best_move(loads: Loads, owner: UnitOwners, overfull: int) -> ProposedMove | None:
@@ -56,7 +56,7 @@ def best_move(loads: Loads, owner: UnitOwners, overfull: int) -> ProposedMove | 
     costs = loads.costs_ms[held]
     room = _room(loads, owner)
     best = _cheapest(costs, costs[:, overfull], loads.bytes_a_day[held], room, overfull)
-    return None if best is None else ProposedMove(int(held[best.ground]), best.to)
+    return None if best is None else ProposedMove(int(held[best.unit]), best.to)
 
 
 def _cheapest(
@@ -68,8 +68,8 @@ def _cheapest(
     extra[~np.isfinite(extra)] = np.inf
     if extra.size == 0 or not np.isfinite(extra).any():
         return None
-    ground, to = np.unravel_index(np.argmin(extra), extra.shape)
-    return ProposedMove(int(ground), int(to))
+    unit, to = np.unravel_index(np.argmin(extra), extra.shape)
+    return ProposedMove(int(unit), int(to))
 
 
 def _variances(known_ms: FloatArray) -> FloatArray:

@@ -1,12 +1,12 @@
 """A policy's name -> the passes in which it balances.
 
-What a pass moves is fetched by its new crawler, and every fetch measures a round trip, for nothing. So
+What a pass moves is fetched by its new crawler, and every fetch measures a round trip, for free. So
 `assign-and-probe` does not ask everything at once: it moves by what is believed, learns from the fetches
 what that was worth, asks a part of its probes, moves again, and so on; the last pass asks nothing and hears
 the last fetches. What was believed too well of a crawler comes to light without a probe; the price is that
 some subnets move more than once.
 
-Law: the probes of all passes together are those of the policy in one pass.
+Invariant: the probes of all passes together are those of the policy in one pass.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import partial
 
 from ipmicra.delegation.balancing.policies import (
     POLICIES,
-    PROBES_PER_GROUND,
+    PROBES_PER_UNIT,
     Policy,
     assign_and_probe,
     assignment,
@@ -29,5 +29,5 @@ def passes_of(policy: str) -> tuple[Policy, ...]:
     """One after the other, with time between them for every moved subnet to be fetched once."""
     if policy != "assign-and-probe":
         return (POLICIES[policy],)
-    asking = partial(assign_and_probe, probes_per_ground=PROBES_PER_GROUND / ASKING_PASSES)
+    asking = partial(assign_and_probe, probes_per_unit=PROBES_PER_UNIT / ASKING_PASSES)
     return (assignment, *[asking] * ASKING_PASSES, assignment)

@@ -5,7 +5,7 @@
 A policy is a generator, as a strategy is: it yields the probes it wants, is sent round trips, and returns
 who holds what. The papers' policies ask nothing and live with what was measured while delegating.
 
-Law: a policy sees `Loads` and answers to its questions, never the truth.
+Invariant: a policy sees `Loads` and answers to its questions, never the truth.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from ipmicra.delegation.balancing.moves import (
 Balancing: TypeAlias = Generator[RoundTripQuery, float | None, UnitAssignment]
 Policy: TypeAlias = Callable[[Loads], Balancing]
 
-ROUNDS = 8  # of solving and probing for each probe a ground; more: better questions, one solution each
-PROMISE_MS_MIN = 0.05  # a question that promises less is not asked
-PROBES_PER_GROUND = 1.0  # what `assign-and-probe` may ask, on average
+ROUNDS = 8  # of solving and probing for each probe a unit; more: better questions, one solution each
+GAIN_MS_MIN = 0.05  # a question that promises less is not asked
+PROBES_PER_UNIT = 1.0  # what `assign-and-probe` may ask, on average
 
 
 def variance(loads: Loads) -> Balancing:
-    """The papers' choice: release the ground with the least variance of its round trips."""
+    """The papers' choice: release the unit with the least variance of its round trips."""
     yield from ()
     return _one_by_one(loads, least_variance_move)
 
 
 def next_best(loads: Loads) -> Balancing:
-    """Release the ground that loses least at its next-best crawler."""
+    """Release the unit that loses least at its next-best crawler."""
     yield from ()
     return _one_by_one(loads, next_best_move)
 
@@ -60,16 +60,16 @@ def assignment(loads: Loads) -> Balancing:
     return result(loads, cheapest_owners(loads.costs_ms, loads))
 
 
-def assign_and_probe(loads: Loads, probes_per_ground: float = PROBES_PER_GROUND) -> Balancing:
+def assign_and_probe(loads: Loads, probes_per_unit: float = PROBES_PER_UNIT) -> Balancing:
     """Ours: assign by what is known and believed, probe what could change the solution most, and again.
 
-    The solution sets a price on room at every crawler. Of each ground the probe is asked that promises
+    The solution sets a price on room at every crawler. Of each unit the probe is asked that promises
     most against cost plus price: that its chosen crawler is worse than believed, or another one better.
     Answers also change what is believed of other pairs, as far as the belief learns from them.
     """
-    budget = int(probes_per_ground * len(loads.owner))
+    budget = int(probes_per_unit * len(loads.owner))
     asked = 0
-    for rounds_left in range(math.ceil(ROUNDS * probes_per_ground), 0, -1):
+    for rounds_left in range(math.ceil(ROUNDS * probes_per_unit), 0, -1):
         questions = _worth_asking(loads)[: -((asked - budget) // rounds_left)]
         if not questions:
             break
@@ -91,7 +91,7 @@ POLICIES: dict[str, Policy] = {
 
 
 def _worth_asking(loads: Loads) -> list[RoundTripQuery]:
-    """For each ground the question that promises most, the greatest promise first."""
+    """For each unit the question that promises most, the greatest promise first."""
     if not len(loads.owner):
         return []
     costs, spread = loads.believed
@@ -106,9 +106,9 @@ def _worth_asking(loads: Loads) -> list[RoundTripQuery]:
     asks = promise.argmax(axis=1)
     order = np.argsort(-promise[rows, asks], kind="stable")
     return [
-        RoundTripQuery(int(ground), int(asks[ground]))
-        for ground in order
-        if promise[ground, asks[ground]] > PROMISE_MS_MIN
+        RoundTripQuery(int(unit), int(asks[unit]))
+        for unit in order
+        if promise[unit, asks[unit]] > GAIN_MS_MIN
     ]
 
 
@@ -121,7 +121,7 @@ def _expected_beyond(gap: FloatArray, spread: FloatArray) -> FloatArray:
 
 
 def _one_by_one(loads: Loads, move: SingleMove) -> UnitAssignment:
-    """Relieve the fullest crawler move by move until nobody is overfull or nothing can be moved."""
+    """Relieve the fullest crawler move by move until no one is overfull or nothing can be moved."""
     owner = loads.owner.copy()
     stuck: set[int] = set()
     while waiting := [crawler for crawler in loads.overfull(owner) if crawler not in stuck]:
@@ -129,5 +129,5 @@ def _one_by_one(loads: Loads, move: SingleMove) -> UnitAssignment:
         if chosen is None:
             stuck.add(waiting[0])
         else:
-            owner[chosen.ground] = chosen.to
+            owner[chosen.unit] = chosen.to
     return result(loads, owner)

@@ -1,12 +1,12 @@
-"""Round trips that were measured -> what to believe of the rest, by what a region's grounds share.
+"""Round trips that were measured -> what to believe of the rest, by what a region's units share.
 
-A region is the grounds with the same nearest crawler, by what was measured. Its rows of round trips are
+A region is the units with the same nearest crawler, by what was measured. Its rows of round trips are
 taken for draws from one normal distribution: the mean says how far a region is from every crawler, the
-covariance which crawlers are slow together and how much its grounds differ. Both are fitted to the
+covariance which crawlers are slow together and how much its units differ. Both are fitted to the
 measured entries alone (expectation and maximisation, Dempster, Laird and Rubin 1977), so each answer
-teaches about the same ground's other round trips and about the other grounds of its region.
+teaches about the same unit's other round trips and about the other units of its region.
 
-Law: nothing is believed outside the triangle's bounds, nor less surely than they say. A region of which
+Invariant: nothing is believed outside the triangle's bounds, nor less surely than they say. A region of which
 little was measured is believed to lie where its crawler stands, and to vary as regions do everywhere.
 """
 
@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from ipmicra.delegation.balancing.estimates import FloatArray, RoundTripEstimate, TriangleEstimator
 
 ITERATIONS = 8  # of fitting; chosen, not measured
-UNFITTED_SHARE = 0.1  # of the mean mutual round trip: how much grounds differ before any is seen
-ALIKE_SHARE = 0.25  # of that: what a ground is slower or faster to all crawlers alike
+UNFITTED_SHARE = 0.1  # of the mean mutual round trip: how much units differ before any is seen
+ALIKE_SHARE = 0.25  # of that: what a unit is slower or faster to all crawlers alike
 NOISE_MS = 1.0  # of a measurement; keeps the equations solvable
-GROUNDS_AT_ONCE = 512  # bounds the memory: so many times crawlers squared
+UNITS_AT_ONCE = 512  # bounds the memory: this many times crawlers squared
 
 
 class _Regions(NamedTuple):
@@ -34,15 +34,15 @@ class _Regions(NamedTuple):
 
 
 class _Filled(NamedTuple):
-    """Grounds with their unmeasured entries filled in, and how far off that may be."""
+    """Units with their unmeasured entries filled in, and how far off that may be."""
 
-    round_trips_ms: FloatArray  # ground by crawler
-    variance: FloatArray  # ground by crawler
-    covariance_sum: FloatArray  # crawler by crawler, over all grounds
+    round_trips_ms: FloatArray  # unit by crawler
+    variance: FloatArray  # unit by crawler
+    covariance_sum: FloatArray  # crawler by crawler, over all units
 
 
 class RegionalEstimator:
-    """From the crawlers' round trips to each other and all that was measured of all grounds."""
+    """From the crawlers' round trips to each other and all that was measured of all units."""
 
     def __init__(self, mutual_ms: FloatArray) -> None:
         """`mutual_ms`: crawler by crawler, 0 on the diagonal."""
@@ -94,11 +94,11 @@ class RegionalEstimator:
 
 
 def _filled(known_ms: FloatArray, mean_ms: FloatArray, covariance: FloatArray) -> _Filled:
-    """Each ground's unmeasured entries as its measured ones let expect; a few grounds at a time."""
+    """Each unit's unmeasured entries as its measured ones let expect; a few units at a time."""
     filled, variance = np.empty_like(known_ms), np.empty_like(known_ms)
     covariance_sum = np.zeros_like(covariance)
-    for begin in range(0, len(known_ms), GROUNDS_AT_ONCE):
-        some = slice(begin, begin + GROUNDS_AT_ONCE)
+    for begin in range(0, len(known_ms), UNITS_AT_ONCE):
+        some = slice(begin, begin + UNITS_AT_ONCE)
         measured = np.isfinite(known_ms[some])
         seen = covariance * measured[:, :, None]  # rows: measured; columns: all
         among = seen * measured[:, None, :] + NOISE_MS**2 * np.eye(len(mean_ms))
@@ -115,5 +115,5 @@ def _filled(known_ms: FloatArray, mean_ms: FloatArray, covariance: FloatArray) -
 
 
 def _nearest(known_ms: FloatArray) -> NDArray[np.int64]:
-    """For each ground the crawler that measured the shortest round trip; the first where none did."""
+    """For each unit the crawler that measured the shortest round trip; the first where none did."""
     return np.asarray(np.where(np.isfinite(known_ms), known_ms, np.inf).argmin(axis=1), dtype=np.int64)

@@ -1,6 +1,6 @@
-"""A strategy and the bytes its grounds bring -> the loads that a policy balances, and its moves made real.
+"""A strategy and the bytes its units bring -> the loads that a policy balances, and its moves made real.
 
-Law: grounds that are not weighed are not moved. An address in many places costs the same from everywhere:
+Invariant: units that are not weighed are not moved. An address in many places costs the same from everywhere:
 it may be moved for load, never for latency.
 """
 
@@ -23,14 +23,14 @@ from ipmicra.model.probes import Measurement, Probe, ProbeAnswer, Target
 
 
 class UnitLoad(NamedTuple):
-    """What a ground brings, and one of its sites, by which it can be probed."""
+    """What a unit brings, and one of its sites, by which it can be probed."""
 
     bytes_a_day: float
     target: Target
 
 
 class CompletedMove(NamedTuple):
-    ground: DelegationUnit
+    unit: DelegationUnit
     was: CrawlerId
     now: CrawlerId
 
@@ -43,22 +43,20 @@ def balanced(
     belief: RoundTripEstimator | None = None,
 ) -> Generator[Probe, ProbeAnswer, tuple[CompletedMove, ...]]:
     """Let a policy balance what is weighed, ask what it asks, and delegate as it says."""
-    grounds = [ground for ground in weighed if strategy.delegations.owner(ground) is not None]
+    units = [unit for unit in weighed if strategy.delegations.owner(unit) is not None]
     crawlers = strategy.crawlers.all
-    loads = loads_of(strategy, grounds, weighed, belief)
+    loads = loads_of(strategy, units, weighed, belief)
 
     def answer(question: RoundTripQuery) -> Generator[Probe, ProbeAnswer, float | None]:
-        crawler, target = crawlers[question.crawler], weighed[grounds[question.ground]].target
+        crawler, target = crawlers[question.crawler], weighed[units[question.unit]].target
         return _asked(strategy, crawler, target, now_s)
 
     assignment = yield from drive_by_asking(policy(loads), answer)
     moves = assignment.moves(loads)
-    moved = tuple(
-        CompletedMove(grounds[ground], crawlers[was], crawlers[now]) for ground, was, now in moves
-    )
+    moved = tuple(CompletedMove(units[unit], crawlers[was], crawlers[now]) for unit, was, now in moves)
     moved = tuple(move for move in moved if strategy.crawlers.is_awake(move.now))
     for move in moved:
-        strategy.give(move.ground, move.now)
+        strategy.give(move.unit, move.now)
     return moved
 
 
@@ -76,21 +74,21 @@ def _asked(
 
 def loads_of(
     strategy: Strategy,
-    grounds: list[DelegationUnit],
+    units: list[DelegationUnit],
     weighed: Mapping[DelegationUnit, UnitLoad],
     belief: RoundTripEstimator | None = None,
 ) -> Loads:
-    """Rows: the grounds; columns: all crawlers present, in the order they joined."""
+    """Rows: the units; columns: all crawlers present, in the order they joined."""
     crawlers = strategy.crawlers.all
     number = {crawler: column for column, crawler in enumerate(crawlers)}
-    owners = [strategy.delegations.owner(ground) for ground in grounds]
+    owners = [strategy.delegations.owner(unit) for unit in units]
     profiles = [strategy.crawlers.profile(crawler) for crawler in crawlers]
     return Loads(
-        known_ms=np.array([_known(strategy, ground, number) for ground in grounds]).reshape(
-            len(grounds), len(crawlers)
+        known_ms=np.array([_known(strategy, unit, number) for unit in units]).reshape(
+            len(units), len(crawlers)
         ),
         belief=belief if belief is not None else RegionalEstimator(mutual_ms(strategy)),
-        bytes_a_day=np.array([weighed[ground].bytes_a_day for ground in grounds], dtype=np.float64),
+        bytes_a_day=np.array([weighed[unit].bytes_a_day for unit in units], dtype=np.float64),
         capacity_bytes_a_day=np.array([profile.capacity_bytes_a_day for profile in profiles]),
         owner=np.array([number[owner] for owner in owners if owner is not None], dtype=np.int64),
     )
@@ -106,12 +104,12 @@ def mutual_ms(strategy: Strategy) -> FloatArray:
     return np.where(np.isfinite(table), table, float(known.mean()) if known.size else 1.0)
 
 
-def _known(strategy: Strategy, ground: DelegationUnit, number: Mapping[CrawlerId, int]) -> FloatArray:
-    """What is remembered of a ground, by crawler. NaN: nothing. Infinite: it went silent."""
+def _known(strategy: Strategy, unit: DelegationUnit, number: Mapping[CrawlerId, int]) -> FloatArray:
+    """What is remembered of a unit, by crawler. NaN: nothing. Infinite: it went silent."""
     row = np.full(len(number), np.nan)
-    if strategy.is_anycast(ground):
+    if strategy.is_anycast(unit):
         return np.zeros(len(number))
-    if (place := strategy.place_of_ground(ground)) is None:
+    if (place := strategy.range_of_unit(unit)) is None:
         return row
     for crawler, record in strategy.measurements.of(place).items():
         if crawler in number and record.smoothed_ms is not None:

@@ -1,6 +1,6 @@
-"""Strategies that ask everybody: the optimum, and the worst that could be done.
+"""Strategies that probe from every crawler: the optimum, and the worst choice.
 
-Law: one probe from every crawler awake, no more and no fewer. What the others are judged by.
+Invariant: exactly one probe from every awake crawler. The baseline for the other strategies.
 """
 
 from __future__ import annotations
@@ -19,42 +19,42 @@ from ipmicra.model.probes import Target
 
 
 class ExhaustiveStrategy(Strategy):
-    """Every new address is probed from all crawlers awake and delegated by what they say."""
+    """Every new address is probed from all awake crawlers and delegated by their answers."""
 
     def __init__(self, tree: SubnetLookup, rng: random.Random, settings: NoSettings) -> None:
         super().__init__(tree, rng)
 
     @abstractmethod
-    def choice(self, inquiry: ProbeSession) -> tuple[CrawlerId | None, Why]:
-        """Who, of those who answered."""
+    def choice(self, session: ProbeSession) -> tuple[CrawlerId | None, Why]:
+        """One of the crawlers that answered, and the reason."""
 
-    def ground_of(self, target: Target) -> DelegationUnit:
+    def unit_of(self, target: Target) -> DelegationUnit:
         return target.address
 
     def delegate(self, target: Target, now_s: float, *, afresh: bool = False) -> Delegating:
         owner = self.delegations.owner(target.address)
         if owner is not None and not afresh:
-            return self.kept(owner)
+            return self.keep_owner(owner)
         if not self.crawlers.awake:
             return Decision(None, Why.NO_CRAWLER_AWAKE)
-        inquiry = ProbeSession(self, target, now_s)
-        yield from inquiry.ask_all()
-        crawler, why = self.choice(inquiry)
+        session = ProbeSession(self, target, now_s)
+        yield from session.ask_all()
+        crawler, why = self.choice(session)
         if crawler is None:
-            return inquiry.decision(None, Why.UNREACHABLE)
+            return session.decision(None, Why.UNREACHABLE)
         self.delegations.give(target.address, crawler)
-        return inquiry.decision(crawler, why)
+        return session.decision(crawler, why)
 
 
 class BruteForce(ExhaustiveStrategy):
     """The nearest of all."""
 
-    def choice(self, inquiry: ProbeSession) -> tuple[CrawlerId | None, Why]:
-        return inquiry.fastest(), Why.FASTEST_OF_ALL
+    def choice(self, session: ProbeSession) -> tuple[CrawlerId | None, Why]:
+        return session.fastest(), Why.FASTEST_OF_ALL
 
 
 class Worst(ExhaustiveStrategy):
     """The farthest of all."""
 
-    def choice(self, inquiry: ProbeSession) -> tuple[CrawlerId | None, Why]:
-        return inquiry.slowest(), Why.SLOWEST_OF_ALL
+    def choice(self, session: ProbeSession) -> tuple[CrawlerId | None, Why]:
+        return session.slowest(), Why.SLOWEST_OF_ALL

@@ -1,6 +1,6 @@
-"""Probing by turns until somebody is near enough (location-aware crawling by probing, VI).
+"""Probing by turns until someone is near enough (location-aware crawling by probing, VI).
 
-Law: one crawler after the other, stop below the threshold, the fastest where nobody is below it.
+Invariant: one crawler after the other, stop below the threshold, the fastest where no one is below it.
 Results are remembered per address: another site on the same server costs no probe.
 """
 
@@ -38,21 +38,24 @@ class FirstFit(LearningStrategy):
         super().__init__(tree, rng, settings.silent_probes_max, settings.retry_after_s)
         self._settings = settings
 
-    def ground_of(self, target: Target) -> DelegationUnit:
+    def unit_of(self, target: Target) -> DelegationUnit:
         return target.address
 
     def delegate(self, target: Target, now_s: float, *, afresh: bool = False) -> Delegating:
-        if not afresh and (settled := self.settled(target, (target.address,), now_s)) is not None:
+        if (
+            not afresh
+            and (settled := self.existing_decision(target, (target.address,), now_s)) is not None
+        ):
             return settled
-        inquiry = ProbeSession(self, target, now_s)
+        session = ProbeSession(self, target, now_s)
         if not afresh:
-            inquiry.recall(self._settings.remember_s)
-        chosen = inquiry.recalled_below(self._settings.threshold)
+            session.recall(self._settings.remember_s)
+        chosen = session.recalled_below(self._settings.threshold)
         if chosen is None:
-            chosen = yield from self.first_below(inquiry, self._turns(), self._settings.threshold)
+            chosen = yield from self.first_below(session, self._turns(), self._settings.threshold)
         if chosen is not None:
-            return self.concluded(inquiry, chosen, Why.BELOW_THRESHOLD, (target.address,))
-        return self.concluded(inquiry, inquiry.fastest(), Why.FASTEST_OF_ALL, (target.address,))
+            return self.conclude(session, chosen, Why.BELOW_THRESHOLD, (target.address,))
+        return self.conclude(session, session.fastest(), Why.FASTEST_OF_ALL, (target.address,))
 
     def _turns(self) -> list[CrawlerId]:
         turns = list(self.crawlers.awake)

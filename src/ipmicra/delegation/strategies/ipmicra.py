@@ -5,7 +5,7 @@ tree and ask those who hold what is near; stop below the threshold; the fastest 
 Sections 4.2 and 4.3 of the IPMicra paper, III.E of the later one. Where they are silent or disagree:
 `docs/explanation/ipmicra-algorithm.md`.
 
-Law: the papers' rules and no cleverness. Improvements go into `adaptive`.
+Invariant: the papers' rules and no cleverness. Improvements go into `adaptive`.
 """
 
 from __future__ import annotations
@@ -58,79 +58,79 @@ class IPMicra(LearningStrategy):
         self._neighbours = HolderIndex(tree)
         self.delegations = Delegations(self._neighbours)
 
-    def crawler_joined(self, profile: CrawlerProfile) -> None:
+    def on_crawler_joined(self, profile: CrawlerProfile) -> None:
         """The subnet its host stands in is the crawler's own from the start (4.1)."""
-        super().crawler_joined(profile)
+        super().on_crawler_joined(profile)
         if profile.address is not None:
             for subnet in subnets_together(self.tree, profile.address):
                 if self.delegations.owner(subnet) is None:
                     self.give(subnet, profile.id)
 
-    def place_of(self, address: IPAddress) -> AddressRange:
+    def measured_range(self, address: IPAddress) -> AddressRange:
         """Round trips are remembered for the smallest subnet that is more than one address."""
         subnet = known_subnet(self.tree, address)
-        return super().place_of(address) if subnet is None else self.tree.range_of(subnet)
+        return super().measured_range(address) if subnet is None else self.tree.range_of(subnet)
 
-    def delegated(self, target: Target) -> CrawlerId | None:
+    def owner_of(self, target: Target) -> CrawlerId | None:
         owner = self.delegations.owner(self.tree.smallest(target.address))
-        return super().delegated(target) if owner is None else owner
+        return super().owner_of(target) if owner is None else owner
 
     def delegate(self, target: Target, now_s: float, *, afresh: bool = False) -> Delegating:
         smallest = self.tree.smallest(target.address)
         owner = self.delegations.owner(smallest)
         if owner is not None and not afresh:  # by far the most frequent case, so it comes first
-            return self.kept(owner, smallest)
+            return self.keep_owner(owner, smallest)
         subnets = subnets_together(self.tree, target.address)
-        grounds: tuple[DelegationUnit, ...] = subnets or (target.address,)
-        if not afresh and (settled := self.settled(target, grounds, now_s)) is not None:
+        units: tuple[DelegationUnit, ...] = subnets or (target.address,)
+        if not afresh and (settled := self.existing_decision(target, units, now_s)) is not None:
             return settled
-        inquiry = ProbeSession(self, target, now_s)
+        session = ProbeSession(self, target, now_s)
         if not afresh:
-            inquiry.recall(self._settings.remember_s)
-        chosen, why = yield from self._search(inquiry, subnets[-1] if subnets else None)
-        return self.concluded(inquiry, chosen, why, grounds)
+            session.recall(self._settings.remember_s)
+        chosen, why = yield from self._search(session, subnets[-1] if subnets else None)
+        return self.conclude(session, chosen, why, units)
 
     def _search(
-        self, inquiry: ProbeSession, subnet: Subnet | None
+        self, session: ProbeSession, subnet: Subnet | None
     ) -> Generator[Probe, ProbeAnswer, tuple[CrawlerId | None, Why]]:
         threshold_ms = self._settings.threshold
-        if (known := inquiry.recalled_below(threshold_ms)) is not None:
+        if (known := session.recalled_below(threshold_ms)) is not None:
             return known, Why.BELOW_THRESHOLD
         if subnet is not None:
-            chosen = yield from self._of_organisation(inquiry, subnet)
+            chosen = yield from self._of_organisation(session, subnet)
             if chosen is not None:
                 return chosen, Why.SAME_ORGANISATION
-            chosen = yield from self._climb(inquiry, subnet)
+            chosen = yield from self._climb(session, subnet)
             if chosen is not None:
                 return chosen, Why.BELOW_THRESHOLD
         rest = self.rng.sample(self.crawlers.awake, len(self.crawlers.awake))
-        chosen = yield from self.first_below(inquiry, rest, threshold_ms)
+        chosen = yield from self.first_below(session, rest, threshold_ms)
         if chosen is not None:
             return chosen, Why.BELOW_THRESHOLD
-        return inquiry.fastest(), Why.FASTEST_OF_ALL
+        return session.fastest(), Why.FASTEST_OF_ALL
 
     def _of_organisation(
-        self, inquiry: ProbeSession, subnet: Subnet
+        self, session: ProbeSession, subnet: Subnet
     ) -> Generator[Probe, ProbeAnswer, CrawlerId | None]:
         organisation = self.tree.organisation_of(subnet)
         if organisation == UNKNOWN_ORGANISATION:
             return None
         holders = self.delegations.holders_of_organisation(organisation)
         awake = [crawler for crawler in holders if self.crawlers.is_awake(crawler)]
-        inquiry.note("organisation", f"{self.tree.organisation_name(organisation)}: {_listed(awake)}")
+        session.note("organisation", f"{self.tree.organisation_name(organisation)}: {_listed(awake)}")
         if len(awake) == 1 and self._settings.organisation == "inherit":
             return awake[0]
-        return (yield from self.first_below(inquiry, awake, self._settings.threshold))
+        return (yield from self.first_below(session, awake, self._settings.threshold))
 
     def _climb(
-        self, inquiry: ProbeSession, subnet: Subnet
+        self, session: ProbeSession, subnet: Subnet
     ) -> Generator[Probe, ProbeAnswer, CrawlerId | None]:
         for level, crawlers in self._around(subnet):
-            if len(inquiry.answers) >= len(self.crawlers.awake) or self.no_use(inquiry):
+            if len(session.answers) >= len(self.crawlers.awake) or self.is_pointless(session):
                 return None
             if crawlers:
-                inquiry.note("climb", f"{level}: {_listed(crawlers)}")
-            chosen = yield from self.first_below(inquiry, crawlers, self._settings.threshold)
+                session.note("climb", f"{level}: {_listed(crawlers)}")
+            chosen = yield from self.first_below(session, crawlers, self._settings.threshold)
             if chosen is not None:
                 return chosen
         return None

@@ -1,9 +1,9 @@
-"""What every strategy that learns does about the odd cases, before and after its own rule.
+"""What every strategy that learns does about special cases, before and after its own rule.
 
-Before: nobody awake, owned already, found unreachable a while ago. After: an address in many places
-goes to the lightest of those near to it and stays; one that nobody reaches goes to nobody.
+Before: no crawler is awake, the target has an owner, or was found unreachable recently. After: an anycast
+address goes to the least loaded crawler near to it and stays; an unreachable one gets no owner.
 
-Law: whatever is given is given here, to an awake crawler that is believed.
+Invariant: every unit is given here, to an awake and trusted crawler.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from ipmicra.delegation.subnets import SubnetLookup
 from ipmicra.model.ids import CrawlerId
 from ipmicra.model.probes import Probe, ProbeAnswer, Target
 
-UNREACHABLE_MAX = 100_000  # addresses remembered as unreachable; some 20 MB
-ANYCAST_MAX = 100_000  # grounds remembered as being in many places; some 20 MB
+UNREACHABLE_MAX = 100_000  # addresses remembered as unreachable; about 20 MB
+ANYCAST_MAX = 100_000  # units remembered as anycast; about 20 MB
 
 
 class LearningStrategy(Strategy):
-    """A strategy that goes by answers. `silent_probes_max` crawlers hearing nothing are enough."""
+    """A strategy that uses answers. It gives up after `silent_probes_max` crawlers without an answer."""
 
     def __init__(
         self, tree: SubnetLookup, rng: random.Random, silent_probes_max: int, retry_after_s: float
@@ -37,29 +37,29 @@ class LearningStrategy(Strategy):
         self._anycast: dict[DelegationUnit, None] = {}
         self._unreachable_at_s: dict[IPAddress, float] = {}
 
-    def is_anycast(self, ground: DelegationUnit) -> bool:
-        return ground in self._anycast
+    def is_anycast(self, unit: DelegationUnit) -> bool:
+        return unit in self._anycast
 
-    def recall_anycast(self, ground: DelegationUnit) -> None:
-        """It was found to be in many places at once, by this or another process."""
-        self._anycast[ground] = None
+    def restore_anycast(self, unit: DelegationUnit) -> None:
+        """The unit was found to be anycast, by this or another process."""
+        self._anycast[unit] = None
 
-    def crawlers_measured(self, one: CrawlerId, other: CrawlerId, round_trip_ms: float) -> None:
-        """Not believed where it is faster than light between the two places."""
+    def on_crawlers_measured(self, one: CrawlerId, other: CrawlerId, round_trip_ms: float) -> None:
+        """Ignored if it is faster than light between the two positions."""
         if one in self.crawlers and other in self.crawlers:
             if faster_than_light(self.crawlers, one, other, round_trip_ms):
-                self.trust.contradicted(one, other)
+                self.trust.on_contradiction(one, other)
             else:
-                super().crawlers_measured(one, other, round_trip_ms)
+                super().on_crawlers_measured(one, other, round_trip_ms)
 
-    def settled(
-        self, target: Target, grounds: Iterable[DelegationUnit], now_s: float
+    def existing_decision(
+        self, target: Target, units: Iterable[DelegationUnit], now_s: float
     ) -> Decision | None:
-        """The decision where none is to be made: owned already, or unreachable a while ago."""
-        held = self.delegations.covering(grounds)
+        """The decision if there is nothing to decide: owned already, or recently unreachable."""
+        held = self.delegations.covering(units)
         if held is not None:
-            ground, owner = held
-            return self.kept(owner, *filter(is_subnet, (ground,)))
+            unit, owner = held
+            return self.keep_owner(owner, *filter(is_subnet, (unit,)))
         silent_s = self._unreachable_at_s.get(target.address)
         if silent_s is not None and now_s - silent_s < self.retry_after_s:
             return Decision(None, Why.UNREACHABLE)
@@ -68,54 +68,54 @@ class LearningStrategy(Strategy):
         return None
 
     def first_below(
-        self, inquiry: ProbeSession, crawlers: Iterable[CrawlerId], threshold_ms: float
+        self, session: ProbeSession, crawlers: Iterable[CrawlerId], threshold_ms: float
     ) -> Generator[Probe, ProbeAnswer, CrawlerId | None]:
-        """Ask one after the other; the first below the threshold, or None: all asked, or no use."""
+        """Ask one after the other; the first below the threshold, or None: all asked, or pointless."""
         for crawler in crawlers:
-            if self.no_use(inquiry):
+            if self.is_pointless(session):
                 return None
-            round_trip_ms = yield from inquiry.ask(crawler)
+            round_trip_ms = yield from session.ask(crawler)
             below = round_trip_ms is not None and round_trip_ms < threshold_ms
-            if below and not inquiry.near and self.crawlers.is_awake(crawler):
+            if below and not session.near and self.crawlers.is_awake(crawler):
                 return crawler
         return None
 
-    def no_use(self, inquiry: ProbeSession) -> bool:
-        """Whether asking on is of no use: known to be anycast, or nobody hears anything."""
-        return bool(inquiry.near) or (
-            not inquiry.round_trips_ms() and inquiry.silences >= self.silent_probes_max
+    def is_pointless(self, session: ProbeSession) -> bool:
+        """Whether more probes are pointless: known to be anycast, or no crawler gets an answer."""
+        return bool(session.near) or (
+            not session.round_trips_ms() and session.silences >= self.silent_probes_max
         )
 
-    def concluded(
+    def conclude(
         self,
-        inquiry: ProbeSession,
+        session: ProbeSession,
         chosen: CrawlerId | None,
         why: Why,
-        grounds: tuple[DelegationUnit, ...],
+        units: tuple[DelegationUnit, ...],
     ) -> Decision:
-        """Give the grounds to the chosen, or do what the odd case asks for, and say so."""
-        near = [crawler for crawler in inquiry.near if self.crawlers.is_awake(crawler)]
+        """Give the units to the chosen crawler, or handle the special case."""
+        near = [crawler for crawler in session.near if self.crawlers.is_awake(crawler)]
         if near:
             chosen, why = min(near, key=self._burden), Why.ANYCAST
-            self._remember_anycast(grounds)
+            self._remember_anycast(units)
         if chosen is None:
-            self._remember_silence(inquiry)
-            return inquiry.decision(None, Why.UNREACHABLE)
-        for ground in grounds:
-            self.give(ground, chosen)
-        return inquiry.decision(chosen, why, tuple(filter(is_subnet, grounds)))
+            self._remember_silence(session)
+            return session.decision(None, Why.UNREACHABLE)
+        for unit in units:
+            self.give(unit, chosen)
+        return session.decision(chosen, why, tuple(filter(is_subnet, units)))
 
-    def _remember_anycast(self, grounds: tuple[DelegationUnit, ...]) -> None:
-        for ground in grounds:
+    def _remember_anycast(self, units: tuple[DelegationUnit, ...]) -> None:
+        for unit in units:
             while len(self._anycast) >= ANYCAST_MAX:
                 del self._anycast[next(iter(self._anycast))]
-            self._anycast[ground] = None
+            self._anycast[unit] = None
 
     def _burden(self, crawler: CrawlerId) -> tuple[float, int]:
         return self.crawlers.fullness(crawler), self.delegations.count_held_by(crawler)
 
-    def _remember_silence(self, inquiry: ProbeSession) -> None:
-        if inquiry.silences:
+    def _remember_silence(self, session: ProbeSession) -> None:
+        if session.silences:
             while len(self._unreachable_at_s) >= UNREACHABLE_MAX:
                 del self._unreachable_at_s[next(iter(self._unreachable_at_s))]
-            self._unreachable_at_s[inquiry.target.address] = inquiry.now_s
+            self._unreachable_at_s[session.target.address] = session.now_s

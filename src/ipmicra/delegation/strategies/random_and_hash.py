@@ -1,6 +1,6 @@
-"""Strategies that ask nobody: by lot, and by a hash of the site's name.
+"""Strategies without probes: at random, and by a hash of the site's name.
 
-Law: neither looks at a round trip. They are what delegation by nearness is measured against.
+Invariant: neither uses a round trip. They are the baseline for delegation by nearness.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ class NoSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RandomStrategy(Strategy):
-    """UCYMicra: every address to a crawler drawn by lot, and there it stays."""
+    """UCYMicra: every address goes to a random crawler and stays there."""
 
     def __init__(self, tree: SubnetLookup, rng: random.Random, settings: NoSettings) -> None:
         super().__init__(tree, rng)
 
-    def ground_of(self, target: Target) -> DelegationUnit:
+    def unit_of(self, target: Target) -> DelegationUnit:
         return target.address
 
     def delegate(self, target: Target, now_s: float, *, afresh: bool = False) -> Delegating:
         yield from ()
         owner = self.delegations.owner(target.address)
         if owner is not None and not afresh:
-            return self.kept(owner)
+            return self.keep_owner(owner)
         if not self.crawlers.awake:
             return Decision(None, Why.NO_CRAWLER_AWAKE)
         crawler = self.rng.choice(self.crawlers.awake)
@@ -46,17 +46,17 @@ class RandomStrategy(Strategy):
 
 
 class HashStrategyBase(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`salt` shuffles who gets what; two crawls with the same salt agree."""
+    """`salt` changes which crawler gets which site; two crawls with the same salt agree."""
 
     salt: str = ""
 
 
 class HashStrategy(Strategy):
-    """Every site to the crawler that its name ranks highest (weighted rendezvous hashing).
+    """Every site goes to the crawler that its name ranks highest (weighted rendezvous hashing).
 
     A crawler's score for a site is weight / -ln(u), u the hash of both names as a number in (0, 1), so
     it wins its weight's share of the sites. When a crawler joins, only what it wins moves, all of it to
-    the newcomer; when one leaves, only what it had. Nothing need be known of the past.
+    the newcomer; when one leaves, only its sites. No history is needed.
     """
 
     def __init__(self, tree: SubnetLookup, rng: random.Random, settings: HashStrategyBase) -> None:
@@ -65,10 +65,10 @@ class HashStrategy(Strategy):
         self._counted_for: tuple[CrawlerId, ...] = ()
         self._winners: dict[SiteName, CrawlerId] = {}
 
-    def ground_of(self, target: Target) -> DelegationUnit:
+    def unit_of(self, target: Target) -> DelegationUnit:
         return target.site
 
-    def delegated(self, target: Target) -> CrawlerId | None:
+    def owner_of(self, target: Target) -> CrawlerId | None:
         return self._winner(target.site)
 
     def delegate(self, target: Target, now_s: float, *, afresh: bool = False) -> Delegating:
@@ -81,7 +81,7 @@ class HashStrategy(Strategy):
         return Decision(crawler, Why.HASHED)
 
     def _winner(self, site: SiteName) -> CrawlerId | None:
-        """Counted once for as long as the same crawlers are awake."""
+        """Computed once while the same crawlers are awake."""
         crawlers = self.crawlers
         if self._counted_for is not crawlers.awake:
             self._counted_for = crawlers.awake

@@ -4,7 +4,7 @@
         box.crawler("lima").start(["ping", "20.0.0.1"])
         box.believe(box.report())
 
-Law: nothing is made in the machine's own network, nothing has a name outside, and nothing outlives this
+Invariant: nothing is made in the machine's own network, nothing has a name outside, and nothing outlives this
 process, however it ends.
 """
 

@@ -4,7 +4,7 @@ Every strategy delegates every site, asking by real probes from the crawlers' ow
 site's pages are fetched from there, one after another on one connection. Sites are fetched side by side to
 save the watcher's time, but counted as if a crawler did one after another.
 
-Law: a strategy is told what the live system would tell it: crawlers, their positions and round trips to
+Invariant: a strategy is told what the live system would tell it: crawlers, their positions and round trips to
 each other, answers to its probes, and the round trip of each first fetch.
 """
 
@@ -110,7 +110,7 @@ class Comparison:
     def _fresh(self, spec: str) -> Strategy:
         strategy = strategy_named(spec, self._tree, random.Random(self._town.seed))  # noqa: S311 - no secret
         for city in HOST_CITIES:
-            strategy.crawler_joined(
+            strategy.on_crawler_joined(
                 CrawlerProfile(
                     id=CrawlerId(city),
                     address=crawler_address(city),
@@ -119,7 +119,7 @@ class Comparison:
                 )
             )
         for one, other in combinations(HOST_CITIES, 2):
-            strategy.crawlers_measured(CrawlerId(one), CrawlerId(other), round_trip_ms(one, other))
+            strategy.on_crawlers_measured(CrawlerId(one), CrawlerId(other), round_trip_ms(one, other))
         return strategy
 
     # --- fetching -----------------------------------------------------------

@@ -1,7 +1,7 @@
-"""A town -> its processes: the made-up web, a coordinator and hosts, started by the documented commands.
+"""A town -> its processes: the generated web, a coordinator and hosts, started by the documented commands.
 
-Law: no process outlives the stage, not even when the program that holds it is killed; each leaves its log
-in the town's folder.
+Invariant: no process outlives the stage, not even when the program that holds it is killed; each leaves
+its log in the town's folder.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A town and its stage -> the whole life: tree, hosts, delegation, crawl, index; then the race.
 
-Law: what a person could do is done by the documented commands; the story only looks on.
+Invariant: what a person could do is done by the documented commands; the story only looks on.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ def _deciles(found: Found) -> Plot:
 
 
 def _by_decile(name: str, distances: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> Series:
-    """The mean over the draws; a tenth that nobody belongs to, in a very small world, is left out."""
+    """The mean over the draws; a tenth that no one belongs to, in a very small world, is left out."""
     counts = np.isfinite(distances).sum(axis=0)
     means = np.nansum(distances, axis=0) / np.maximum(counts, 1)
     known = [tenth for tenth in range(DECILES) if counts[tenth]]

@@ -88,7 +88,7 @@ class _Halves:
         self.seen, self.unseen = shuffled[: len(shuffled) // 2], shuffled[len(shuffled) // 2 :]
 
     def placed(self, way: str, count: int) -> tuple[int, ...]:
-        """Places of the world for so many crawlers."""
+        """Places of the world for this number of crawlers."""
         if way == "planner":
             return tuple(self.places[place] for place in best_places(self._in_sight(), count).places)
         if way == "random":

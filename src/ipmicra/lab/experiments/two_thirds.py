@@ -2,7 +2,7 @@
 
 Every site weighs the same, every crawler may hold 1.2 times its fair share. First a delegation is made,
 then each policy relieves the overfull crawlers. A policy sees what was measured while delegating (or, for
-comparison, everything) and believes elsewhere what grounds of the same region let expect; it is judged by
+comparison, everything) and believes elsewhere what units of the same region let expect; it is judged by
 the sum of true round trips, against the best assignment that the truth allows.
 """
 
@@ -180,7 +180,7 @@ def _pass(
     answers = dict[RoundTripQuery, float | None]()
 
     def answer(question: RoundTripQuery) -> float | None:
-        answers[question] = float(truth_ms[question.ground, question.crawler])
+        answers[question] = float(truth_ms[question.unit, question.crawler])
         return answers[question]
 
     done = drive(policy(loads), answer)
@@ -220,16 +220,16 @@ def _judged_moves(name: str, loads: Loads, draw: Draw) -> Iterator[JudgedMove]:
         if move is None or best is None:
             return
         lost_ms = _extra_ms(truth, move, overfull[0]) - _extra_ms(truth, best, overfull[0])
-        yield JudgedMove(lost_ms, move.to == _next_best(loads, move.ground, overfull[0]))
-        owner[move.ground] = move.to
+        yield JudgedMove(lost_ms, move.to == _next_best(loads, move.unit, overfull[0]))
+        owner[move.unit] = move.to
 
 
 def _extra_ms(truth: Loads, move: ProposedMove, overfull: int) -> float:
-    return float(truth.known_ms[move.ground, move.to] - truth.known_ms[move.ground, overfull])
+    return float(truth.known_ms[move.unit, move.to] - truth.known_ms[move.unit, overfull])
 
 
 def _next_best(loads: Loads, site: int, owner: int) -> int:
-    """Of the others who measured the site the nearest; by belief where nobody else did."""
+    """Of the others who measured the site the nearest; by belief where no one else did."""
     measured = loads.known_ms[site].copy()
     measured[owner] = np.nan
     others = measured if np.isfinite(measured).any() else loads.costs_ms[site].copy()

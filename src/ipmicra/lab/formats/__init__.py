@@ -1,6 +1,6 @@
 """A folder or file of latency data -> a World; the form is told from what the folder holds.
 
-Law: a loader never mends data in silence. What it leaves out it says in the world's remarks; what it
+Invariant: a loader never fixes data in silence. What it leaves out it says in the world's remarks; what it
 cannot read is the operator's fault and names the file and the line.
 """
 

@@ -1,6 +1,6 @@
 """A CSV file, plain or gzipped -> rows by column name, or the operator's fault with file and line.
 
-Law: needed columns are checked before the first row is used; further columns and their order are free.
+Invariant: needed columns are checked before the first row is used; further columns and their order are free.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Site names -> addresses: a small DNS server for one made-up Internet.
+"""Site names -> addresses: a small DNS server for one generated Internet.
 
 It answers A and AAAA questions over UDP by who asks, says NXDOMAIN to unknown names, and "no such record"
-to other types. Law: whatever arrives, it answers or stays silent; it never raises.
+to other types. Invariant: whatever arrives, it answers or stays silent; it never raises.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class NameServer(asyncio.DatagramProtocol):
 
 
 def answer_to(question: bytes, addresses_of: Addresses) -> bytes | None:
-    """The reply to one DNS question; None to what is no question."""
+    """The reply to one DNS question; None to what is not a question."""
     try:
         number, flags, questions, *_ = _HEADER.unpack_from(question)
         if flags & 0x8000 or questions != 1:

@@ -16,7 +16,7 @@ EVERYWHERE_EVERY = 3  # sites
 
 
 def registry_text(layout: WebLayout) -> str:
-    """The database of a registry that knows the made-up Internet."""
+    """The database of a registry that knows the generated Internet."""
     records = [_organisation(EVERYWHERE, "Cumulus Hosting")]
     for number, city in enumerate(CITIES):
         block = IPv4Network(f"127.{FIRST_CITY_BLOCK + number}.0.0/16")

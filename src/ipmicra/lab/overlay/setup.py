@@ -65,7 +65,7 @@ class OverlaySetup:
         )
 
     def inserted_by(self, joined: int) -> int:
-        """How many sites are in when so many peers have joined (Table I)."""
+        """Number of submitted sites when this many peers have joined (Table I)."""
         first, last = round(0.07 * self.sites), round(0.78 * self.sites)
         if joined >= self.peers:
             return self.sites

@@ -1,5 +1,5 @@
 """Peers of the overlay over real sockets: the same peers, the same messages, carried by TCP.
 
-Law: nothing is decided here. A message comes in, the peer's answers go out; a peer that cannot be reached
-is reported to the peer that wrote to it.
+Invariant: nothing is decided here. A message comes in, the peer's answers go out; a peer that cannot be
+reached is reported to the peer that wrote to it.
 """

@@ -73,11 +73,11 @@ class MadeWorld:
         """One crawler joins and measures those that are there."""
         north, east = self.crawlers[number]
         position = GeoPosition(float(north), float(east)) if positions else None
-        strategy.crawler_joined(CrawlerProfile(name_of(number), position=position))
+        strategy.on_crawler_joined(CrawlerProfile(name_of(number), position=position))
         for other in range(len(self.crawlers)):
             if other != number and name_of(other) in strategy.crawlers:
                 apart = 2.0 + _apart_ms(self.crawlers[number], self.crawlers[other])
-                strategy.crawlers_measured(name_of(number), name_of(other), apart)
+                strategy.on_crawlers_measured(name_of(number), name_of(other), apart)
 
     def delegate(self, strategy: Adaptive, target: Target, afresh: bool = False) -> Decision:
         def tell(probe: Probe) -> ProbeAnswer:

@@ -15,7 +15,7 @@ SITES = 250
 
 
 def served_by(twins: int, measured: int, weight: float = 1.0) -> float:
-    """Of so many twins, together of that weight, so many had the answer."""
+    """A number of twins with that total weight, some of which had the answer."""
     weights = np.full(twins, weight / max(twins, 1), dtype=np.float32)
     unsure = np.full((1, twins), 25.0, dtype=np.float32)
     unsure[0, :measured] = 0.0
@@ -34,7 +34,7 @@ def test_who_is_hardly_a_twin_hardly_counts() -> None:
 
 
 def test_a_twin_is_held_against_the_likeliest() -> None:
-    rows = np.array([0, 3, 4, 4, 5])  # row 0 is no site; 4 is there for two reasons
+    rows = np.array([0, 3, 4, 4, 5])  # row 0 is not a site; 4 is there for two reasons
     weights = np.array([0.2, 0.4, 0.2, 0.19, 0.01], dtype=np.float32)
     told, sure = past_twins(rows, weights, fixed=2)
     assert told.tolist() == [3, 4]
@@ -55,7 +55,7 @@ def test_twins_are_told_what_they_did_not_measure() -> None:
         )
     examples.tell(np.arange(3), 1, 10.0, np.array([1.0, 1.0, 0.5]), OFF_MS)
     assert examples.values_ms[1, :3].tolist() == [30.0, 10.0, 20.0]
-    for doubts in examples.doubts_ms[1]:  # for somebody alike, and for a twin
+    for doubts in examples.doubts_ms[1]:  # for someone alike, and for a twin
         measured, told, half_told = doubts[:3].tolist()
         assert measured == 0.0
         assert told == pytest.approx(OFF_MS)
@@ -75,7 +75,7 @@ def test_a_twin_is_handed_all_doubt_and_somebody_alike_less() -> None:
 
 
 def not_asked(world: MadeWorld, sites: int) -> list[float | None]:
-    """Of each site that went to somebody who was not asked, how much nearer that was than who was, in ms;
+    """Of each site that went to someone who was not asked, how much nearer that was than who was, in ms;
     None of the others."""
     strategy, nearer = world.strategy(positions=False), []
     for number in range(sites):
@@ -94,7 +94,7 @@ def test_a_site_of_a_known_room_goes_unasked_to_who_answered_for_the_room() -> N
     """Addresses say nothing in this world: who is asked first is seldom the nearest, and tells the room."""
     nearer_ms = not_asked(CloudWorld(8), SITES)
     unasked = [ms for ms in nearer_ms if ms is not None]
-    assert nearer_ms[:3] == [None] * 3  # nobody has answered for any room yet
+    assert nearer_ms[:3] == [None] * 3  # no one has answered for any room yet
     assert len(unasked) > SITES / 5
     assert sum(ms > 0 for ms in unasked) / len(unasked) >= 0.95
     assert sum(unasked) / len(unasked) > 10.0

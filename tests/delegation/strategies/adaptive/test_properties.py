@@ -43,7 +43,7 @@ def test_whatever_is_answered_probes_are_bounded_and_no_number_is_lost(
         decision = driven(strategy.delegate(world.target(number), float(number)), tell)
         asked = [crawler for crawler, _ in decision.probes]
         assert len(asked) == len(set(asked)) <= 4
-        assert "nan" not in decision.explained()
+        assert "nan" not in decision.explanation()
     assert entries_are_finite(strategy)
     assert math.isfinite(strategy.spreads.shift_variance)
     assert np.isfinite(strategy.spreads.factors).all()
@@ -58,7 +58,7 @@ def test_sleepers_are_neither_asked_nor_chosen(asleep: set[int], seed: int) -> N
         world.delegate(strategy, world.target(number))
     sleepers = {name_of(number) for number in asleep}
     for crawler in sorted(sleepers):
-        strategy.crawler_slept(crawler)
+        strategy.on_crawler_slept(crawler)
     for number in range(5, 12):
         decision = world.delegate(strategy, world.target(number))
         assert decision.crawler not in sleepers
@@ -70,7 +70,7 @@ def test_a_sleepers_remembered_answer_does_not_end_the_asking() -> None:
     strategy = world.strategy()
     target = world.target(0)
     strategy.learn(Measurement(name_of(0), target.address, 0.5, 0.0))
-    strategy.crawler_slept(name_of(0))
+    strategy.on_crawler_slept(name_of(0))
     decision = world.delegate(strategy, target)
     assert decision.crawler in (name_of(1), name_of(2))
 
@@ -93,7 +93,7 @@ def test_the_same_seed_asks_the_same_probes() -> None:
     def course() -> list[str]:
         world = MadeWorld(9)
         strategy = world.strategy()
-        return [world.delegate(strategy, world.target(number)).explained() for number in range(60)]
+        return [world.delegate(strategy, world.target(number)).explanation() for number in range(60)]
 
     assert course() == course()
 
@@ -103,11 +103,11 @@ def test_crawlers_that_join_and_leave_meanwhile_do_not_confuse_it() -> None:
     strategy = world.strategy()
     for number in range(30):
         world.delegate(strategy, world.target(number))
-    strategy.crawler_left(name_of(2))
+    strategy.on_crawler_left(name_of(2))
     talk = strategy.delegate(world.target(31), 0.0)
     probe = next(talk)
     leaver = next(name_of(number) for number in (0, 1, 3) if name_of(number) != probe.crawler)
-    strategy.crawler_left(leaver)
+    strategy.on_crawler_left(leaver)
     world.introduce(strategy, 2)
 
     def answer(probe: Probe) -> ProbeAnswer:

@@ -24,7 +24,7 @@ def test_a_restored_strategy_decides_as_the_old_one_would() -> None:
     new.from_state(old.to_state())
     for number in range(60, 80):
         target = world.target(number)
-        assert world.delegate(old, target).explained() == world.delegate(new, target).explained()
+        assert world.delegate(old, target).explanation() == world.delegate(new, target).explanation()
 
 
 def test_the_ring_comes_back_oldest_first() -> None:
@@ -39,8 +39,8 @@ def test_gone_crawlers_are_dropped_and_new_ones_believed_near_their_neighbours()
     world = MadeWorld(3)
     state = learnt_state(world, 40)
     new = world.strategy()
-    new.crawler_left(name_of(1))
-    new.crawler_left(name_of(5))
+    new.on_crawler_left(name_of(1))
+    new.on_crawler_left(name_of(5))
     world.introduce(new, 5)
     new.from_state(state)
     assert new.experience.examples.sites == 40

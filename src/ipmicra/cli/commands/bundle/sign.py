@@ -35,7 +35,7 @@ def command(
 ) -> None:
     """Sign a bundle FILE into the repository. Without one: sign again what would expire.
 
-    Signatures expire (a week for the shortest), so that nobody can hold hosts back at an old state: run
+    Signatures expire (a week for the shortest), so that no one can hold hosts back at an old state: run
     `ipmicra bundle sign` without a file and `ipmicra bundle publish` daily, from cron say.
 
     \b

@@ -34,7 +34,7 @@ def command(
 ) -> None:
     """Back up the coordinator, running or not: database, packages, bundles, tree and settings.
 
-    Everything acknowledged before it began is in it. The search index is left out: it is made anew from the
+    Everything acknowledged before it began is in it. The search index is left out: it is made again from the
     packages. With `--packages reference` the packages must be kept by other means; they never change, so that
     a copy of their folder or bucket that is brought up to date now and then will do. The file has digests of
     tokens and passphrases in it: only its owner may read it.

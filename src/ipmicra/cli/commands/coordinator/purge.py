@@ -21,11 +21,11 @@ def command(context: click.Context, crawler: str, why: str, yes: bool, database:
     """End a host and take every page that its crawler brought out of the index.
 
     Its key is void at once, its sites go to others, and what waits to be integrated is refused. The pages
-    leave the index as soon as the coordinator runs, within seconds; other crawlers fetch them anew.
+    leave the index as soon as the coordinator runs, within seconds; other crawlers fetch them again.
 
     \b
     Examples:
-      ipmicra coordinator purge lima --why "its pages differ from everybody else's"
+      ipmicra coordinator purge lima --why "its pages differ from everyone else's"
     """
     if not yes:
         question = f"Take everything that {crawler} brought out of the index?"

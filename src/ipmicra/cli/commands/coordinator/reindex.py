@@ -1,4 +1,4 @@
-"""`ipmicra coordinator reindex`: the search index made anew from the packages."""
+"""`ipmicra coordinator reindex`: the search index made again from the packages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ipmicra.search.factory import INDEX_FOLDER
 @terminal.json_option
 @click.pass_context
 def command(context: click.Context, reason: str, database: str | None, as_json: bool) -> None:
-    """Make the search index anew from the packages, beside the one in use.
+    """Make the search index again from the packages, beside the one in use.
 
     The coordinator may run meanwhile: it goes on receiving packages and answering from the old index until
     the new one is complete and takes its place. Run it on the machine whose data folder has the index.

@@ -31,8 +31,8 @@ def command(
     """Restore a backup into an empty data folder or database. The kind of database may be another one.
 
     Hosts go on without joining again, as soon as the coordinator answers at the address that they know. Since
-    hosts have worked on after the backup, every site is given anew, so that no two hosts crawl the same one;
-    with --planned they keep what they have. The search index is made anew when the coordinator starts.
+    hosts have worked on after the backup, every site is given again, so that no two hosts crawl the same one;
+    with --planned they keep what they have. The search index is made again when the coordinator starts.
 
     \b
     Examples:

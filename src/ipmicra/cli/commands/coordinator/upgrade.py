@@ -22,7 +22,7 @@ def command(context: click.Context, name: str, version: str, database: str | Non
     """Give one crawler a published version of its code now, beside any roll-out.
 
     The host fetches and verifies it, tries it, and rolls back what does not prove healthy. To give a version
-    to everybody in stages, use `ipmicra bundle publish --roll-out`.
+    to everyone in stages, use `ipmicra bundle publish --roll-out`.
 
     \b
     Examples:

@@ -33,7 +33,7 @@ STOP_SECONDS = 60.0
 def command(context: click.Context, folder: Path | None, yes: bool, seconds: float) -> None:
     """Stop the host, hand over its sites, tell the coordinator, and remove everything it kept here.
 
-    A coordinator that cannot be reached keeps nobody from leaving.
+    A coordinator that cannot be reached keeps no one from leaving.
 
     \b
     Examples:

@@ -74,7 +74,7 @@ def command(context: click.Context, folder: Path | None) -> int:
 
 
 def _lower_priority(host: HostSettings) -> None:
-    """Behind everybody else's work, and within the memory that was lent."""
+    """Behind everyone else's work, and within the memory that was lent."""
     os.nice(NICENESS)
     resource.setrlimit(resource.RLIMIT_DATA, (host.memory_bytes_max, host.memory_bytes_max))
 

@@ -1,4 +1,4 @@
-"""`ipmicra host trust`: accept the code of a coordinator, or of nobody."""
+"""`ipmicra host trust`: accept the code of a coordinator, or of no one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def command(context: click.Context, expected: str | None, nobody: bool, folder: 
     Examples:
       ipmicra host trust "a56d 02ec f819 f48b 8671 0e3e c6a3 ce89"
       ipmicra host trust                    whom do I trust?
-      ipmicra host trust --nobody
+      ipmicra host trust --no one
     """
     host_folder = folder_of(terminal.settings_of(context), folder)
     if nobody and expected:

@@ -1,8 +1,8 @@
-"""Try delegation strategies on latency data, or in a made-up world.
+"""Try delegation strategies on latency data, or in a generated world.
 
 \b
 Examples:
   ipmicra lab list                            the experiments there are
-  ipmicra lab run figure-4                    one of them, in a made-up world
+  ipmicra lab run figure-4                    one of them, in a generated world
   ipmicra lab compare --data anchors-world --registry rir --strategy adaptive,ipmicra@50
 """

@@ -9,7 +9,7 @@ from rich import box
 from rich.table import Table
 
 from ipmicra.cli import terminal
-from ipmicra.cli.trial_options import ground_of, jitter_of, trial_options
+from ipmicra.cli.trial_options import chosen_data_source, jitter_of, trial_options
 from ipmicra.lab.metrics import MetricsSummary, summary
 from ipmicra.lab.runner import Trial, judgements, outcomes
 
@@ -58,7 +58,7 @@ def command(
       ipmicra lab compare --data cloud --registry registries --sites 4000 --json
       ipmicra lab compare --data anchors-world --noise anchors-hourly
     """
-    found = ground_of(context, data, registry, seed)
+    found = chosen_data_source(context, data, registry, seed)
     specs = [spec.strip() for spec in strategies.split(",") if spec.strip()]
     trial = Trial(found.world, found.tree_file, crawlers, draws, seed, sites, jitter_of(noise))
     with terminal.progress() as bars:

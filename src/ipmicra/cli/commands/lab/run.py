@@ -10,7 +10,7 @@ from rich.progress import Progress
 
 from ipmicra.cli import terminal
 from ipmicra.cli.findings_output import rendered, write_page, write_results
-from ipmicra.cli.trial_options import ground_of, jitter_of, trial_options
+from ipmicra.cli.trial_options import chosen_data_source, jitter_of, trial_options
 from ipmicra.lab.experiments import experiment
 from ipmicra.lab.harness import Kit
 
@@ -55,7 +55,7 @@ def command(
       ipmicra lab run figure-5 --page docs/experiments/figure-5.md
     """
     chosen = experiment(name)
-    found = ground_of(context, data, registry, seed)
+    found = chosen_data_source(context, data, registry, seed)
     with terminal.progress() as bars:
         kit = Kit(found.world, found.tree_file, draws, seed, sites, jitter_of(noise), jobs, _watch(bars))
         findings = chosen.run(kit)

@@ -1,4 +1,4 @@
-"""`ipmicra lab web`: a made-up web on loopback, to crawl without touching anybody."""
+"""`ipmicra lab web`: a generated web on loopback, to crawl without touching anybody."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from ipmicra.lab.loopback.server import LoopbackWeb
 def command(
     sites: int, pages: int, port: int, names_port: int, seed: int, seconds: float | None, as_json: bool
 ) -> None:
-    """Serve a made-up web on loopback addresses until Ctrl-C.
+    """Serve a generated web on loopback addresses until Ctrl-C.
 
     Sites stand in twelve cities and have names, pages, links and robots.txt. A name server beside them
     knows their names. Who asks from a city's address is answered with that city's delay.

@@ -33,7 +33,7 @@ def command(context: click.Context, tree: Path | None, countries_max: int, as_js
     """Say what is in the tree: ranges, organisations, depth, by registry and by country.
 
     Also what is not in it: records that were malformed, by kind and with examples, and records that
-    are no allocations. Every byte of the file is compared with its checksums on the way; a damaged tree
+    are not allocations. Every byte of the file is compared with its checksums on the way; a damaged tree
     is refused, and the damaged part named.
 
     \b

@@ -1,6 +1,6 @@
 """Free information and a few probes -> the nearest crawler (`adaptive`).
 
-Law: numpy and arithmetic only; randomness comes in seeded; the same questions and answers give the same
+Invariant: numpy and arithmetic only; randomness comes in seeded; the same questions and answers give the same
 decisions on every machine.
 """
 

@@ -3,7 +3,7 @@
 Round trips and weights are single floats: seven digits are more than a round trip has, and half of the
 memory and of the time. What is summed up over many sites is double.
 
-Law: types only, nothing that computes.
+Invariant: types only, nothing that computes.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 Each example foretells the site's round trips, weighed by how well it foretold the answers (`weighing`);
 bounds hold for who was not asked. Only examples that still count are looked at for all crawlers.
 
-Law: weights add up to one and no number is NaN, whatever was answered. Asks nobody, decides nothing. It
-*stands* while no example was written and nobody came or went since it was begun; after that it says
-nothing any more and is to be begun anew.
+Invariant: weights add up to one and no number is NaN, whatever was answered. Asks no one, decides nothing. It
+*stands* while no example was written and no one came or went since it was begun; after that it says
+nothing any more and is to be begun again.
 """
 
 from __future__ import annotations

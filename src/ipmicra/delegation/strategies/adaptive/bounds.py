@@ -4,7 +4,7 @@ Two bounds. The triangle: if A is r from the site, then B is about |d(A,B) - r| 
 are not a metric, so only a share of it counts. Light: the site lies within r of A, so it is at least the
 rest of the way from B, at light's speed in fibre; this one holds where positions are known.
 
-Law: a bound is never negative and never NaN; who is not measured is not bound.
+Invariant: a bound is never negative and never NaN; who is not measured is not bound.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Facts of geography, to a tenth of a degree: the places that hold most of a country's people and
 exchanges, the likeliest first; large countries have more of them. The registry says in which country a
 range is registered, and with these points that becomes a guess at round trips before anything was
-measured. Law: nothing here was taken from, or fitted to, latency data.
+measured. Invariant: nothing here was taken from, or fitted to, latency data.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ believed of all of them; what one of them is answered holds for all. So a probe 
 this site, and again for each twin to come: as many as there were, while none of them had that answer. And
 what was answered is told to the past twins.
 
-Law: a share of a probability is never above one, and what was measured is never overwritten.
+Invariant: a share of a probability is never above one, and what was measured is never overwritten.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def past_twins(rows: Whole, weights: Singles, fixed: int) -> tuple[Whole, Floats
     """Rows of past sites and the probability that each is a twin. Every twin of a room explains a site as
     well as the others and has but its part of the weight, so it is held against the likeliest.
 
-    A row may be there several times; those before `fixed` are no sites.
+    A row may be there several times; those before `fixed` are not sites.
     """
     sums: Floats = np.bincount(rows, weights, fixed + 1).astype(np.float64)
     sums[:fixed] = 0.0

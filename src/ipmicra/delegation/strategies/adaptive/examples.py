@@ -1,11 +1,11 @@
 """Vectors of round trips with the facts they belong to -> a memory of examples, in arrays.
 
 An example says: something of these facts has these round trips to the crawlers. `values_ms` holds them,
-`doubts_ms` how far each may be off for want of a measurement (0 where it was measured), for somebody alike
+`doubts_ms` how far each may be off for want of a measurement (0 where it was measured), for someone alike
 and for a twin, `nearest` the crawler with the least. Rows stand in order of kind: next door to a crawler,
 in a town, past sites.
 
-Law: bounded. Sites are a ring: when full, the oldest gives its row to the newest. Every entry is a
+Invariant: bounded. Sites are a ring: when full, the oldest gives its row to the newest. Every entry is a
 finite number, whoever joins or leaves.
 """
 
@@ -31,8 +31,8 @@ class ExampleKind(IntEnum):
     """Where an example comes from. Each kind has its own spread."""
 
     SITE = 0  # measured in part, the rest believed
-    CRAWLER = 1  # somebody next door to a crawler
-    PLACE = 2  # somebody in a town, by distance
+    CRAWLER = 1  # someone next door to a crawler
+    PLACE = 2  # someone in a town, by distance
     TWIN = 3  # a site again, taken for one of the same machine room: no shift, hardly a spread
 
 
@@ -90,7 +90,7 @@ class Examples:
     # --- rows -----------------------------------------------------------------
 
     def set_fixed(self, fixed: Fixed) -> None:
-        """The rows that are not sites, anew."""
+        """The rows that are not sites, again."""
         self._move(len(fixed.facts), len(self.masses) - self.fixed)
         self.doors = fixed.doors
         self.values_ms[:, : self.fixed] = fixed.values_ms.T
@@ -157,7 +157,7 @@ class Examples:
         self.keys[self.fixed + place] = facts.key
 
     def _move(self, fixed: int, sites: int) -> None:
-        """Room for so many rows; those in use keep what they have."""
+        """Room for more rows; those in use keep what they have."""
         here, there = slice(self.fixed, self.count), slice(fixed, fixed + self.sites)
         rows, first = fixed + sites, slice(min(fixed, self.fixed))
 

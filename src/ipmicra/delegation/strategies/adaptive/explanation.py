@@ -1,7 +1,7 @@
 """A belief -> lines that say what was believed and why asking ended.
 
-Law: the numbers shown are those that decided, in words a person can check, and are put in words when
-somebody asks.
+Invariant: the numbers shown are those that decided, in words a person can check, and are put in words when
+someone asks.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def stop_step(crawler: CrawlerId, saving_ms: float, price_ms: float) -> Decision
 
 
 def unasked_step(crawler: CrawlerId) -> DecisionStep:
-    """Why somebody has the site who was not asked."""
+    """Why someone has the site who was not asked."""
     return DecisionStep(
         "not asked",
         f"{crawler} answered for sites in the same machine room, nearer than who was asked; the first"

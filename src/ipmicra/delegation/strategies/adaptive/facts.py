@@ -1,7 +1,7 @@
 """An address and the registries' tree -> what may be known of a site before anybody probes it.
 
 Country, autonomous system, organisation, smallest subnet, and the address itself as a 64-bit key whose
-leading bits tell neighbours. Law: numbers only, and 0 or -1 for what the tree does not know; numbers of
+leading bits tell neighbours. Invariant: numbers only, and 0 or -1 for what the tree does not know; numbers of
 subnets and organisations are good for one tree, so memories keep addresses and ask again.
 """
 
@@ -75,7 +75,7 @@ def block_bits(family: int) -> int:
 
 
 def identities_of(facts: SiteFeatures) -> tuple[int, ...]:
-    """Country, system, organisation, subnet, and the widest block that counts; UNKNOWN is nobody's."""
+    """Country, system, organisation, subnet, and the widest block that counts; UNKNOWN matches none."""
     block = facts.key >> block_bits(facts.family)
     return (*facts[:4], block * 10 + facts.family if facts.family else UNKNOWN)
 

@@ -3,7 +3,7 @@
     round trip = access + per_km * distance
 
 Both numbers are fitted on the crawlers' own round trips to each other, so they follow whatever Internet
-the crawlers live in. Law: the fit starts from an assumption worth a few pairs, and bends to what is
+the crawlers live in. Invariant: the fit starts from an assumption worth a few pairs, and bends to what is
 measured; a pair that is far off the line (a detour) is weighed down, not thrown out.
 """
 

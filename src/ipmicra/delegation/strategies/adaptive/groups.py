@@ -2,8 +2,8 @@
 
 Who has what in common is written down when an example comes, so that finding it takes no search.
 
-Law: a group is in the order its members came, and the first to come is the first to go; an empty group is
-no group, so there are no more of them than examples, five times.
+Invariant: a group is in the order its members came, and the first to come is the first to go; an empty
+group is no group, so there are no more of them than examples, five times.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Crawlers, towns and past sites -> all the examples there are.
 
-The *fixed* ones: every crawler (somebody next door to it has its round trips to the others), then every
+The *fixed* ones: every crawler (someone next door to it has its round trips to the others), then every
 town of the table, by distance. After them, what past sites were found to be. The fixed ones are built
-anew when crawlers came or went, or when enough of their round trips are newly known.
+again when crawlers came or went, or when enough of their round trips are newly known.
 
-Law: all examples have the crawlers' columns, in the order they joined, at every moment; the fixed ones
+Invariant: all examples have the crawlers' columns, in the order they joined, at every moment; the fixed ones
 are to be used after `ready`.
 """
 
@@ -45,10 +45,10 @@ from ipmicra.delegation.subnets import SubnetLookup
 from ipmicra.model.ids import CrawlerId
 
 NEXT_DOOR_MS = 1.0  # a round trip within a town: 100 km of fibre, or a few switches
-COUNTRY_MASS = 2.0  # the towns of a country together weigh as much as so many sites seen in it
+COUNTRY_MASS = 2.0  # the towns of a country together weigh as much as this number of sites seen in it
 NEAR_KM = 700.0  # a network registered in one country and standing in another stands near by, mostly
 GROWN_SHARE = (
-    0.1  # the fixed examples are built anew when so much more of the mutual round trips is known
+    0.1  # the fixed examples are built again when so much more of the mutual round trips is known
 )
 
 PLACES: tuple[CityPoint, ...] = tuple(
@@ -68,7 +68,7 @@ class ExampleHistory:
         self.model = DistanceModel()
         self.wrong_ms = UNMEASURED_MS / 2  # what a wrong crawler costs: half of what is between two
         self.price_factor = 1.0  # of the price of a probe, by how far apart neighbours are
-        self.place_of: dict[IPAddress, int] = {}  # in the ring of sites
+        self.measured_range: dict[IPAddress, int] = {}  # in the ring of sites
         self._address_at: dict[int, IPAddress] = {}
         self._tree = tree
         self._settings = settings
@@ -140,21 +140,21 @@ class ExampleHistory:
         doubts_ms: Singles | Floats,
     ) -> None:
         """A site was found; it is an example from now on."""
-        if (place := self.place_of.get(address)) is not None:
+        if (place := self.measured_range.get(address)) is not None:
             self.examples.write(place, values_ms, doubts_ms)
             return
         place = self.examples.add(facts, values_ms, doubts_ms)
         if (before := self._address_at.get(place)) is not None:
-            del self.place_of[before]
-        self.place_of[address], self._address_at[place] = place, address
+            del self.measured_range[before]
+        self.measured_range[address], self._address_at[place] = place, address
 
     def remembered(self) -> list[tuple[IPAddress, int]]:
         """Addresses and their places in the ring, the oldest first."""
-        return sorted(self.place_of.items(), key=lambda item: -self.examples.age(item[1]))
+        return sorted(self.measured_range.items(), key=lambda item: -self.examples.age(item[1]))
 
     def correct(self, address: IPAddress, crawler: CrawlerId, round_trip_ms: float) -> None:
         """A later measurement of a remembered site."""
-        place, column = self.place_of.get(address), self.mutual.column.get(crawler)
+        place, column = self.measured_range.get(address), self.mutual.column.get(crawler)
         if place is not None and column is not None:
             self.examples.correct(place, column, round_trip_ms)
 
@@ -187,7 +187,7 @@ class ExampleHistory:
         values, doubts = filled(guessed, mutual)
         doubts = np.where(np.isnan(mutual), np.maximum(doubts, values / 2), doubts)
         np.fill_diagonal(values, NEXT_DOOR_MS)
-        np.fill_diagonal(doubts, NEXT_DOOR_MS)  # nobody measured it: a guess
+        np.fill_diagonal(doubts, NEXT_DOOR_MS)  # no one measured it: a guess
         facts = [self._facts_of(profile) for profile in self.mutual.profiles]
         return Fixed(len(facts), facts, [1.0] * len(facts), values, doubts)
 

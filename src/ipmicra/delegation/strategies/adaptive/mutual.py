@@ -1,7 +1,7 @@
 """Crawlers and their round trips to each other -> one matrix, with columns in the order they joined.
 
-Law: every crawler present has a column, asleep or not; a pair nobody measured is NaN; nobody is any
-time away from itself. Changes are counted, so that who builds on the matrix knows when to build anew.
+Invariant: every crawler present has a column, asleep or not; a pair no one measured is NaN; no one is any
+time away from itself. Changes are counted, so that who builds on the matrix knows when to build again.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Mutual:
         return True
 
     def leave(self, crawler: CrawlerId) -> int | None:
-        """The column that is no more."""
+        """Remove the column of a crawler that has left."""
         column = self.column.pop(crawler, None)
         if column is not None:
             del self.profiles[column]

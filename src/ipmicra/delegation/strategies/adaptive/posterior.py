@@ -4,13 +4,13 @@ An answer multiplies an example's weight by how well it was foretold (a Student 
 ruins nothing). A site's own access link shifts all its round trips alike: each example's shift is
 estimated from its residuals and held back by how wide shifts are.
 
-A past site counts twice: as somebody alike, and as a *twin*, which stands in the same machine room. So
-does somebody next door to a crawler: a crawler stands in a machine room too, and of all sites those in it
+A past site counts twice: as someone alike, and as a *twin*, which stands in the same machine room. So
+does someone next door to a crawler: a crawler stands in a machine room too, and of all sites those in it
 must not be missed. Two widths tell a cloud's regions, exact to the millisecond, from a town's networks;
 which of them holds more often is learnt.
 
-Law: vectors by example only, twins after the rest, those of sites first, so that an answer costs the same
-however many crawlers there are. Weights are what they are to each other, the greatest is one once
+Invariant: vectors by example only, twins after the rest, those of sites first, so that an answer costs the
+same however many crawlers there are. Weights are what they are to each other, the greatest is one once
 something was heard; none is NaN, whatever was answered.
 """
 
@@ -41,7 +41,11 @@ class PosteriorWeights:
     def __init__(self, prior: Prior, examples: Examples, spreads: VarianceModel) -> None:
         rows, doors, fixed, *_ = prior.sample
         count = len(rows)
-        self.doors, self.sites, self.twins = doors, fixed, count  # so many; where these begin
+        self.doors, self.sites, self.twins = (
+            doors,
+            fixed,
+            count,
+        )  # number of the first; start of the others
         self._towns = slice(doors, fixed)
         self.widths: ExampleVariances = spreads.widths(
             (doors, fixed - doors, count - fixed, count - fixed + doors)

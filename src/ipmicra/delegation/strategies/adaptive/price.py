@@ -5,7 +5,7 @@ on that little. Far apart, a millisecond decides nothing. The price goes with th
 world with every round trip twice as long is asked the same probes. The set price holds where neighbours are
 SPACING_MS apart.
 
-Law: between half and twice the set price, so that neither a crowd nor a handful is priced out of all
+Invariant: between half and twice the set price, so that neither a crowd nor a handful is priced out of all
 proportion to a millisecond.
 """
 
@@ -16,7 +16,7 @@ FACTOR_MIN, FACTOR_MAX = 0.5, 2.0
 
 
 def price_factor(spacing_ms: float | None) -> float:
-    """Of the set price; 1 where nobody measured how far apart neighbours are."""
+    """Of the set price; 1 where no one measured how far apart neighbours are."""
     if spacing_ms is None:
         return 1.0
     return min(max(spacing_ms / SPACING_MS, FACTOR_MIN), FACTOR_MAX)

@@ -1,12 +1,12 @@
 """A site's facts against those of the examples -> how likely each example is to describe the site.
 
-The prior is a mixture of *ties*: somebody anywhere, near the country, in the country, in the same
+The prior is a mixture of *ties*: someone anywhere, near the country, in the country, in the same
 system, organisation, subnet, or at a neighbouring address. Each tie spreads one unit over the examples
 that share it. How much each tie is worth is learnt on line: after every site, the ties that led to the
 examples which explained its answers are credited. So a cloud's organisation, which is everywhere, loses
 weight by itself, and a tie of many places spreads over all of them.
 
-Law: a prior adds up to one, and no example that is weighed is impossible.
+Invariant: a prior adds up to one, and no example that is weighed is impossible.
 """
 
 from __future__ import annotations

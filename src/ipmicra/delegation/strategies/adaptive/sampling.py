@@ -4,7 +4,7 @@ Who shares something with the site is weighed: its country, system, organisation
 address, the towns around. Of the rest, which could stand anywhere, an even sample is enough to be
 surprised by. Where a group is too large for its share of the room, an even sample of it stands for it.
 
-Law: no more examples than there is room for, and again as many where there is room for all; the same
+Invariant: no more examples than there is room for, and again as many where there is room for all; the same
 examples and site give the same sample. Who shares several things is weighed for each of them.
 """
 
@@ -24,7 +24,7 @@ from ipmicra.delegation.strategies.adaptive.groups import NOBODY
 ANYWHERE, NEAR, COUNTRY, SYSTEM, ORGANISATION, SUBNET, ADDRESS = range(7)
 # Of the room, for each of these.
 ROOMS = (0.125, 0.125, 0.25, 0.125, 0.125, 0.125, 0.125)
-FIXED_PART = 8  # of each, one part in so many for crawlers and one for towns, which are few
+FIXED_PART = 8  # one part in 8 for crawlers and one for towns, which are few
 
 
 class Near(NamedTuple):
@@ -39,8 +39,8 @@ class ExampleSample(NamedTuple):
     """Rows in parts: those next door to crawlers, then towns, then sites; in each of these by reason."""
 
     rows: Whole
-    doors: int  # of the rows so many are next door to crawlers
-    fixed: int  # so many with the towns
+    doors: int  # number of rows next door to crawlers
+    fixed: int  # the same with the towns
     reasons: list[int]  # of each part
     begins: list[int]  # of each part
     lengths: list[int]  # of each part

@@ -3,7 +3,7 @@
 Addresses and ranges, not numbers of a tree: facts are asked of whatever tree is there when the records
 come back. Crawlers that are gone by then are dropped, new ones are believed where their neighbours are.
 
-Law: delegations and measurements are not in here; they have keepers of their own.
+Invariant: delegations and measurements are not in here; they are stored elsewhere.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class SiteExample(msgspec.Struct, frozen=True):
-    """One past site: round trips to the crawlers of the state, in its order, and their doubts, for somebody
+    """One past site: round trips to the crawlers of the state, in its order, and their doubts, for someone
     alike and for a twin (where none are written, the same)."""
 
     address: str

@@ -4,9 +4,9 @@ What is believed of a site comes from examples (`experience`), weighed by what t
 (`closeness`) and by how well they foretold the answers so far (`belief`). The probe worth most is asked
 (`worth`), until none is worth its price. Then the site is an example itself.
 
-Law: the chosen crawler has answered, for this site or, likelier than not, for one in the same machine room,
-unless its subnet is known to agree. Nothing is learnt about places
-from an address that is in many of them.
+Invariant: the chosen crawler has answered, for this site or, likelier than not, for one in the same
+machine room, unless its subnet is known to agree. Nothing is learnt about places from an address that is
+in many of them.
 """
 
 from __future__ import annotations
@@ -69,12 +69,12 @@ class Adaptive(LearningStrategy):
 
     # --- what is whose --------------------------------------------------------
 
-    def delegated(self, target: Target) -> CrawlerId | None:
+    def owner_of(self, target: Target) -> CrawlerId | None:
         """The address's own owner, else that of its subnet where its sites agree."""
         owner = self.delegations.owner(target.address)
         return self._inherited(known_subnet(self.tree, target.address)) if owner is None else owner
 
-    def ground_of(self, target: Target) -> DelegationUnit:
+    def unit_of(self, target: Target) -> DelegationUnit:
         """The address, unless it goes with its subnet."""
         if self.delegations.owner(target.address) is None:
             subnet = known_subnet(self.tree, target.address)
@@ -101,38 +101,38 @@ class Adaptive(LearningStrategy):
 
     def delegate(self, target: Target, now_s: float, *, afresh: bool = False) -> Delegating:
         if not afresh and (owner := self.delegations.owner(target.address)) is not None:
-            return self.kept(owner)
+            return self.keep_owner(owner)
         subnet = known_subnet(self.tree, target.address)
         if not afresh and (kept := self._kept(target, subnet, now_s)) is not None:
             return kept
-        inquiry = ProbeSession(self, target, now_s)
+        session = ProbeSession(self, target, now_s)
         if not afresh:
-            inquiry.recall(self._settings.remember_s)
+            session.recall(self._settings.remember_s)
         if not self.crawlers.awake:
-            return inquiry.decision(None, Why.NO_CRAWLER_AWAKE)
+            return session.decision(None, Why.NO_CRAWLER_AWAKE)
         facts = facts_in(subnet, target.address, self.tree)
-        belief, unasked = yield from self._asked(inquiry, facts)
-        return self._end(inquiry, subnet, facts, belief, None if afresh else unasked)
+        belief, unasked = yield from self._asked(session, facts)
+        return self._end(session, subnet, facts, belief, None if afresh else unasked)
 
     def _kept(self, target: Target, subnet: Subnet | None, now_s: float) -> Decision | None:
         owner = self._inherited(subnet)
         if owner is not None and subnet is not None and self.rng.random() >= self._settings.explore:
-            return self.kept(owner, subnet)
-        return self.settled(target, (), now_s)
+            return self.keep_owner(owner, subnet)
+        return self.existing_decision(target, (), now_s)
 
     def _asked(
-        self, inquiry: ProbeSession, facts: SiteFeatures
+        self, session: ProbeSession, facts: SiteFeatures
     ) -> Generator[Probe, ProbeAnswer, tuple[Belief, CrawlerId | None]]:
-        """Ask until nothing is worth asking. The belief is begun anew when more was learnt meanwhile. With
+        """Ask until nothing is worth asking. The belief is begun again when more was learnt meanwhile. With
         it, who is nearer than all that answered without being asked, if anybody."""
         unasked = None
         curious = self.rng.random() < self._settings.explore
-        belief = self._begun(inquiry, facts)
-        while not self.no_use(inquiry):
+        belief = self._begun(session, facts)
+        while not self.is_pointless(session):
             if not belief.stands:
-                belief = self._begun(inquiry, facts)
-            best_ms = _best_ms(inquiry)
-            askable = self._askable(inquiry)
+                belief = self._begun(session, facts)
+            best_ms = _best_ms(session)
+            askable = self._askable(session)
             column, saving_ms, nearer = choice(belief, askable, best_ms, self._price_ms)
             if column is None:
                 break
@@ -140,15 +140,15 @@ class Adaptive(LearningStrategy):
             crawler = names[column]
             if saving_ms < (price_ms := self._price_ms):
                 if not curious or self._nothing_to_find(belief.light_ms(column), best_ms):
-                    inquiry.steps.append(stop_step(crawler, saving_ms, price_ms))
+                    session.steps.append(stop_step(crawler, saving_ms, price_ms))
                     unasked = None if nearer is None else names[nearer]
                     break
                 curious = False
-                inquiry.note("curious", "one probe more, so that beliefs do not confirm themselves")
-            round_trip_ms = yield from inquiry.ask(crawler)
+                session.note("curious", "one probe more, so that beliefs do not confirm themselves")
+            round_trip_ms = yield from session.ask(crawler)
             if round_trip_ms is not None and belief.stands:
                 belief.hear(column, round_trip_ms)
-        return belief if belief.stands else self._begun(inquiry, facts), unasked
+        return belief if belief.stands else self._begun(session, facts), unasked
 
     def _nothing_to_find(self, light_ms: float, best_ms: float | None) -> bool:
         """Whether light is too slow for the answer to be the best. Only an address in many places breaks
@@ -157,30 +157,30 @@ class Adaptive(LearningStrategy):
         too_far = best_ms is not None and light_ms >= best_ms
         return too_far and self.rng.random() >= self._settings.explore
 
-    def _begun(self, inquiry: ProbeSession, facts: SiteFeatures) -> Belief:
+    def _begun(self, session: ProbeSession, facts: SiteFeatures) -> Belief:
         """The belief from the prior, and from what is known already."""
         self.experience.ready()
         near = self.experience.near(facts.country) if self._settings.country else None
         prior = self.ties.prior(facts, near, self.experience.examples)
         belief = Belief(prior, self.experience, self.spreads)
-        for crawler, round_trip_ms in inquiry.round_trips_ms().items():
+        for crawler, round_trip_ms in session.round_trips_ms().items():
             if (column := self.experience.mutual.column.get(crawler)) is not None:
                 belief.hear(column, round_trip_ms)
         return belief
 
-    def _askable(self, inquiry: ProbeSession) -> Whole:
+    def _askable(self, session: ProbeSession) -> Whole:
         """Columns of crawlers awake, believed, and neither asked nor remembered."""
         askable = self._believed_awake().copy()
-        for crawler in (*inquiry.answers, *inquiry.recalled_ms):
+        for crawler in (*session.answers, *session.recalled_ms):
             if (column := self.experience.mutual.column.get(crawler)) is not None:
                 askable[column] = False
         return askable.nonzero()[0]
 
     def _believed_awake(self) -> NDArray[np.bool_]:
-        """By column; found anew when somebody came, went, slept, woke or was found out."""
+        """By column; found again when someone came, went, slept, woke or was found out."""
         stand = (self.crawlers.awake, self.trust.distrusted, self.experience.version)
         if self._awake_at != stand:
-            column, believes = self.experience.mutual.column, self.trust.believes
+            column, believes = self.experience.mutual.column, self.trust.trusts
             self._awake = np.zeros(len(column), dtype=np.bool_)
             self._awake[[column[c] for c in self.crawlers.awake if believes(c)]] = True
             self._awake_at = stand
@@ -190,35 +190,35 @@ class Adaptive(LearningStrategy):
 
     def _end(
         self,
-        inquiry: ProbeSession,
+        session: ProbeSession,
         subnet: Subnet | None,
         facts: SiteFeatures,
         belief: Belief,
         unasked: CrawlerId | None,
     ) -> Decision:
         """Subnets follow who answered alone, or trust would feed on itself."""
-        fastest = inquiry.fastest()
+        fastest = session.fastest()
         if belief.columns:
-            inquiry.steps += [
+            session.steps += [
                 ties_step(belief.prior),
                 candidates_step(belief, belief.crawlers),
             ]
-        grounds: tuple[DelegationUnit, ...] = (inquiry.target.address,)
-        if fastest is not None and not inquiry.near:
-            self._become_wiser(inquiry, facts, belief)
-            grounds += self._subnet_with(subnet, fastest) if unasked is None else ()
+        units: tuple[DelegationUnit, ...] = (session.target.address,)
+        if fastest is not None and not session.near:
+            self._become_wiser(session, facts, belief)
+            units += self._subnet_with(subnet, fastest) if unasked is None else ()
         if unasked is not None:
-            inquiry.steps.append(unasked_step(unasked))
-        return self.concluded(inquiry, unasked or fastest, Why.BELIEVED, grounds)
+            session.steps.append(unasked_step(unasked))
+        return self.conclude(session, unasked or fastest, Why.BELIEVED, units)
 
-    def _become_wiser(self, inquiry: ProbeSession, facts: SiteFeatures, belief: Belief) -> None:
+    def _become_wiser(self, session: ProbeSession, facts: SiteFeatures, belief: Belief) -> None:
         if belief.columns:
             self.ties.learn(belief.prior, belief.by_example())
             belief.teach()
             if self._settings.sites:
                 values_ms, doubts_ms = belief.summary()
                 belief.tell_twins()
-                self.experience.remember(inquiry.target.address, facts, values_ms, doubts_ms)
+                self.experience.remember(session.target.address, facts, values_ms, doubts_ms)
 
     def _subnet_with(self, subnet: Subnet | None, chosen: CrawlerId) -> tuple[DelegationUnit, ...]:
         """It goes along where most of its sites go to the chosen crawler."""
@@ -236,22 +236,22 @@ class Adaptive(LearningStrategy):
         if value is not None and isfinite(value) and value > 0:
             self.experience.correct(measurement.address, measurement.crawler, value)
 
-    def crawlers_measured(self, one: CrawlerId, other: CrawlerId, round_trip_ms: float) -> None:
-        super().crawlers_measured(one, other, round_trip_ms)
+    def on_crawlers_measured(self, one: CrawlerId, other: CrawlerId, round_trip_ms: float) -> None:
+        super().on_crawlers_measured(one, other, round_trip_ms)
         believed_ms = self.crawlers.mutual_ms(one, other)
         if believed_ms is not None and one != other:
             self.experience.measure(one, other, believed_ms)
 
-    def crawler_joined(self, profile: CrawlerProfile) -> None:
-        super().crawler_joined(profile)
+    def on_crawler_joined(self, profile: CrawlerProfile) -> None:
+        super().on_crawler_joined(profile)
         self.experience.join(profile)
 
-    def crawler_left(self, crawler: CrawlerId) -> tuple[DelegationUnit, ...]:
+    def on_crawler_left(self, crawler: CrawlerId) -> tuple[DelegationUnit, ...]:
         self.experience.leave(crawler)
         self.agreement.forget(crawler)
-        return super().crawler_left(crawler)
+        return super().on_crawler_left(crawler)
 
 
-def _best_ms(inquiry: ProbeSession) -> float | None:
-    fastest = inquiry.fastest()
-    return None if fastest is None else inquiry.round_trips_ms()[fastest]
+def _best_ms(session: ProbeSession) -> float | None:
+    fastest = session.fastest()
+    return None if fastest is None else session.round_trips_ms()[fastest]

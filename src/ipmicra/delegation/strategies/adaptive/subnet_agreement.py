@@ -5,7 +5,7 @@ not nearest to its owner, the next one is elsewhere with probability (d + 1) / (
 succession. Inheriting costs that times what a wrong crawler costs; where this is below the price of a
 probe, asking is not worth it.
 
-Law: bounded; only sites that were probed count, so that trust never feeds on itself.
+Invariant: bounded; only sites that were probed count, so that trust never feeds on itself.
 """
 
 from __future__ import annotations
@@ -45,5 +45,5 @@ class SubnetAgreement:
         return (known - counts[owner] + 1) / (known + 2)
 
     def forget(self, crawler: CrawlerId) -> None:
-        """It is gone: what it had is another's now, and nobody knows whose."""
+        """It is gone: what it had is another's now, and no one knows whose."""
         self.counts = {subnet: counts for subnet, counts in self.counts.items() if crawler not in counts}

@@ -5,10 +5,10 @@ with `spread`, that is the expected improvement of a normal variable; over all e
 what the probe is worth in milliseconds. Where that is below a probe's price, it counts again for each
 further site that the answer would serve (`twins`). When the best of them is still worth less, asking
 ends. Where twins of the site were answered by a crawler, that one may have it unasked: its first fetch
-tells for nothing what a probe would have told. The first probe, with nothing to improve on, goes to the
+tells for free what a probe would have told. The first probe, with nothing to improve on, goes to the
 crawler likeliest to be the nearest.
 
-Law: NaN never wins, and ties go to the crawler who joined first.
+Invariant: NaN never wins, and ties go to the crawler who joined first.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def nearest_shares(weights: Singles, nearest: Whole, crawlers: int) -> Floats:
 
 
 class ProbeChoice(NamedTuple):
-    """The column to ask next and what that is expected to save; None where nobody is left to ask.
-    `unasked`: who would have the site if nobody was asked any more, where that is none who answered."""
+    """The column to ask next and what that is expected to save; None where no one is left to ask.
+    `unasked`: who would have the site if no one was asked any more, where that is none who answered."""
 
     column: int | None
     saving_ms: float
@@ -78,12 +78,12 @@ def choice(belief: Belief, askable: Whole, best_ms: float | None, price_ms: floa
         return ProbeChoice(None, 0.0)
     if best_ms is None:
         return ProbeChoice(_likeliest(belief, askable), math.inf)
-    hopes, unasked = _hopes(belief, askable, best_ms)
-    winner = int(hopes.argmax())
-    if hopes[winner] < price_ms:
-        hopes *= belief.served().take(askable)
-        winner = int(hopes.argmax())
-    return ProbeChoice(int(askable[winner]), float(hopes[winner]), unasked)
+    possible_gains, unasked = _hopes(belief, askable, best_ms)
+    winner = int(possible_gains.argmax())
+    if possible_gains[winner] < price_ms:
+        possible_gains *= belief.served().take(askable)
+        winner = int(possible_gains.argmax())
+    return ProbeChoice(int(askable[winner]), float(possible_gains[winner]), unasked)
 
 
 def _hopes(belief: Belief, askable: Whole, best_ms: float) -> tuple[Singles, int | None]:
@@ -97,15 +97,15 @@ def _hopes(belief: Belief, askable: Whole, best_ms: float) -> tuple[Singles, int
     least_ms = float(told_ms[nearest])
     if least_ms >= best_ms:
         return _savings_ms(belief, best_ms).take(askable), None
-    hopes = _savings_ms(belief, least_ms).take(askable)
+    possible_gains = _savings_ms(belief, least_ms).take(askable)
     told_ms[nearest] = best_ms
     instead_ms, column = float(np.minimum.reduce(told_ms)), askable[nearest : nearest + 1]
     _, weights, means, spreads, _ = belief.foretold()
     saved = expected_savings_ms(
         weights, means.take(column, axis=0), spreads.take(column, axis=0), instead_ms
     )
-    hopes[nearest] = saved[0] - (instead_ms - least_ms)
-    return hopes, int(column[0])
+    possible_gains[nearest] = saved[0] - (instead_ms - least_ms)
+    return possible_gains, int(column[0])
 
 
 def _savings_ms(belief: Belief, best_ms: float) -> Singles:

@@ -4,7 +4,7 @@ Two things keep a site from its example's round trips: it stands elsewhere (a sp
 its own access link is slower or faster (one shift for all entries). Both widths are learnt on line, from
 each site's answers weighed by how much each example explained them; a start is worth a few sites.
 
-Law: a width is never zero, and one wild answer moves it little (Student's weights).
+Invariant: a width is never zero, and one wild answer moves it little (Student's weights).
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ SITES_MAX = 200.0  # what all that was seen is worth at most, so that the widths
 FACTOR_MIN, SHIFT_MS_MIN = 0.1, 0.2
 FREEDOM = 4.0  # degrees of freedom of Student's t: one odd answer ruins nothing
 # An example's doubt is handed on whole, or beliefs would grow sure by being repeated. Of the spread of
-# its kind a share is, for somebody alike: a town's spread is want of knowledge about the town, all of it;
-# that of sites and crawlers is how neighbours differ, which is added anew whenever the new example is
+# its kind a share is, for someone alike: a town's spread is want of knowledge about the town, all of it;
+# that of sites and crawlers is how neighbours differ, which is added again whenever the new example is
 # compared with a site. Nothing is added where it is compared with a twin, so a twin is handed all of it.
 CARRIED: Singles = np.array((0.25, 0.25, 1.0, 0.25), dtype=np.float32)  # by kind
 ROWS = [int(kind) for kind in IN_ORDER]
@@ -43,7 +43,7 @@ class ExampleVariances:
     """For every example weighed, by its kind."""
 
     def __init__(self, table: Singles, counts: tuple[int, int, int, int]) -> None:
-        """`table`: what `Spreads` tells of each kind, one kind a column; so many examples of each."""
+        """`table`: the variances of `VarianceModel`, one kind per column, and the examples of each."""
         self._counts = counts
         of_each = table.repeat(counts, axis=1)
         self.own = of_each[:2]  # of the spread: ms, and a share of the round trip
@@ -78,7 +78,9 @@ class VarianceModel:
         self.seen = [FIRST_SITES] * len(ExampleKind)
         self.shift_variance = FIRST_SHIFT_MS**2
         self.shifts_seen = FIRST_SITES
-        self.twins = FIRST_TWINS * FIRST_SITES  # so many past sites were twins, of those that count
+        self.twins = (
+            FIRST_TWINS * FIRST_SITES
+        )  # number of past sites that were twins, of those that count
         self.twins_seen = FIRST_SITES
 
     @property
@@ -92,7 +94,7 @@ class VarianceModel:
         return sqrt(self.factors[ExampleKind.TWIN]) * FIRST_MS[ExampleKind.TWIN]
 
     def widths(self, counts: tuple[int, int, int, int]) -> ExampleVariances:
-        """Of so many examples of each kind, in the order of rows. Twins share the access link."""
+        """For the number of examples of each kind, in the order of rows. Twins share the access link."""
         own = [sqrt(self.factors[kind]) for kind in ROWS]
         twins, variance = self.twin_share, self.shift_variance
         precision, shift = 1 / variance, sqrt(variance)
@@ -145,6 +147,6 @@ class VarianceModel:
         self.shifts_seen = min(self.shifts_seen + count, SITES_MAX)
 
     def learn_twins(self, sites: float, twins: float) -> None:
-        """One site: how much of it past sites explained as somebody alike, and how much as twins."""
+        """One site: how much of it past sites explained as someone alike, and how much as twins."""
         self.twins += twins
         self.twins_seen += sites + twins

@@ -22,7 +22,7 @@ class DownloadCommand(msgspec.Struct, frozen=True, kw_only=True, tag="download")
 
 
 class CrawlCommand(msgspec.Struct, frozen=True, kw_only=True, tag="crawl"):
-    """Whole sites, by the crawl engine, so many of them open at once."""
+    """Whole sites, by the crawl engine, a limited number open at once."""
 
     sites: tuple[str, ...]
     at_once: int

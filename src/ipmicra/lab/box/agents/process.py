@@ -41,7 +41,7 @@ from ipmicra.net.address_guard import AddressGuard
 from ipmicra.probing.prober import Prober
 from ipmicra.probing.settings import ProbingSettings
 
-# Nobody is harmed in the box, and pauses between requests would be measured instead of round trips.
+# No one is harmed in the box, and pauses between requests would be measured instead of round trips.
 CRAWLER = CrawlerSettings(
     contact="box@example.org",
     delay_seconds_min=0.0,

@@ -107,7 +107,7 @@ def _crowded(world: BoxWorld, count: int) -> BoxWorld:
 
 async def _played(kit: BoxKit, world: BoxWorld, box: NetworkBox, folder: Path) -> list[FindingsRow]:
     async with Agents(box, folder) as agents:
-        scene = Scene(world, opened_tree(kit.ground.tree_file), agents, folder)
+        scene = Scene(world, opened_tree(kit.data_source.tree_file), agents, folder)
         rows = []
         for policy in (UNBALANCED, *TRIED):
             kit.say(policy)
@@ -129,29 +129,29 @@ async def _row(scene: Scene, policy: str) -> FindingsRow:
         )
         moved, asked = await delegator.converse(talk)
         probes, moves = len(asked), len(moved)
-    owners = [strategy.delegated(delegator.target(site)) for site in scene.world.file.sites]
+    owners = [strategy.owner_of(delegator.target(site)) for site in scene.world.file.sites]
     row = await _crawled(scene, policy, [str(owner) for owner in owners])
     return {**row, "probes": float(probes), "moves": float(moves)}
 
 
 async def _measure_each_other(scene: Scene, strategy: Strategy) -> None:
     names = [CrawlerId(crawler.name) for crawler in scene.world.file.crawlers]
-    between_ms = await mutual_ms(scene.world, scene.agents)
+    min_sum_ms = await mutual_ms(scene.world, scene.agents)
     for here, one in enumerate(names):
         for there, other in enumerate(names[:here]):
-            strategy.crawlers_measured(one, other, float(between_ms[here, there]))
+            strategy.on_crawlers_measured(one, other, float(min_sum_ms[here, there]))
 
 
 def _weighed(
     scene: Scene, strategy: Strategy, delegator: BoxDelegator
 ) -> dict[DelegationUnit, UnitLoad]:
-    """Each ground with as many sites as lie in it."""
+    """Each unit with as many sites as lie in it."""
     found: dict[DelegationUnit, UnitLoad] = {}
     for site in scene.world.file.sites:
         target = delegator.target(site)
-        ground = strategy.ground_of(target)
-        before = found.get(ground)
-        found[ground] = UnitLoad(1.0 + (before.bytes_a_day if before else 0.0), target)
+        unit = strategy.unit_of(target)
+        before = found.get(unit)
+        found[unit] = UnitLoad(1.0 + (before.bytes_a_day if before else 0.0), target)
     return found
 
 

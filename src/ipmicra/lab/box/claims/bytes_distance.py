@@ -54,7 +54,7 @@ COLUMNS = [
 
 
 def run(kit: BoxKit) -> Findings:
-    tree = opened_tree(kit.ground.tree_file)
+    tree = opened_tree(kit.data_source.tree_file)
     world = kit.world(WANTED, QUICK)
     with kit.staged(world) as (box, folder):
         rows = asyncio.run(_played(kit, world, tree, box, folder))

@@ -103,7 +103,7 @@ async def _played(
     kit: BoxKit, world: BoxWorld, box: NetworkBox, folder: Path, branches: tuple[BoxSite, ...]
 ) -> tuple[list[PlayedRound], list[FindingsRow]]:
     async with Agents(box, folder) as agents:
-        strategy = strategy_in(world, STRATEGY, opened_tree(kit.ground.tree_file))
+        strategy = strategy_in(world, STRATEGY, opened_tree(kit.data_source.tree_file))
         rounds = Rounds(world, strategy, agents, SETTINGS)
         await rounds.begin()
         found = []

@@ -90,7 +90,7 @@ def _warming(scene: Scene) -> Sequence[BoxSite]:
 
 
 def run(kit: BoxKit) -> Findings:
-    tree = opened_tree(kit.ground.tree_file)
+    tree = opened_tree(kit.data_source.tree_file)
     counts = (QUICK.crawlers,) if kit.quick else CRAWLER_COUNTS
     rows: dict[int, list[FindingsRow]] = {}
     for count in counts:

@@ -87,7 +87,7 @@ def _the_coordinator_dies(system: System, world: BoxWorld) -> None:
 
 
 def _a_continent_is_cut_off(system: System, world: BoxWorld) -> None:
-    """From everybody else; crawlers and sites on it still reach each other."""
+    """From everyone else; crawlers and sites on it still reach each other."""
     continents = {place.name: place.continent for place in world.file.places}
     busiest = next(crawler for crawler in world.file.crawlers if crawler.name == _busiest(system))
     continent = continents[busiest.place]
@@ -114,7 +114,7 @@ def run(kit: BoxKit) -> Findings:
         world = kit.world(WANTED, QUICK)
         lossy = story.startswith("every link")
         with kit.staged(altered(world, loss=LOSS) if lossy else world) as (box, folder):
-            rows.append(_told(story, box, folder, kit.ground.tree_file))
+            rows.append(_told(story, box, folder, kit.data_source.tree_file))
     for row in rows:
         row["later_s"] = float(row["seconds"]) - float(rows[0]["seconds"])
     return kit.findings(

@@ -95,7 +95,7 @@ async def _played(kit: BoxKit, world: BoxWorld, box: NetworkBox, folder: Path) -
         rows = []
         for spec in CENTRAL:
             kit.say(spec)
-            strategy = strategy_in(world, spec, opened_tree(kit.ground.tree_file))
+            strategy = strategy_in(world, spec, opened_tree(kit.data_source.tree_file))
             delegated = await BoxDelegator(world, strategy, agents).delegate_all(world.file.sites)
             rows.append(await _crawled(world, agents, spec, delegated, folder))
         kit.say(OVERLAY)

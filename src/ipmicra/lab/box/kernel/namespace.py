@@ -49,7 +49,7 @@ class Namespace:
         self._ip(lines)
 
     def set_kernel(self, values: Mapping[str, str]) -> None:
-        """Network knobs under /proc/sys, of this namespace; those the kernel does not have are let be."""
+        """Network settings under /proc/sys, of this namespace; those the kernel does not have are let be."""
         with syscalls.inside(self._network):
             for name, value in values.items():
                 path = Path("/proc/sys") / name.replace(".", "/")

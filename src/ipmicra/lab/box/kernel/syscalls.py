@@ -1,6 +1,6 @@
 """The few calls that Python 3.11 does not have: unshare, setns, prctl; and a TUN device.
 
-Law: a thread that cannot come back from a foreign namespace ends the process; it never goes on there.
+Invariant: a thread that cannot come back from a foreign namespace ends the process; it never goes on there.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Round trips that were asked -> round trips as TCP sees them: to connect, to the first byte, by the kernel.
 
 One crawler for each round trip, one site; every crawler opens connections at an even pace, and asks on each
-a few times with pauses between, so that so many connections are open at the same time.
+a few times with pauses between, so that many connections are open at the same time.
 """
 
 from __future__ import annotations

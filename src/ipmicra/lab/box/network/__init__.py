@@ -1,4 +1,4 @@
 """Packets coming in, and the time -> packets going out, and when. What the router decides, without its wires.
 
-Law: pure. Time and dice come in; packets are bytes; a wire is a number.
+Invariant: pure. Time and dice come in; packets are bytes; a wire is a number.
 """

@@ -3,8 +3,8 @@
 A packet waits for its sender's uplink, travels, and waits for its receiver's downlink; it may be lost on
 the way. Jitter never reorders the packets of one pair of addresses.
 
-Law: the same packets at the same times with the same seed leave at the same times. Nothing leaves before
-it is due; every packet that came in left, waits, or is counted as dropped.
+Invariant: the same packets at the same times with the same seed leave at the same times. Nothing leaves
+before it is due; every packet that came in left, waits, or is counted as dropped.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ipmicra.lab.box.network.paths import Path, Paths
 from ipmicra.lab.box.network.plan import NetworkFault, NetworkPlan
 from ipmicra.lab.box.network.queues import queue_of
 
-PAIRS_MAX = 200_000  # paths remembered; then all are made anew
+PAIRS_MAX = 200_000  # paths remembered; then all are made again
 NEVER = float("inf")
 
 
@@ -153,7 +153,7 @@ class Forwarding:
         heapq.heappush(self._waiting, Departure(due_s, self._number, packet, path, at_downlink))
 
     def _change(self, now_s: float) -> None:
-        """Faults begin or end: every path is found anew."""
+        """Faults begin or end: every path is found again."""
         self._faults = [fault for fault in self._faults if fault.until_s > now_s]
         self._active = [fault for fault in self._faults if fault.at_s <= now_s]
         moments = [fault.at_s for fault in self._faults if fault.at_s > now_s]

@@ -1,7 +1,7 @@
 """How late packets left -> a histogram, and the verdict whether a measurement can be believed.
 
-Bins double from an eighth of a millisecond. Law: a bin's lower bound counts as its lateness, so the verdict
-never blames the router for more than was seen, and the greatest lateness is kept exactly.
+Bins double from an eighth of a millisecond. Invariant: a bin's lower bound counts as its lateness, so the
+verdict never blames the router for more than was seen, and the greatest lateness is kept exactly.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Bytes from a TUN device -> what of an IP packet decides its way: who to whom, and whether it is a call.
 
-Law: whatever the bytes are, the answer is a value; nothing raises.
+Invariant: whatever the bytes are, the answer is a value; nothing raises.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ipmicra.addresses import BITS, Family
 TCP, UDP, ICMP, ICMP6 = 6, 17, 1, 58
 _SYN, _ACK = 0x02, 0x10
 _ECHO_REQUESTS = {(ICMP, 8), (ICMP6, 128)}
-_IPV6_HEADER_BYTES = 40  # nobody in the box sends extension headers
+_IPV6_HEADER_BYTES = 40  # no one in the box sends extension headers
 
 
 class Ends(NamedTuple):

@@ -1,6 +1,6 @@
 """Two addresses, and the faults that are on -> the path between them.
 
-Law: a path is a function of plan, pair and active faults. Bytes carried are counted per pair of
+Invariant: a path is a function of plan, pair and active faults. Bytes carried are counted per pair of
 endpoints, and outlive the path.
 """
 
@@ -45,7 +45,7 @@ class Paths:
         self.carried: dict[tuple[int, int], RoutedPacket] = {}
 
     def path(self, wire: int, pair: bytes, active: Sequence[NetworkFault]) -> Path | None:
-        """None: nobody owns the destination, or the source is not behind the wire it came by."""
+        """None: no one owns the destination, or the source is not behind the wire it came by."""
         ends = ends_of(pair)
         source = self._owners.owner(ends.family, ends.source)
         destination = self._owners.owner(ends.family, ends.destination)

@@ -27,7 +27,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     blocks: tuple[str, ...]  # addresses and prefixes
     places: tuple[int, ...]  # rows of the plan's one_way_s
     link: NetworkLink = NetworkLink()
-    admits_calls: bool = True  # False: behind NAT, nobody outside can begin a conversation
+    admits_calls: bool = True  # False: behind NAT, no one outside can begin a conversation
     answers: bool = True  # False: a black hole, packets to it vanish
 
 
@@ -36,7 +36,7 @@ class Effect(StrEnum):
 
     CUT = "cut"  # none gets through
     LOSS = "loss"  # so large a share more is lost
-    ADDED = "added"  # each takes so many seconds longer, one way
+    ADDED = "added"  # each takes this many seconds longer, one way
 
 
 class NetworkFault(msgspec.Struct, frozen=True):

@@ -1,6 +1,6 @@
 """Packets arriving at a link of limited rate -> when each has left it, or that it was dropped.
 
-Law: first in, first out; a packet that would wait longer than the queue is long is dropped (drop-tail).
+Invariant: first in, first out; a packet that would wait longer than the queue is long is dropped (drop-tail).
 """
 
 from __future__ import annotations

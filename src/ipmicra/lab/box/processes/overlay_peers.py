@@ -1,7 +1,7 @@
 """The overlay in a box: `ipmicra overlay start` and `join` in the crawlers' namespaces, and what peers say.
 
-Peers place themselves and the sites by round trips of their own. Law: who crawls what is asked of the peers
-themselves, as an operator would.
+Peers place themselves and the sites by round trips of their own. Invariant: who crawls what is asked of
+the peers themselves, as an operator would.
 """
 
 from __future__ import annotations

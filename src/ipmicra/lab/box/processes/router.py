@@ -6,7 +6,7 @@ Everything that is decided is decided by `network/`; here are the wires, the clo
 plan comes as the first message on the control socket; then requests, each answered: begin, inflict,
 heal, report. The process ends when the control socket is closed.
 
-Law: its own lateness is measured for every packet, and told with every report.
+Invariant: its own lateness is measured for every packet, and told with every report.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
         system.submit(urls)
         system.until(lambda: urls <= set(system.integrated()), 60)
 
-Law: what is known of the system is asked of its public client, its database or its index; nothing is
+Invariant: what is known of the system is asked of its public client, its database or its index; nothing is
 taken from inside a process.
 """
 

@@ -4,7 +4,7 @@ The driver of the box's world: where the simulator reads a matrix, an agent in t
 measures. Several sites are under way at once, as with the coordinator. After each decision the chosen
 crawler fetches robots.txt, as a crawl does first, and the strategy is told the kernel's round trip of it.
 
-Law: the strategy is told of a site its name and the address that DNS gives; of the truth, nothing.
+Invariant: the strategy is told of a site its name and the address that DNS gives; of the truth, nothing.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def strategy_in(
         position = None
         if place.latitude is not None and place.longitude is not None:
             position = GeoPosition(place.latitude, place.longitude)
-        strategy.crawler_joined(
+        strategy.on_crawler_joined(
             CrawlerProfile(
                 id=CrawlerId(crawler.name),
                 address=ipaddress.ip_address(crawler.addresses[0]),
@@ -89,7 +89,7 @@ class BoxDelegator:
         target = self.target(site)
         decision, asked = await self.converse(self._strategy.delegate(target, time.monotonic()))
         if decision.crawler is None:
-            raise OurFault(f"the strategy gave {site.name} to nobody: {decision.explained()}")
+            raise OurFault(f"the strategy gave {site.name} to nobody: {decision.explanation()}")
         await self._first_fetch(target, decision.crawler)
         return DelegatedSites(site, decision.crawler, len(asked), decision.crawler in asked)
 

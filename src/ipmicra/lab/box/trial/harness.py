@@ -1,6 +1,6 @@
-"""What every claim is given: a ground to draw worlds from, a seed, a folder, and a way to say what it does.
+"""What every claim is given: a data source for worlds, a seed, a folder, and a way to say what it does.
 
-Law: a claim plays in worlds of the kit's seed; each box that it used was on time, or it raises.
+Invariant: a claim plays in worlds of the kit's seed; each box that it used was on time, or it raises.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CRAWLING = TimingTolerance(late_ms=4.0, share_max=0.01)
 class BoxKit:
     """The options of one run of one claim."""
 
-    ground: DataSource
+    data_source: DataSource
     seed: int
     folder: Path
     quick: bool = False  # the smallest world that still shows the claim, for tests
@@ -39,7 +39,7 @@ class BoxKit:
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def world(self, wanted: WorldRequest, quick: WorldRequest, number: int = 0) -> BoxWorld:
-        return made_world(self.ground.world, self.seed, quick if self.quick else wanted, number)
+        return made_world(self.data_source.world, self.seed, quick if self.quick else wanted, number)
 
     def new_folder(self) -> Path:
         folder = self.folder / f"run-{next(self._numbers):03}"
@@ -62,7 +62,7 @@ class BoxKit:
         figures = self._lateness()
         return Findings(
             experiment=claim,
-            world=self.ground.world.name,
+            world=self.data_source.world.name,
             draws=1,
             seed=self.seed,
             tables=tables,

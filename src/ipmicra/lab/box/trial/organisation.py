@@ -1,6 +1,6 @@
 """One organisation with addresses in many places -> to whom its sites are delegated, by real probes.
 
-The registry says one organisation and one country for all of them, as it does of a cloud. Law: the tree
+The registry says one organisation and one country for all of them, as it does of a cloud. Invariant: the tree
 knows nothing else, so whoever does well has found it out by probing.
 """
 

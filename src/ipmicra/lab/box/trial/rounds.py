@@ -1,6 +1,7 @@
 """Sites fetched by their owners, round by round, and calibrated as the coordinator does it.
 
-Law: alarms come from the kernel's round trips of the fetches; probes are made only where calibration asks.
+Invariant: alarms come from the kernel's round trips of the fetches; probes are made only where calibration
+asks.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from ipmicra.delegation.calibration import (
     Calibration,
     CalibrationSettings,
     CalibrationVerdict,
-    look_again,
+    recalibrate,
 )
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.lab.box.agents.handle import Agents
@@ -69,7 +70,7 @@ class Rounds:
         return PlayedRound({key: self.spent[key] for key in keys}, wrong)
 
     def owner(self, site: BoxSite) -> str:
-        found = self._strategy.delegated(self._delegator.target(site))
+        found = self._strategy.owner_of(self._delegator.target(site))
         assert found is not None, "every site was delegated at the beginning"
         return found
 
@@ -86,7 +87,7 @@ class Rounds:
         }
         if self.slower is not None and site.name in self.slower.sites:
             true_ms[self.slower.crawler] += self.slower.added_ms
-        return self._calibration.worth_moving(true_ms[self.owner(site)], min(true_ms.values()))
+        return self._calibration.is_worth_moving(true_ms[self.owner(site)], min(true_ms.values()))
 
     async def _visit(self, site: BoxSite, room: asyncio.Semaphore) -> None:
         async with room:
@@ -97,17 +98,14 @@ class Rounds:
                 return
             seen_ms, now_s, crawler = found.round_trip_ms, time.monotonic(), CrawlerId(owner)
             self._strategy.learn(Measurement(crawler, target.address, seen_ms, now_s, Source.PASSIVE))
-            ground = self._strategy.ground_of(target)
-            if (
-                self._calibration.observe(ground, crawler, seen_ms, now_s)
-                is CalibrationVerdict.LOOK_AGAIN
-            ):
+            unit = self._strategy.unit_of(target)
+            if self._calibration.observe(unit, crawler, seen_ms, now_s) is CalibrationVerdict.LOOK_AGAIN:
                 await self._look(site, seen_ms)
 
     async def _look(self, site: BoxSite, seen_ms: float) -> None:
         target = self._delegator.target(site)
         self.spent["looks"] += 1
-        talk = look_again(self._strategy, self._calibration, target, seen_ms, time.monotonic())
+        talk = recalibrate(self._strategy, self._calibration, target, seen_ms, time.monotonic())
         result, asked = await self._delegator.converse(talk)
         self.spent["probes"] += len(asked)
         if result is not None and result.moved:
@@ -116,5 +114,5 @@ class Rounds:
 
 
 def is_everywhere(site: BoxSite) -> bool:
-    """A CDN, or anycast: near to everybody, so in nobody's wrong hands."""
+    """A CDN, or anycast: near to everyone, so wrong with no crawler."""
     return len(site.stands) > 1 or len(site.stands[0].places) > 1

@@ -7,7 +7,7 @@
                 a CDN: the name server gives each asker the stand nearest to it
     faults      what is cut, lossy or slower between whom, and when
 
-Law: plain frozen values; `checking.py` says what they must obey.
+Invariant: plain frozen values; `checking.py` says what they must obey.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class BoxCrawler(_Record, frozen=True, kw_only=True):
     name: str
     place: str
     addresses: tuple[str, ...]
-    nat: bool = True  # nobody outside can begin a conversation with it
+    nat: bool = True  # no one outside can begin a conversation with it
     link: AccessLink = AccessLink()
 
 
@@ -104,7 +104,7 @@ class WorldFile(_Record, frozen=True, kw_only=True):
     jitter_ms: float = 0.0  # each packet strays later by up to this, uniformly, one way
     loss: float = 0.0
     names_address: str = "9.9.9.9"  # the name server's, in the box
-    names_ms: float = 1.0  # everybody's round trip to it
+    names_ms: float = 1.0  # everyone's round trip to it
     latencies: str = ""  # a CSV beside the file: from, to, round_trip_ms; empty: the formula
     formula: Formula = Formula()
     places: tuple[BoxPlace, ...]
@@ -116,7 +116,7 @@ class WorldFile(_Record, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class BoxWorld:
-    """The file, and the round trips between its places in their order; NaN where nobody knows."""
+    """The file, and the round trips between its places in their order; NaN where no one knows."""
 
     file: WorldFile
     round_trips_ms: Milliseconds

@@ -1,7 +1,7 @@
 """A lab's world (measured or made up) and a seed -> a world for the box.
 
 Crawlers and sites are drawn as the experiments draw them; the coordinator stands where one more crawler
-would. With IPv6 everybody gets an address of that family beside the other one; it says the same as the
+would. With IPv6 everyone gets an address of that family beside the other one; it says the same as the
 IPv4 address in other digits.
 """
 

@@ -1,7 +1,7 @@
 """A BoxWorld -> the network plan of its router: endpoints, their wires, delays and faults.
 
 Wires: 0 is the sites', 1 the coordinator's, the crawlers' follow in their order. The name server is an
-endpoint on the sites' wire, equally near to everybody.
+endpoint on the sites' wire, equally near to everyone.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ipmicra.lab.box.world.box_world import (
 SITES_WIRE, COORDINATOR_WIRE, FIRST_CRAWLER_WIRE = 0, 1, 2
 NAMES = "name server"
 BYTES_PER_MBIT = 125_000.0
-UNKNOWN_S = 60.0  # a round trip that nobody asked for: between sites, say
+UNKNOWN_S = 60.0  # a round trip that no one asked for: between sites, say
 _EFFECTS = {"cut": Effect.CUT, "loss": Effect.LOSS, "slower": Effect.ADDED}
 
 
@@ -83,7 +83,7 @@ def _one_way_s(world: BoxWorld) -> tuple[tuple[float, ...], ...]:
 def _numbers(world: BoxWorld, endpoints: tuple[Endpoint, ...], names: tuple[str, ...]) -> frozenset[int]:
     """Endpoints of that name, in a place of that name, or on a continent of that name.
 
-    The name server is everybody's own resolver, in all places at once: no fault is between it and anybody.
+    The name server is everyone's own resolver, in all places at once: no fault is between it and anybody.
     """
     if EVERYBODY in names:
         return frozenset(number for number, end in enumerate(endpoints) if end.name != NAMES)

@@ -1,6 +1,6 @@
 """A world -> nothing, or the operator's fault: what in it cannot be.
 
-Law: a world that passes can be built; no fault of the world shows up as a defect of the box.
+Invariant: a world that passes can be built; no fault of the world shows up as a defect of the box.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _amounts(world: BoxWorld) -> Iterator[str]:
 
 
 def _latencies(world: BoxWorld) -> Iterator[str]:
-    """Known, and not below 0, from every crawler and the coordinator to everybody."""
+    """Known, and not below 0, from every crawler and the coordinator to everyone."""
     numbers = world.place_numbers
     askers = [world.file.coordinator.place, *(crawler.place for crawler in world.file.crawlers)]
     for asker in dict.fromkeys(askers):

@@ -2,7 +2,7 @@
 
     latencies.csv     from, to, round_trip_ms      names of places; one direction is enough
 
-Law: a file that does not describe a world is the operator's fault, and the message says where.
+Invariant: a file that does not describe a world is the operator's fault, and the message says where.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from rich.console import Group
 
 from ipmicra.cli import terminal
 from ipmicra.cli.findings_output import rendered, write_page, write_results
-from ipmicra.cli.trial_options import ground_of
+from ipmicra.cli.trial_options import chosen_data_source
 from ipmicra.lab.box import claims
 from ipmicra.lab.box.trial.harness import BoxClaim, BoxKit
 from ipmicra.lab.box.trial.timing_check import Late
@@ -57,12 +57,12 @@ def command(
       ipmicra lab box claim all --out results --pages docs/experiments
       ipmicra lab box claim crawl-time --data anchors-world --registry registries
     """
-    ground = ground_of(context, data, registry, seed)
+    data_source = chosen_data_source(context, data, registry, seed)
     wanted = claims.names() if name == ALL else [name]
     chosen = {each: claims.claim(each) for each in wanted}
     found: dict[str, Findings] = {}
     for each, claim in chosen.items():
-        findings = found[each] = _believed(claim, ground, seed, quick)
+        findings = found[each] = _believed(claim, data_source, seed, quick)
         if out is not None:
             write_results(findings, each, out)
         if pages is not None:
@@ -70,12 +70,12 @@ def command(
     terminal.show(found, as_json, lambda: Group(*map(rendered, found.values())))
 
 
-def _believed(claim: BoxClaim, ground: DataSource, seed: int, quick: bool) -> Findings:
+def _believed(claim: BoxClaim, data_source: DataSource, seed: int, quick: bool) -> Findings:
     """What the claim finds in a run whose router was on time; after several that were not, the fault."""
     for left in reversed(range(TRIES)):
         with tempfile.TemporaryDirectory(prefix="ipmicra-box-") as folder:
             try:
-                return claim.run(BoxKit(ground, seed, Path(folder), quick, terminal.print_note))
+                return claim.run(BoxKit(data_source, seed, Path(folder), quick, terminal.print_note))
             except Late as late:
                 if not left:
                     raise

@@ -8,7 +8,7 @@ import click
 from rich.table import Table
 
 from ipmicra.cli import terminal
-from ipmicra.cli.trial_options import ground_of
+from ipmicra.cli.trial_options import chosen_data_source
 from ipmicra.lab.box.session import WORLD
 from ipmicra.lab.box.world.box_world import BoxWorld
 from ipmicra.lab.box.world.generator import WorldRequest, made_world
@@ -66,7 +66,7 @@ def command(
         loss=loss,
         ipv6=ipv6,
     )
-    world = made_world(ground_of(context, data, None, seed).world, seed, wanted)
+    world = made_world(chosen_data_source(context, data, None, seed).world, seed, wanted)
     write_world(folder / WORLD, world)
     terminal.print_note(f"wrote {folder / WORLD} and {LATENCIES} beside it")
     rows = _rows(world)
