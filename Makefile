@@ -43,6 +43,11 @@ check: setup ## ruff, mypy --strict, import-linter; rustfmt and clippy where the
 	if command -v cargo-fmt >/dev/null; then cargo fmt $(CRATE) --check; fi
 	if command -v cargo-clippy >/dev/null; then cargo clippy $(CRATE) -- --deny warnings; fi
 
+coverage: setup ## Run the tests under coverage.py and print the figures; slow on Python 3.11
+	$(BIN)/coverage run -m pytest -q
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+
 bench: setup ## Run the benchmarks and print their tables
 	$(BIN)/python -m pip install --quiet --requirement benchmarks/requirements.txt
 	$(BIN)/python -m benchmarks

@@ -19,7 +19,7 @@ FIELDS = (  # what `read` returns, in order
 def _module() -> ModuleType | None:
     try:
         module = importlib.import_module(MODULE)
-    except ImportError:  # docs/decisions/compiled-reader.md
+    except ImportError:  # docs/decisions/0004-compiled-reader.md
         return None
     return module if module.FIELDS == FIELDS else None
 
