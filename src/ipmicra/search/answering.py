@@ -225,7 +225,14 @@ def _excerpted(ledger: PageCatalogue, page: StoredHit) -> Excerpted:
         return NOTHING
     is_whole = len(page.head) < HEAD_CHARACTERS
     rest = None if is_whole else partial(ledger.rest, page.identity)
-    return Excerpted(page.head, page.facts.description, rest)
+    return Excerpted(_without_title(page.head, page.facts.title), page.facts.description, rest)
+
+
+def _without_title(text: str, title: str) -> str:
+    """The text behind its first line, where that only says the title again."""
+    first, _, rest = text.partition("\n")
+    said = first.rstrip("¶ ").casefold()
+    return rest if rest and said and said in title.casefold() else text
 
 
 def _hit(page: StoredHit, result: Ranked, snippet: str, missing: list[str]) -> Hit:

@@ -173,6 +173,20 @@ class PageCatalogue:
         ).fetchone()
         return None if row is None else _page(list(row))
 
+    def entry(self, url: str) -> CatalogueEntry | None:
+        """The page with when and by whom it was seen; None where it is gone or unknown."""
+        row = self._database.execute(
+            "SELECT id, url, crawler, fetched_at_ms, facts, head, rest, links FROM pages WHERE key = ?",
+            (text_key(url),),
+        ).fetchone()
+        if row is None:
+            return None
+        identity, address, crawler, fetched_at_ms, *content = row
+        found = _page(content)
+        return (
+            None if found is None else CatalogueEntry(identity, address, crawler, fetched_at_ms, found)
+        )
+
     def is_outdated(self, url: str, crawler: str, visit: int, fetched_at_ms: int) -> bool:
         """Whether a visit as new as this one, or newer, is known."""
         row = self._database.execute(

@@ -8,7 +8,7 @@ but `<mark>` is escaped.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from ipmicra.carrier.package import Package
 from ipmicra.errors import HostFault
@@ -27,6 +27,14 @@ class IndexDamaged(HostFault):
         )
 
 
+class SeenPage(NamedTuple):
+    """A page as it was last seen."""
+
+    page: Page
+    crawler: str  # the vantage
+    fetched_at_ms: int
+
+
 class SearchIndex(Protocol):
     """An engine behind the search."""
 
@@ -42,6 +50,9 @@ class SearchIndex(Protocol):
 
     def page(self, url: str) -> Page | None:
         """The page as it is known; None where it is gone or unknown."""
+
+    def seen(self, url: str) -> SeenPage | None:
+        """The same, with when and by whom it was seen."""
 
     def commit(self) -> None:
         """Make what was integrated findable and durable. A page that the engine refuses is left out."""

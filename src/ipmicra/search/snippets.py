@@ -53,6 +53,10 @@ class Marker:
     def snippets(self, texts: Sequence[Excerpted]) -> list[str]:
         return self._marked([self._excerpt(text) for text in texts]) if texts else []
 
+    def marked(self, text: str) -> str:
+        """The whole text, escaped and marked."""
+        return self._marked([text])[0]
+
     def _excerpt(self, page: Excerpted) -> str:
         """Unmarked. From the head; from the rest where only that has the words."""
         text = page.head
@@ -180,7 +184,9 @@ def _window(text: str, start: int) -> str:
         space = text.rfind(" ", start + 20, end)
         end = space if space > 0 else end
     return (
-        (_CUT if begin else "") + text[begin:end].replace("\n", " ") + (_CUT if end < len(text) else "")
+        (_CUT if begin else "")
+        + text[begin:end].replace("¶", "").replace("\n", " ")
+        + (_CUT if end < len(text) else "")
     )
 
 

@@ -92,7 +92,9 @@ def _search(lookout: OverlayObserver) -> HTTPRouteHandler:
             pages = sum(peer.pages for peer in await lookout.peers())
             return search_pages.empty_page(pages, NAVIGATION)
         request = SearchRequest(text=q, limit=limit, offset=offset, per_site=0 if every else PER_SITE)
-        return search_pages.answer_page(request, (await lookout.search(request)).answer, NAVIGATION)
+        return search_pages.answer_page(
+            request, (await lookout.search(request)).answer, NAVIGATION, with_kept=False
+        )
 
     return search
 

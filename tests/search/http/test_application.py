@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -14,6 +16,7 @@ from ipmicra.model.search import Hit, SearchAnswer, SearchRequest
 from ipmicra.search.http.application import application
 from ipmicra.search.http.fast_path import SearchFastPath
 from ipmicra.search.http.pages import answer_page
+from ipmicra.search.query_parser import FIELDS
 from ipmicra.search.tantivy.index import TantivyIndex
 from ipmicra.theme.layout import NOWHERE_ELSE
 from ipmicra.theme.policy import HEADERS
@@ -73,6 +76,54 @@ def test_results_are_listed_with_their_vantage_and_can_be_turned_over(
     assert "by athens" in page
     assert "offset=10" in page
     assert client.get("/search?q=otter&offset=20").text.count("<li>") == 5
+
+
+def test_the_kept_text_of_a_hit_can_be_read_with_its_words_marked(client: TestClient[Litestar]) -> None:
+    found = client.get("/search?q=otter+7").text
+    link = re.search(r'href="(/kept\?[^"]+)"', found)
+    assert link is not None
+    page = client.get(html.unescape(link[1]))
+    assert page.status_code == 200
+    assert "<mark>otter</mark> text" in page.text
+    assert "by athens" in page.text
+    hostile = client.get("/kept", params={"url": "http://bad.example/?a='\"", "q": HOSTILE}).text
+    assert "<script" not in hostile
+    assert "<img" not in hostile
+    assert "No kept text" in client.get("/kept?url=http://nowhere.example/").text
+    assert "No kept text" in client.get("/kept").text
+
+
+def test_a_page_that_asks_for_no_snippet_keeps_its_text_to_itself(tmp_path: Path) -> None:
+    index = TantivyIndex(tmp_path, writable=True)
+    head = '<meta name=robots content="nosnippet">'
+    index.integrate(*package([seen("http://a.example/", "x", "secret words", head=head)]))
+    index.commit()
+    with TestClient(application(index)) as client:
+        page = client.get("/kept?url=http://a.example/&q=secret").text
+    index.close()
+    assert "words" not in page.replace("Text as seen", "")
+    assert "asks search engines not to show its text" in page
+
+
+def test_the_help_page_lists_every_operator(client: TestClient[Litestar]) -> None:
+    assert 'href="/search/help"' in client.get("/").text
+    page = client.get("/search/help").text
+    assert [name for name in FIELDS if f"{name}:" not in page] == []
+
+
+def test_what_was_not_demanded_or_corrected_is_said(client: TestClient[Litestar]) -> None:
+    page = client.get("/search", params={"q": "how otter vs walrus"}).text
+    assert "without: how, vs, walrus" in page
+    assert "does not have: walrus" in page
+    assert "Showing results for <strong>otter</strong>" in client.get("/search?q=oter").text
+    assert "No pages found" in client.get("/search?q=xyzzyx").text
+
+
+def test_pages_of_results_are_numbered(client: TestClient[Litestar]) -> None:
+    page = client.get("/search?q=otter&offset=10").text
+    assert '<span aria-current="page">2</span>' in page
+    assert ">1</a>" in page
+    assert ">3</a>" in page
 
 
 def test_the_api_answers_with_what_the_command_prints(client: TestClient[Litestar]) -> None:

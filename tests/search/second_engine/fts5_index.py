@@ -22,6 +22,7 @@ from ipmicra.search import catalogue_ingest
 from ipmicra.search.answering import Found, answer
 from ipmicra.search.authority import SiteAuthority
 from ipmicra.search.catalogue import CatalogueEntry, PageCatalogue
+from ipmicra.search.contract import SeenPage
 from ipmicra.search.keys import site_name_of, text_key
 from ipmicra.search.page_names import names_of_page
 from ipmicra.search.query_parser import All, ParsedQuery, QueryWords
@@ -106,6 +107,12 @@ class Fts5Index:
         )
         sites = [(name, entry.identity) for name in columns.site_names(page)]
         self._engine.executemany("INSERT OR IGNORE INTO names VALUES (?, ?)", sites)
+
+    def seen(self, url: str) -> SeenPage | None:
+        entry = self._ledger.entry(url)
+        if entry is None or entry.page is None:
+            return None
+        return SeenPage(entry.page, entry.crawler, entry.fetched_at_ms)
 
     def search(self, request: SearchRequest) -> SearchAnswer:
         return answer(self, self._ledger, request)

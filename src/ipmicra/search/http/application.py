@@ -65,7 +65,15 @@ def search_pages(index: SearchIndex, navigation: Navigation) -> list[HTTPRouteHa
         text = pages.open_search_description(f"{request.base_url}search")
         return Response(text.encode(), media_type="application/opensearchdescription+xml")
 
-    return [search, description]
+    @route(pages.KEPT, http_method=_METHODS, include_in_schema=False, sync_to_thread=False)
+    def kept(request: _AnyRequest) -> ASGIResponse:
+        return _whole(responses.kept(index, navigation, _given(request)), MediaType.HTML)
+
+    @route(pages.HELP, http_method=_METHODS, include_in_schema=False, sync_to_thread=False)
+    def syntax() -> ASGIResponse:
+        return _whole(pages.help_page(navigation).encode(), MediaType.HTML)
+
+    return [search, kept, syntax, description]
 
 
 def search_api(index: SearchIndex) -> HTTPRouteHandler:

@@ -17,6 +17,7 @@ from ipmicra.theme.layout import Navigation
 
 API, PAGE = "/api/search", "/search"
 SearchContext: TypeAlias = Sequence[tuple[str, str]]  # names and values behind the question mark
+_URL_CHARACTERS_MAX = 8_192
 _encode = msgspec.json.Encoder().encode
 
 
@@ -31,3 +32,11 @@ def page(index: SearchIndex, navigation: Navigation, given: SearchContext) -> by
     if not wanted.text.strip():
         return pages.empty_page(index.page_count(), navigation).encode()
     return pages.answer_page(wanted, index.search(wanted), navigation).encode("utf-8", "replace")
+
+
+def kept(index: SearchIndex, navigation: Navigation, given: SearchContext) -> bytes:
+    """The text of a page as it was crawled."""
+    wanted = dict(reversed(given))
+    url = wanted.get("url", "")[:_URL_CHARACTERS_MAX]
+    text = wanted.get("q", "")
+    return pages.kept_page(url, index.seen(url), text, navigation).encode("utf-8", "replace")

@@ -28,7 +28,7 @@ from ipmicra.search import catalogue_ingest, rebuild
 from ipmicra.search.answering import Found, answer
 from ipmicra.search.authority import SiteAuthority
 from ipmicra.search.catalogue import CatalogueEntry, PageCatalogue
-from ipmicra.search.contract import IndexDamaged
+from ipmicra.search.contract import IndexDamaged, SeenPage
 from ipmicra.search.keys import site_name_of, text_key
 from ipmicra.search.page_names import PageNames, names_of_page
 from ipmicra.search.query_parser import ParsedQuery, QueryWords
@@ -144,6 +144,12 @@ class TantivyIndex:
 
     def page(self, url: str) -> Page | None:
         return self._ledger.page(url)
+
+    def seen(self, url: str) -> SeenPage | None:
+        entry = self._ledger.entry(url)
+        if entry is None or entry.page is None:
+            return None
+        return SeenPage(entry.page, entry.crawler, entry.fetched_at_ms)
 
     def search(self, request: SearchRequest) -> SearchAnswer:
         start = time.perf_counter()
