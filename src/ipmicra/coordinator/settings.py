@@ -35,6 +35,13 @@ class CoordinatorSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
         bool,
         setting_field("Whether a lost or damaged index is rebuilt from the packages automatically."),
     ] = True
+    address: Annotated[
+        str,
+        setting_field(
+            "The address at which people and hosts reach the coordinator, such as https://crawl.example.org. "
+            "Empty: where it listens."
+        ),
+    ] = ""
     trusted_proxies: Annotated[
         str,
         setting_field(

@@ -27,8 +27,14 @@ def _wrongly_asked(_: HttpRequest, fault: OperatorFault) -> Response[str]:
 
 
 def _other(_: HttpRequest, error: HTTPException) -> Response[str]:
-    title = "There is no such page" if error.status_code == 404 else "That did not work"
-    return _said(title, error.detail, error.status_code)
+    return error_page(error.status_code, error.detail)
+
+
+def error_page(status: int, detail: str) -> Response[str]:
+    """What a browser is shown for an address that is not there, or was asked in a wrong way."""
+    if status == 404:
+        return _said("There is no such page", "The address may be mistyped, or the page is gone.", 404)
+    return _said("That did not work", detail, status)
 
 
 def _said(title: str, text: str, status: int) -> Response[str]:

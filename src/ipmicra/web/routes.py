@@ -19,7 +19,7 @@ from ipmicra.search.http.application import search_api, search_pages
 from ipmicra.theme.assets import serve_asset
 from ipmicra.theme.policy import RESPONSE_HEADERS
 from ipmicra.web.admin import admin_handlers
-from ipmicra.web.error_pages import REFUSALS
+from ipmicra.web.error_pages import REFUSALS, error_page
 from ipmicra.web.errors import trouble_handlers
 from ipmicra.web.explanation import explain_handlers
 from ipmicra.web.hosts import host_handlers
@@ -56,6 +56,9 @@ class Pages:
                 exception_handlers=REFUSALS,
             ),
         ]
+
+    def error_page(self, status: int, detail: str) -> Response[str]:
+        return error_page(status, detail)
 
     async def work(self) -> None:
         async with asyncio.TaskGroup() as tasks:

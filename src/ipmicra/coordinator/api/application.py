@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from litestar import Litestar, MediaType, Request, Response
@@ -27,13 +27,23 @@ _log = logging.getLogger(__name__)
 _Anything = Request[Any, Any, Any]
 
 
-def application(context: CoordinatorContext, pages: Sequence[ControllerRouterHandler] = ()) -> Litestar:
+def application(
+    context: CoordinatorContext,
+    pages: Sequence[ControllerRouterHandler] = (),
+    error_page: Callable[[int, str], Response[str]] | None = None,
+) -> Litestar:
     """The application over parts that somebody else closes; `beside` is served with it."""
 
     def on_refused(request: _Anything, error: HostRefused) -> Response[bytes]:
         kind = error.refusal.kind
         _log.info("refused", extra={"kind": kind, "path": request.scope["path"]})
         return refusal(error, context.clock())
+
+    def on_http_error(request: _Anything, error: HTTPException) -> Response[Any]:
+        """A page for browsers, JSON for programs."""
+        if error_page is not None and "text/html" in request.headers.get("accept", ""):
+            return error_page(error.status_code, error.detail)
+        return _in_json(request, error)
 
     return Litestar(
         [host_router(context), *public_handlers(context), bundle_file(context), *pages],
@@ -43,12 +53,13 @@ def application(context: CoordinatorContext, pages: Sequence[ControllerRouterHan
             render_plugins=[JsonRenderPlugin()],
         ),
         middleware=[measure_requests],
+        logging_config=None,  # whoever runs it says where lines go
         exception_handlers={
             HostRefused: on_refused,
             OperatorFault: _bad_request,
             Fault: _unavailable,
             OperationalError: _unavailable,
-            HTTPException: _in_json,
+            HTTPException: on_http_error,
         },
     )
 

@@ -32,10 +32,26 @@ class JsonLineFormatter(logging.Formatter):
         return msgspec.json.encode(line, enc_hook=str).decode()
 
 
+class PlainFormatter(logging.Formatter):
+    """The same for people at a terminal."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        at = datetime.fromtimestamp(record.created, tz=UTC)
+        more = {name: value for name, value in vars(record).items() if name not in _ORDINARY}
+        words = " ".join(f"{name}={value}" for name, value in more.items())
+        line = f"{at:%H:%M:%S} {record.levelname.lower():7} {record.getMessage()} {words}".rstrip()
+        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
+
+
 def log_to_stderr() -> None:
+    """Every line of this process, libraries' too: one JSON object each, or plain text on a terminal."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLineFormatter())
-    root = logging.getLogger("ipmicra")
+    handler.setFormatter(PlainFormatter() if sys.stderr.isatty() else JsonLineFormatter())
+    root = logging.getLogger()
     root.handlers = [handler]
-    root.setLevel(logging.INFO)
-    root.propagate = False
+    root.setLevel(logging.WARNING)
+    for name in ("ipmicra", "uvicorn", "uvicorn.error", "uvicorn.access", "litestar"):
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [], True
+    logging.getLogger("ipmicra").setLevel(logging.INFO)
+    logging.captureWarnings(True)

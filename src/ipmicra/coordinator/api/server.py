@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Protocol
 
 import uvicorn
+from litestar import Response
 from litestar.types import ControllerRouterHandler
 
 from ipmicra.coordinator.api.application import application
@@ -42,6 +43,7 @@ from ipmicra.coordinator.settings import ServiceSettings
 from ipmicra.coordinator.store import orders
 from ipmicra.coordinator.store.database import Database
 from ipmicra.delegation.subnets import NoSubnets, SubnetLookup
+from ipmicra.net.head_requests import HeadRequests
 from ipmicra.net.listener import listening_socket
 from ipmicra.registry.folder import tree_file
 from ipmicra.registry.treefile import open_tree
@@ -70,6 +72,10 @@ class ServedPages(Protocol):
 
     @property
     def handlers(self) -> Sequence[ControllerRouterHandler]: ...
+
+    def error_page(self, status: int, detail: str) -> Response[str]:
+        """What a browser is shown where there is nothing else to show."""
+        ...
 
     async def work(self) -> None:
         """What it does all the time, until it is cancelled."""
@@ -215,7 +221,7 @@ async def _serve(
     proxies = context.settings.trusted_proxies
     server = _Server(
         uvicorn.Config(
-            application(context, pages.handlers),
+            HeadRequests(application(context, pages.handlers, pages.error_page)),
             log_config=None,
             access_log=False,
             proxy_headers=bool(proxies),

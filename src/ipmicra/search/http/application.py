@@ -25,6 +25,7 @@ from litestar.response.base import ASGIResponse
 from ipmicra import __version__
 from ipmicra.errors import Fault
 from ipmicra.model.search import SearchAnswer
+from ipmicra.net.head_requests import HeadRequests
 from ipmicra.net.listener import listening_socket
 from ipmicra.search.contract import SearchIndex
 from ipmicra.search.factory import INDEX_FOLDER, open_index
@@ -152,7 +153,9 @@ def serve(
 def answering(index: SearchIndex, listener: socket.socket) -> None:
     """Answer from an index as it is, until interrupted."""
     straight = SearchFastPath(index, NOWHERE_ELSE, application(index))
-    server = uvicorn.Server(uvicorn.Config(straight, log_level="warning", access_log=False))
+    server = uvicorn.Server(
+        uvicorn.Config(HeadRequests(straight), log_level="warning", access_log=False)
+    )
     with suppress(KeyboardInterrupt):
         server.run(sockets=[listener])
 

@@ -10,6 +10,7 @@ from rich.text import Text
 from ipmicra.cli import terminal
 from ipmicra.cli.coordinator_database import database_option, open_database
 from ipmicra.coordinator.admin import commands
+from ipmicra.coordinator.admin.public_address import public_address
 
 
 @click.command()
@@ -31,7 +32,13 @@ def command(
     with open_database(context, database) as rows, rows.database.begin() as connection:
         seconds = rows.settings.coordinator.token_hours * 3600
         token = commands.register(connection, name, time.time(), seconds, contact)
-    result = {"host": name, "token": token}
+        address = public_address(connection, rows.settings.coordinator.address)
+    result = {"host": name, "token": token, "coordinator": address}
     terminal.show(result, as_json, lambda: Text(token))
     if not as_json:
-        terminal.print_note(f"on the machine: ipmicra host join http://COORDINATOR:8790 {token}")
+        terminal.print_note(f"on the machine: ipmicra host join {address} {token}")
+        if not address.startswith("https://"):
+            terminal.print_note(
+                "hosts on other machines need TLS: set coordinator.address to the https:// address at which "
+                "they reach this coordinator"
+            )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
+import sys
+
 import click
 from rich.text import Text
 
 from ipmicra.cli import terminal
 from ipmicra.cli.coordinator_database import database_option, settings_with
 from ipmicra.coordinator.admin import sessions
+from ipmicra.coordinator.admin.public_address import remember_address
 from ipmicra.coordinator.api.context import CoordinatorContext
 from ipmicra.coordinator.api.logs import log_to_stderr
 from ipmicra.coordinator.api.server import run
@@ -15,6 +19,8 @@ from ipmicra.errors import OperatorFault
 from ipmicra.search.factory import INDEX_FOLDER
 from ipmicra.web.login import link_to
 from ipmicra.web.routes import Pages
+
+_log = logging.getLogger("ipmicra.coordinator")
 
 
 @click.command()
@@ -46,7 +52,7 @@ def command(context: click.Context, listen: str, database: str | None) -> None:
         settings.service,
         address,
         port,
-        lambda context: _announce(f"http://{listen}", context),
+        lambda context: _announce(_public(settings.coordinator.address, listen), context),
         lambda context: Pages(context, settings.data_folder / INDEX_FOLDER),
     )
 
@@ -54,12 +60,23 @@ def command(context: click.Context, listen: str, database: str | None) -> None:
 def _announce(address: str, context: CoordinatorContext) -> None:
     """On the very first start, the way in: to people on stdout, not into the log."""
     with context.database.begin() as connection:
+        remember_address(connection, address, context.clock())
         token = sessions.create_first_link(connection, context.clock())
     if token is not None:
         terminal.output().print(
             Text(f"Administer at {link_to(address, token)} (works once, for an hour)")
         )
-    terminal.print_note(f"the coordinator is at {address}/ until Ctrl-C")
+    if sys.stderr.isatty():
+        terminal.print_note(f"the coordinator is at {address}/ until Ctrl-C")
+    else:
+        _log.info("the coordinator answers", extra={"address": f"{address}/"})
+
+
+def _public(configured: str, listen: str) -> str:
+    """The address that people and hosts use."""
+    everywhere = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}  # noqa: S104 - where it listens, not where to
+    name, _, port = listen.rpartition(":")
+    return configured.rstrip("/") or f"http://{everywhere.get(name, name)}:{port}"
 
 
 def _where(listen: str) -> tuple[str, int]:
