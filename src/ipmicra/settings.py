@@ -38,6 +38,7 @@ RENAMED = {  # former names, which are still accepted
 }
 ENVIRONMENT_PREFIX = "IPMICRA_"
 FILE_VARIABLE = "IPMICRA_SETTINGS"
+SERVICE_FILE = Path("/etc/ipmicra/ipmicra.toml")  # of a service; its owner alone can read it
 
 
 def default_data_folder() -> str:
@@ -139,8 +140,12 @@ def _file_to_read(environment: Mapping[str, str]) -> Path | None:
     named = environment.get(FILE_VARIABLE)
     if named:
         return Path(named).expanduser()
-    candidates = [Path("ipmicra.toml"), Path("~/.config/ipmicra/ipmicra.toml").expanduser()]
-    return next((path for path in candidates if path.is_file()), None)
+    candidates = [
+        Path("ipmicra.toml"),
+        Path("~/.config/ipmicra/ipmicra.toml").expanduser(),
+        SERVICE_FILE,
+    ]
+    return next((path for path in candidates if path.is_file() and os.access(path, os.R_OK)), None)
 
 
 _Assignment = tuple[str, str, object, str]

@@ -48,7 +48,7 @@ class RootCommand(FolderGroup):
                 click.Option(
                     ["--settings", "settings_file"],
                     type=click.Path(path_type=Path, dir_okay=False),
-                    help="Settings file (default: $IPMICRA_SETTINGS, ./ipmicra.toml, ~/.config/...).",
+                    help="Settings file (default: $IPMICRA_SETTINGS, ./ipmicra.toml, ~/.config/, /etc/).",
                 ),
                 click.Option(
                     ["--set", "overrides"],

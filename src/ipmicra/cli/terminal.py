@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from ipmicra.settings import SettingInfo, Settings
 
+PIPED_COLUMNS = 1_000
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 RELOAD = "ipmicra.reload"  # in a context's `meta`: load the settings again, from the same sources
 
@@ -30,7 +31,11 @@ def output() -> Console:
     """Where results go."""
     from rich.console import Console
 
-    return Console(soft_wrap=not sys.stdout.isatty(), highlight=False)
+    if sys.stdout.isatty():
+        return Console(highlight=False)
+    return Console(
+        width=PIPED_COLUMNS, soft_wrap=True, highlight=False
+    )  # a program reads it: nothing is cut
 
 
 def stderr_console() -> Console:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 from rich.console import Group
-from rich.table import Table
+from rich.table import Column, Table
 
 from ipmicra.cli import terminal
 from ipmicra.cli.host_options import folder_of, folder_option
@@ -17,13 +17,20 @@ from ipmicra.host.store import Contact, HostEvent
 
 @click.command()
 @folder_option
-@click.option("--since", metavar="DAY", default="", help="From this day on, as 2026-11-16.")
+@click.option(
+    "--since",
+    type=click.DateTime(formats=["%Y-%m-%d"]),
+    metavar="DAY",
+    help="From this day on, as 2026-11-16.",
+)
 @click.option(
     "--events", type=click.IntRange(0), default=20, show_default=True, help="The last so many."
 )
 @terminal.json_option
 @click.pass_context
-def command(context: click.Context, folder: Path | None, since: str, events: int, as_json: bool) -> None:
+def command(
+    context: click.Context, folder: Path | None, since: datetime | None, events: int, as_json: bool
+) -> None:
     """Show every address contacted, with bytes in and out, by day; and what happened lately.
 
     Name servers that were asked for addresses are not listed. Bytes sent to sites are reckoned from the
@@ -35,7 +42,7 @@ def command(context: click.Context, folder: Path | None, since: str, events: int
       ipmicra host log --since 2026-11-16 --json
     """
     with folders.open_store(folder_of(terminal.settings_of(context), folder)) as store:
-        contacts, happened = store.contacts(since), store.events(events)
+        contacts, happened = store.contacts(f"{since:%Y-%m-%d}" if since else ""), store.events(events)
     log = {
         "contacts": [contact._asdict() for contact in contacts],
         "events": [event._asdict() for event in happened],
@@ -44,7 +51,8 @@ def command(context: click.Context, folder: Path | None, since: str, events: int
 
 
 def _contacts(contacts: list[Contact]) -> Table:
-    table = Table("day", "for", "site", "address", "times", "bytes in", "bytes out")
+    folded = (Column(name, overflow="fold") for name in ("site", "address"))
+    table = Table("day", "for", *folded, "times", "bytes in", "bytes out")
     for seen in contacts:
         counts = (f"{count:,}" for count in (seen.contacts, seen.bytes_in, seen.bytes_out))
         table.add_row(seen.day, seen.purpose, seen.site, seen.address, *counts)
