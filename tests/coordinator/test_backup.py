@@ -34,7 +34,7 @@ from ipmicra.model.ids import SiteEpoch
 from ipmicra.protocol.host_messages import Resume
 from tests.coordinator.conftest import emptied
 from tests.coordinator.harness import TREE, Stage
-from tests.coordinator.ingest.test_integrator import NOW, PAGE, Kitchen
+from tests.coordinator.ingest.ingest_harness import NOW, PAGE, Kitchen
 from tests.coordinator.s3_server import BUCKET, s3_server
 from tests.coordinator.world import World, made_up_world
 

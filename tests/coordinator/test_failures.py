@@ -20,7 +20,7 @@ from ipmicra.coordinator.store.schema import failure_table, schema_version_table
 from ipmicra.model.failures import FailureKind
 from ipmicra.model.records import VisitFailed
 from ipmicra.protocol.coordinator_api import FailedVisits
-from tests.coordinator.ingest.test_integrator import CLAIM_S, NOW, Kitchen
+from tests.coordinator.ingest.ingest_harness import CLAIM_S, NOW, Kitchen
 
 SITE = "https://bread.example"
 

@@ -28,7 +28,7 @@ from ipmicra.model.search import SearchAnswer, SearchRequest
 from ipmicra.search import rebuild
 from ipmicra.search.tantivy.index import TantivyIndex
 from tests.coordinator.coordinator_process import running_coordinator
-from tests.coordinator.ingest.test_integrator import NOW, PAGE, Kitchen
+from tests.coordinator.ingest.ingest_harness import NOW, PAGE, Kitchen
 from tests.search.worlds import seen
 
 

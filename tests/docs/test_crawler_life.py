@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from ipmicra.coordinator.admin.crawler_states import OperatorCommand, as_markdown
-from tests.docs.test_docs import REPOSITORY
 
-DOCUMENT: Path = REPOSITORY / "docs" / "reference" / "crawler-life.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "reference" / "crawler-life.md"
 
 
 def test_the_page_is_drawn_from_the_table() -> None:

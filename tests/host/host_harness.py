@@ -20,9 +20,20 @@ from ipmicra.host.daemon import HostDaemon
 from ipmicra.host.sandbox.code import Code
 from ipmicra.host.settings import HostSettings
 from ipmicra.host.store import HostStore
+from ipmicra.model.ids import SiteEpoch
+from ipmicra.protocol.host_messages import AssignSites, SiteGrant
 from ipmicra.settings import Settings
 from tests.crawler.crawl_harness import settings_for
+from tests.crawler.local_site import Answer, LocalSite, html
 from tests.host.scripted_coordinator import TOKEN, ScriptedCoordinator
+
+WEB = {
+    "/robots.txt": Answer(status=404),
+    "/": html("/a", "/b", "https://elsewhere.example/"),
+    "/a": html("/c"),
+    "/b": html("/"),
+    "/c": html(),
+}
 
 
 def host_settings(folder: Path, **host: object) -> Settings:
@@ -93,3 +104,23 @@ def started(folder: Path, **overrides: str) -> subprocess.Popen[bytes]:
     }
     words = [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
     return subprocess.Popen([sys.executable, "-m", "ipmicra", *words, "host", "run"])
+
+
+def take(site: LocalSite, *links: str, epoch: int = 1, has_state: bool = False) -> AssignSites:
+    grant = SiteGrant(
+        site=site.address, epoch=SiteEpoch(epoch), address="127.0.0.1", links=links, has_state=has_state
+    )
+    return AssignSites(grants=(grant,))
+
+
+def urls(site: LocalSite, *paths: str) -> list[str]:
+    return sorted(f"{site.address}{path}" for path in paths)
+
+
+def events(folder: Path) -> list[str]:
+    """What the owner reads in the host's log."""
+    store = HostStore(folder / "host")
+    try:
+        return [event.what for event in store.events(1_000)]
+    finally:
+        store.close()

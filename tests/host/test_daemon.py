@@ -10,38 +10,17 @@ from pathlib import Path
 from ipmicra.errors import OperatorFault
 from ipmicra.model.ids import SiteEpoch
 from ipmicra.protocol.host_messages import (
-    AssignSites,
     Pause,
     ProbeTarget,
     ProbeTargets,
     ReleaseSites,
     Resume,
     Retire,
-    SiteGrant,
     Upgrade,
 )
 from tests.crawler.local_site import Answer, LocalSite, html
-from tests.host.host_harness import command, host_settings, join, living
+from tests.host.host_harness import WEB, command, host_settings, join, living, take, urls
 from tests.host.scripted_coordinator import ScriptedCoordinator
-
-WEB = {
-    "/robots.txt": Answer(status=404),
-    "/": html("/a", "/b", "https://elsewhere.example/"),
-    "/a": html("/c"),
-    "/b": html("/"),
-    "/c": html(),
-}
-
-
-def take(site: LocalSite, *links: str, epoch: int = 1, has_state: bool = False) -> AssignSites:
-    grant = SiteGrant(
-        site=site.address, epoch=SiteEpoch(epoch), address="127.0.0.1", links=links, has_state=has_state
-    )
-    return AssignSites(grants=(grant,))
-
-
-def urls(site: LocalSite, *paths: str) -> list[str]:
-    return sorted(f"{site.address}{path}" for path in paths)
 
 
 def test_a_host_joins_takes_a_site_and_sends_its_pages_home(tmp_path: Path) -> None:

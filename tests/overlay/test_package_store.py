@@ -12,7 +12,7 @@ from ipmicra.carrier.page_delta import base_digest, delta_of
 from ipmicra.model.records import PageSeen
 from ipmicra.model.search import SearchRequest
 from ipmicra.overlay.live.package_store import PeerPackageStore
-from tests.carrier.test_page_delta import page
+from tests.carrier.watched_page import page
 
 LINES = [f"line {number} of a page that is long enough to be sent as a delta" for number in range(40)]
 

@@ -18,7 +18,7 @@ from ipmicra.coordinator.store import events, hosts, orders
 from ipmicra.coordinator.store.database import Database
 from ipmicra.model.records import PageSeen
 from ipmicra.protocol.host_messages import ObservePages, OrderDone, PageObservation
-from tests.coordinator.ingest.test_integrator import CLAIM_S, NOW, PAGE, Kitchen
+from tests.coordinator.ingest.ingest_harness import CLAIM_S, NOW, PAGE, Kitchen
 from tests.search.worlds import seen
 
 LEASE_S = 1e6

@@ -18,7 +18,7 @@ from ipmicra.coordinator.store.packages import PackageArrival
 from ipmicra.errors import OperatorFault
 from ipmicra.model.ids import LeaseEpoch
 from ipmicra.model.search import SearchRequest
-from tests.coordinator.ingest.test_integrator import NOW, PAGE, Kitchen
+from tests.coordinator.ingest.ingest_harness import NOW, PAGE, Kitchen
 from tests.search.worlds import seen
 
 OTHERS = seen("https://bread.example/rolls", "Rolls", '<p>wheat</p><a href="/">bread</a>')

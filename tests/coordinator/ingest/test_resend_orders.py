@@ -29,11 +29,10 @@ from ipmicra.protocol.host_messages import (
     OrderDone,
     SendWhole,
 )
-from tests.coordinator.ingest.test_integrator import NOW, Kitchen
+from tests.coordinator.ingest.ingest_harness import NOW, Kitchen
 from tests.crawler.local_site import Answer, Asked, LocalSite, html
-from tests.host.host_harness import host_settings, join, living
+from tests.host.host_harness import host_settings, join, living, take
 from tests.host.scripted_coordinator import ScriptedCoordinator
-from tests.host.test_daemon import take
 from tests.search.worlds import changed, seen
 
 SITE = "https://bread.example"

@@ -13,7 +13,7 @@ from ipmicra.coordinator.ingest.integrator import Integrator
 from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.package_files import FilePackageStore
 from ipmicra.search.catalogue import PageCatalogue
-from tests.coordinator.ingest.test_integrator import NOW, PAGE, Kitchen
+from tests.coordinator.ingest.ingest_harness import NOW, PAGE, Kitchen
 
 FULL = 2
 

@@ -6,22 +6,16 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-import msgspec
 import pytest
 
-from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.crawler.fetching.web_fetcher import WebFetcher
 from ipmicra.model.failures import FailureKind
 from ipmicra.model.fetches import Fetched, FetchRequest
-from tests.crawler.fetching.test_web_fetcher import LOOPBACK, kind_of, says_here
+from tests.crawler.fetching.loopback_fetching import LOOPBACK, kind_of, says_here, trusting
 from tests.hostile.certificates import Authority
 from tests.hostile.http2_site import Manner, Page, http2_only
 from tests.hostile.made_up_names import MadeUpNames
 from tests.hostile.plain_site import serving
-
-
-def trusting(authority: Authority) -> FetchingSettings:
-    return msgspec.structs.replace(LOOPBACK, authorities_file=str(authority.pem))
 
 
 @pytest.mark.parametrize(

@@ -9,27 +9,10 @@ import pytest
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.crawler.fetching.web_fetcher import WebFetcher
 from ipmicra.model.failures import FailureKind
-from ipmicra.model.fetches import Fetched, FetchFailed, FetchOutcome, FetchRequest
+from ipmicra.model.fetches import Fetched, FetchFailed, FetchRequest
+from tests.crawler.fetching.loopback_fetching import LOOPBACK, kind_of, says_here
 from tests.hostile.made_up_names import MadeUpNames
 from tests.hostile.plain_site import answer, path_of, serving
-
-LOOPBACK = FetchingSettings(
-    open_ranges=("127.0.0.0/8", "::1/128"),
-    connect_ms_max=2000,
-    first_byte_ms_max=2000,
-    total_ms_max=9000,
-)
-
-
-async def says_here(head: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-    writer.write(answer(b"here"))
-    await writer.drain()
-    return True
-
-
-def kind_of(outcome: FetchOutcome) -> FailureKind | int:
-    return outcome.kind if isinstance(outcome, FetchFailed) else outcome.status
-
 
 # --- names and addresses ----------------------------------------------------
 

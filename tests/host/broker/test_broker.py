@@ -28,8 +28,7 @@ from ipmicra.model.fetches import Fetched, FetchRequest
 from ipmicra.probing.passive import PassiveRoundTrips
 from ipmicra.probing.settings import ProbingSettings
 from ipmicra.protocol.broker_messages import Connect
-from tests.crawler.fetching.test_tls_and_http2 import trusting
-from tests.crawler.fetching.test_web_fetcher import LOOPBACK, kind_of, says_here
+from tests.crawler.fetching.loopback_fetching import LOOPBACK, kind_of, says_here, trusting
 from tests.hostile.certificates import Authority
 from tests.hostile.made_up_names import MadeUpNames
 from tests.hostile.plain_site import serving

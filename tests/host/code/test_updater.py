@@ -18,9 +18,8 @@ from ipmicra.protocol.bundle_format import pack
 from ipmicra.protocol.host_messages import CodeReport, Upgrade
 from tests.crawler.local_site import Answer, Asked, LocalSite, html
 from tests.host.code.published_bundles import NOW, Publisher, publishing
-from tests.host.host_harness import host_settings, join, living
+from tests.host.host_harness import host_settings, join, living, take
 from tests.host.scripted_coordinator import ScriptedCoordinator
-from tests.host.test_daemon import take
 
 UPGRADES = int(os.environ.get("IPMICRA_UPGRADES", "4"))
 WIDTH = 100  # pages that can be fetched at any time

@@ -12,9 +12,8 @@ from ipmicra.probing.settings import ProbeMethod, ProbingSettings
 from ipmicra.protocol.host_messages import ProbeResult, ProbeTarget, ProbeTargets
 from ipmicra.settings import Settings
 from tests.crawler.local_site import Answer, LocalSite
-from tests.host.host_harness import host_settings, join, living
+from tests.host.host_harness import WEB, host_settings, join, living, take
 from tests.host.scripted_coordinator import ScriptedCoordinator
-from tests.host.test_daemon import WEB, take
 
 THINKING_S = 0.2
 

@@ -14,11 +14,9 @@ from urllib.parse import urlsplit
 
 from ipmicra.host.sandbox.code import Code, own_code
 from tests.crawler.local_site import LocalSite, html
-from tests.host.host_harness import command, host_settings, join, living
+from tests.host.host_harness import command, events, host_settings, join, living, take
 from tests.host.sandbox.adversary_harness import CODE
-from tests.host.sandbox.test_whole import events
 from tests.host.scripted_coordinator import ScriptedCoordinator
-from tests.host.test_daemon import take
 
 SECONDS_TO_STOP_MAX = 5.0
 

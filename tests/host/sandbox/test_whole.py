@@ -10,12 +10,10 @@ import msgspec
 from ipmicra.coordinator.settings import CoordinatorSettings
 from ipmicra.host.hosted.sandboxed import CONFIG_FILE
 from ipmicra.host.sandbox.code import own_code
-from ipmicra.host.store import HostStore
 from ipmicra.protocol.host_messages import ObservePages, SendWhole
 from tests.crawler.local_site import LocalSite
-from tests.host.host_harness import host_settings, join, living
+from tests.host.host_harness import WEB, events, host_settings, join, living, take, urls
 from tests.host.scripted_coordinator import ScriptedCoordinator
-from tests.host.test_daemon import WEB, take, urls
 
 
 def test_a_host_sends_home_what_its_crawler_in_the_sandbox_has_fetched(tmp_path: Path) -> None:
@@ -44,11 +42,3 @@ def test_a_host_sends_home_what_its_crawler_in_the_sandbox_has_fetched(tmp_path:
     assert b"swordfish" not in (tmp_path / "host" / CONFIG_FILE).read_bytes()
     log = events(tmp_path)
     assert not [line for line in log if "code tried" in line], "honest code"
-
-
-def events(folder: Path) -> list[str]:
-    store = HostStore(folder / "host")
-    try:
-        return [event.what for event in store.events(1_000)]
-    finally:
-        store.close()
