@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import threading
 import time
 import urllib.error
@@ -11,12 +12,13 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from ipmicra.carrier.package import pack
 from ipmicra.coordinator.client import CoordinatorClient
 from ipmicra.errors import OperatorFault, SiteFault
-from ipmicra.protocol.host_messages import AssignSites, Order, OrderDone, ProbeTargets
+from ipmicra.protocol.host_messages import AssignSites, Heartbeat, Order, OrderDone, ProbeTargets
 from tests.coordinator.conftest import emptied
 from tests.coordinator.coordinator_process import RunningCoordinator, running_coordinator
 from tests.coordinator.played_host import PlayedHost
@@ -184,3 +186,28 @@ def read(address: str) -> str:
     with urllib.request.urlopen(address, timeout=30) as answer:
         text: str = answer.read().decode()
         return text
+
+
+def test_a_number_that_no_database_holds_is_the_senders_fault(lima: PlayedHost) -> None:
+    digest = "0" * 64
+    path = f"/v1/host/packages/{1 << 63}?digest={digest}&epoch=0"
+    assert lima.ask("PUT", path, "packages", b"").status in (400, 403, 404, 409)
+    heartbeat = Heartbeat(done=(OrderDone(number=1 << 63),))
+    body = msgspec.msgpack.encode(heartbeat)
+    assert lima.ask("POST", "/v1/host/report", "reports", body).status in (200, 400)
+
+
+def test_an_unsigned_body_is_refused_before_it_is_read(coordinator: RunningCoordinator) -> None:
+    """Only the head is sent; whoever reads on would wait for the body for ever."""
+    host, port = coordinator.address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=10) as line:
+        line.sendall(
+            b"PUT /v1/host/states?site=http://a.example&epoch=0 HTTP/1.1\r\nHost: x\r\n"
+            b"Content-Length: 200000000\r\n\r\n"
+        )
+        assert line.recv(64).startswith(b"HTTP/1.1 403")
+
+
+def test_what_the_coordinator_keeps_is_for_nobody_else(coordinator: RunningCoordinator) -> None:
+    for path in coordinator.log.parent.rglob("*.sqlite"):
+        assert path.stat().st_mode & 0o077 == 0, path

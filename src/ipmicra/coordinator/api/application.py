@@ -11,7 +11,7 @@ from litestar.exceptions import HTTPException
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.types import ControllerRouterHandler
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DataError, OperationalError
 
 from ipmicra import __version__
 from ipmicra.coordinator.api.authentication import refusal
@@ -59,6 +59,8 @@ def application(
             OperatorFault: _bad_request,
             Fault: _unavailable,
             OperationalError: _unavailable,
+            OverflowError: _out_of_range,
+            DataError: _out_of_range,
             HTTPException: on_http_error,
         },
     )
@@ -72,6 +74,12 @@ def _in_json(_: _Anything, error: HTTPException) -> Response[dict[str, object]]:
     return Response(
         body, status_code=error.status_code, media_type=MediaType.JSON, headers=error.headers
     )
+
+
+def _out_of_range(_: _Anything, error: Exception) -> Response[dict[str, object]]:
+    """A number that no database holds: the sender's fault, whatever field it is in."""
+    body: dict[str, object] = {"status_code": 400, "detail": "a value is out of range"}
+    return Response(body, status_code=400, media_type=MediaType.JSON)
 
 
 def _bad_request(_: _Anything, error: OperatorFault) -> Response[dict[str, object]]:

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from ipmicra.coordinator.store import hosts
 from ipmicra.coordinator.store.hosts import Host, HostRefused
 from ipmicra.protocol.host_messages import RefusalMessage
-from ipmicra.protocol.signing import signature_in
+from ipmicra.protocol.signing import RequestSignature, signature_in
 
 MSGPACK = "application/msgpack"
 CONFLICTS = frozenset(
@@ -27,12 +27,18 @@ def authenticate(
     connection: Connection, request: HttpRequest, channel: str, body: bytes, now_s: float
 ) -> Host:
     """Check the signature and use up the sequence number, in the caller's transaction."""
+    claim = check_claim(request, channel)
+    return hosts.authenticate(connection, claim, request.method, signed_path(request), body, now_s)
+
+
+def check_claim(request: HttpRequest, channel: str) -> RequestSignature:
+    """What the headers claim, before a byte of the body is read. Raises HostRefused."""
     claim = signature_in({name.lower(): value for name, value in request.headers.items()})
     if claim is None:
         raise HostRefused("unsigned", "the request is not signed")
     if claim.channel != channel:
         raise HostRefused("channel", f"this is asked on the channel {channel!r}")
-    return hosts.authenticate(connection, claim, request.method, signed_path(request), body, now_s)
+    return claim
 
 
 def caller(request: HttpRequest) -> str:

@@ -14,7 +14,14 @@ from litestar.params import FromPath, QueryParameter
 
 from ipmicra.carrier.package import UnpackCaps
 from ipmicra.coordinator.admin import join_quota
-from ipmicra.coordinator.api.authentication import HttpRequest, answer, authenticate, caller, read
+from ipmicra.coordinator.api.authentication import (
+    HttpRequest,
+    answer,
+    authenticate,
+    caller,
+    check_claim,
+    read,
+)
 from ipmicra.coordinator.api.context import CoordinatorContext
 from ipmicra.coordinator.assignment import heartbeats
 from ipmicra.coordinator.metrics import PACKAGE_BYTES, PACKAGES_RECEIVED
@@ -53,6 +60,7 @@ def host_router(context: CoordinatorContext) -> Router:
 
     @post("/orders", status_code=200, request_max_body_size=SMALL_BODY_BYTES_MAX)
     async def ask_for_orders(request: HttpRequest, wait: _Wait = 0.0) -> Response[bytes]:
+        check_claim(request, "orders")
         body = await request.body()
         host, ready = await context.run_in_thread(_begin_poll, context, request, body, wait <= 0)
         if ready is not None:
@@ -67,6 +75,7 @@ def host_router(context: CoordinatorContext) -> Router:
 
     @post("/report", status_code=200, request_max_body_size=SMALL_BODY_BYTES_MAX)
     async def report(request: HttpRequest) -> Response[bytes]:
+        check_claim(request, "reports")
         body = await request.body()
         ack = await context.run_in_thread(_report, context, request, body)
         context.leader_wakeup.set()
@@ -80,6 +89,7 @@ def host_router(context: CoordinatorContext) -> Router:
     async def keep_package(
         request: HttpRequest, sequence: FromPath[int], digest: _Digest, epoch: _Epoch
     ) -> Response[bytes]:
+        check_claim(request, "packages")
         body = await request.body()
         return answer(
             await context.run_in_thread(
@@ -89,6 +99,7 @@ def host_router(context: CoordinatorContext) -> Router:
 
     @put("/states", status_code=200, request_max_body_size=state_bytes_max)
     async def leave_state(request: HttpRequest, site: _SiteName, epoch: _Epoch) -> Response[bytes]:
+        check_claim(request, "packages")
         body = await request.body()
         return answer(
             await context.run_in_thread(_leave_state, context, request, site, SiteEpoch(epoch), body)
@@ -102,6 +113,7 @@ def host_router(context: CoordinatorContext) -> Router:
 
     @post("/leave", status_code=200, request_max_body_size=SMALL_BODY_BYTES_MAX)
     async def leave(request: HttpRequest) -> Response[bytes]:
+        check_claim(request, "reports")
         body = await request.body()
         ack = await context.run_in_thread(_leave, context, request, body)
         context.leader_wakeup.set()

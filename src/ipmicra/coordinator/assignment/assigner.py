@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, bindparam, func, select, update
 
 from ipmicra.coordinator.store import assignments, orders
 from ipmicra.coordinator.store.batches import in_batches
@@ -103,6 +103,12 @@ def _sites_with_state(connection: Connection, names: Sequence[str]) -> set[str]:
         return set()
     query = select(handover_table.c.site).where(handover_table.c.site.in_(names))
     return set(connection.execute(query).scalars())
+
+
+def own_site_count(connection: Connection, host: str) -> int:
+    """Sites that the host has because its owner asked for them."""
+    own = (site_table.c.crawler == host, site_table.c.ground == OWN_UNIT)
+    return int(connection.execute(select(func.count()).select_from(site_table).where(*own)).scalar_one())
 
 
 def assign_own_site(connection: Connection, host: str, site: Site, now_s: float) -> bool:

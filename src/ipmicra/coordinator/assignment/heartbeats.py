@@ -6,6 +6,7 @@ transaction. The rest of the report is stored as the host sent it.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import NamedTuple
 
 import msgspec
@@ -31,7 +32,7 @@ from ipmicra.protocol.host_messages import (
 )
 
 PASSIVES_AT_ONCE = 1_000
-OWN_SITES_MAX = 100  # own sites that one host may ask for
+OWN_SITES_MAX = 20  # own sites of one host, however often it asks
 _normaliser = Normaliser()
 _decode_passive = msgspec.msgpack.Decoder(Passive).decode
 
@@ -63,7 +64,9 @@ def apply_heartbeat(
         traffic.add(connection, host, report.passive[:PASSIVES_AT_ONCE])
         FETCHES.inc(sum(passive.fetches for passive in report.passive[:PASSIVES_AT_ONCE]))
         TEXT_BYTES.inc(sum(passive.body_bytes for passive in report.passive[:PASSIVES_AT_ONCE]))
-    for url in filter(None, map(_normaliser.url, report.own_sites[:OWN_SITES_MAX])):
+    own = map(_normaliser.url, report.own_sites[:OWN_SITES_MAX])
+    room = OWN_SITES_MAX - assigner.own_site_count(connection, host) if report.own_sites else 0
+    for url in islice(filter(None, own), max(room, 0)):
         assigner.assign_own_site(connection, host, site_of(url), now_s)
     fields = msgspec.to_builtins(report)
     for left_out in ("done", "passive"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 
 import click
@@ -45,6 +46,7 @@ def command(context: click.Context, listen: str, database: str | None) -> None:
       ipmicra coordinator run --listen 0.0.0.0:8790
       ipmicra coordinator run --database postgresql://ipmicra@db.example.org/ipmicra
     """
+    os.umask(0o077)  # rows, packages and index are the operator's alone
     address, port = _where(listen)
     log_to_stderr()
     settings = settings_with(context, database)
