@@ -59,8 +59,13 @@ def test_printed_links_have_the_address_at_which_it_runs(running: RunningCoordin
     assert told["coordinator"] == running.address
 
 
+def test_status_says_whether_it_runs(running: RunningCoordinator) -> None:
+    assert "yes, led by" in running.rows("status")
+
+
 def test_every_line_of_the_log_is_json(running: RunningCoordinator) -> None:
     running.stop()
+    assert "no: start it with" in running.rows("status")
     lines = [line for line in running.log.read_text().splitlines() if not line.startswith("Administer")]
     assert len(lines) >= 2
     for line in lines:
