@@ -69,7 +69,7 @@ def test_what_cannot_be_is_said_in_one_line(operator: Operator, tmp_path: Path) 
     def complaint(*words: str) -> str:
         return str(operator.bundle(*words, fails=True).exception)
 
-    assert "no repository" in complaint("publish")
+    assert "not a repository" in complaint("publish")
     operator.bundle("init")
     assert "already" in complaint("init")
     assert "not signed" in complaint("publish", "--roll-out", "9.9")

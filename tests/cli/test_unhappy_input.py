@@ -182,7 +182,7 @@ def test_a_database_of_a_newer_version_is_refused(tmp_path: Path, capsys: Captur
     with sqlite3.connect(tmp_path / "coordinator.sqlite") as rows:
         rows.execute("UPDATE schema_version SET version = version + 1")
     assert run([*data(tmp_path), "coordinator", "status"]) == OPERATOR
-    assert "run the newer program" in capsys.readouterr().err
+    assert "run the newer version" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", [["search", "otter"], ["export"]], ids=" ".join)

@@ -143,7 +143,7 @@ def meet_the_hostile_page(person: Visitor) -> None:
 
 def look_around(person: Visitor, world: World) -> None:
     page = person.go(f"/explain?url={world.roots[0]}")
-    expect(page.get_by_role("heading", name="Where it lies")).to_be_visible()
+    expect(page.get_by_role("heading", name="Location in the tree")).to_be_visible()
     expect(page.locator(".trail li").first).to_contain_text("0.0.0.0/0")
     page = person.go("/tree")
     page.locator(".tree summary").first.click()

@@ -90,7 +90,7 @@ def test_names_from_registries_are_no_markup(walked: Scene) -> None:
 
 def test_a_new_decision_is_seen(tmp_path: Path) -> None:
     with crawled(tmp_path) as scene:
-        assert "Not by itself" in scene.get("/tree?at=10.1.0.0/16").text
+        assert "Not as a whole" in scene.get("/tree?at=10.1.0.0/16").text
         scene.site("https://new.example", "10.1.0.1", oslo=5.0, lima=300.0)
         scene.submit("https://new.example/")
         scene.play()
@@ -117,7 +117,7 @@ def test_what_is_no_page_cannot_be_explained(walked: Scene, url: str) -> None:
 
 def test_a_site_nobody_asked_about_is_said_to_be_unknown(walked: Scene) -> None:
     page = walked.get("/explain?url=https://unheard.example/").text
-    assert "nobody has asked about this site yet" in page
+    assert "this site is not known yet" in page
 
 
 def test_without_a_tree_addresses_are_listed_with_advice(scene: Scene) -> None:

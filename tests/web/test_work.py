@@ -42,7 +42,7 @@ def test_packages_are_shown_by_crawler_and_by_state(scene: Scene) -> None:
 
 
 def test_without_packages_the_page_says_so(scene: Scene) -> None:
-    assert "Nothing has come home yet" in scene.get("/packages").text
+    assert "No package has arrived yet" in scene.get("/packages").text
 
 
 def test_when_nothing_goes_wrong_the_page_says_so(scene: Scene) -> None:
@@ -56,12 +56,12 @@ def test_errors_are_told_by_kind_with_examples_and_advice(scene: Scene) -> None:
     scene.submit("https://gone.example/", "https://no-such-name.example/")
     scene.play()
     page = scene.get("/errors").text
-    assert "Sites that nobody could reach" in page
+    assert "Sites that no crawler could reach" in page
     assert 'href="/explain?url=https://gone.example"' in page
-    assert "tried again by themselves" in page
+    assert "tried again automatically" in page
     with scene.database.read() as connection:
         found = {trouble.what for trouble in alerts(connection, scene.now_s)}
-    assert found == {"no such name", "nobody who was asked got an answer"}
+    assert found == {"no such name", "no crawler that was asked got an answer"}
 
 
 def test_one_reason_is_one_kind_whatever_the_names_in_it(scene: Scene) -> None:
@@ -92,7 +92,7 @@ def test_each_kind_of_trouble_is_seen(scene: Scene) -> None:
         "host-silent": 1,
         "site-waits": 1,
     }
-    assert scene.get("/errors").text.count("to mend") >= 5
+    assert scene.get("/errors").text.count("to fix") >= 5
 
 
 # --- visits that failed ---------------------------------------------------------------------------

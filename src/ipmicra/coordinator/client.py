@@ -5,7 +5,7 @@
     client = CoordinatorClient("http://127.0.0.1:8790")
     print(client.nearest("https://example.org/").crawler)
 
-Law: needs nothing but the standard library and msgspec; every failure is one of `ipmicra.errors`.
+Invariant: needs nothing but the standard library and msgspec; every failure is one of `ipmicra.errors`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class CoordinatorClient:
     def __init__(self, coordinator: str, patience_s: float = PATIENCE_SECONDS) -> None:
         if not coordinator.startswith(("http://", "https://")):
             raise OperatorFault(
-                f"{coordinator!r} is no coordinator's address; write http(s)://NAME:PORT"
+                f"{coordinator!r} is not a coordinator's address; write http(s)://NAME:PORT"
             )
         self._coordinator = coordinator.rstrip("/")
         self._patience_s = patience_s

@@ -1,5 +1,5 @@
-"""Titles and bodies -> HTML documents of one look: the layout, the stylesheet, the scripts, the policy.
+"""Titles and bodies -> HTML documents with one design: the layout, the stylesheet, the scripts, the policy.
 
-Law: nothing is loaded from another origin, and no script or style stands inside a page, so the policy can
-forbid both. Text becomes HTML through htpy alone, which escapes it.
+Invariant: nothing is loaded from another origin, and a page contains no inline script or style, so the
+policy can forbid both. Text becomes HTML only through htpy, which escapes it.
 """

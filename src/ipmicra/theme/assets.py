@@ -1,6 +1,6 @@
-"""Names -> stylesheet, scripts and pictures, each at an address that changes when its content does.
+"""Names -> stylesheet, scripts and pictures, each at a URL that changes with its content.
 
-Law: only what lies in `files/` is served, by its plain name; a path is not looked at.
+Invariant: only files in `files/` are served, by their plain name; a path is never interpreted.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def asset_address(name: str) -> str:
 
 @get("/assets/{name:str}", include_in_schema=False, sync_to_thread=False)
 def serve_asset(name: FromPath[str]) -> Response[bytes]:
-    """One file; a browser may keep it for as long as it likes."""
+    """One file; a browser may cache it without limit."""
     asset = assets().get(name)
     if asset is None:
         raise NotFoundException

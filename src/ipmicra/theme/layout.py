@@ -1,6 +1,6 @@
 """A title and a body -> the whole document: head, navigation, search box, foot.
 
-Law: pure. A page works without scripts; scripts are named by the page that is better with them.
+Invariant: no I/O. A page works without scripts; a page names the scripts that it uses.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ HTMX_SETTINGS = (
 
 
 class NavigationItem(NamedTuple):
-    """Somewhere to go."""
+    """One link of the navigation."""
 
     address: str
     name: str
 
 
 class Navigation(NamedTuple):
-    """Where one can go from every page; `search` is where the box in the header leads."""
+    """The links that every page has; `search` is the target of the box in the header."""
 
     places: tuple[NavigationItem, ...] = ()
     aside: tuple[NavigationItem, ...] = ()

@@ -1,4 +1,4 @@
-"""Every answer -> the headers that keep a page to itself."""
+"""Every response -> security headers that allow content from our own origin only."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CONTENT_SECURITY_POLICY = "; ".join(
 )
 
 # `same-origin`, not `no-referrer`: under the latter a browser sends "Origin: null" with a form, and
-# whether a form is ours could not be told.
+# we could not check that a form is ours.
 HEADERS = {
     "Content-Security-Policy": CONTENT_SECURITY_POLICY,
     "X-Content-Type-Options": "nosniff",

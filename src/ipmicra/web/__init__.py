@@ -1,6 +1,6 @@
-"""All of it -> pages for people: overview, map, tree, hosts, packages, errors, search, administration.
+"""The coordinator's state and index -> pages: overview, map, tree, hosts, packages, errors, search, admin.
 
-Law: server-rendered, and whole without scripts; htmx, live figures and drawings only add to it, and
-behind every picture stands a table. Reading is for everybody; whatever changes something needs a session,
-a form's own token and the right origin.
+Invariant: pages are rendered on the server and complete without scripts; htmx, live figures and drawings
+only add to them, and every picture has a table with the same content. Reading is public; every change needs
+a session, the form's token and the right origin.
 """

@@ -1,7 +1,7 @@
-"""An operator's forms -> hosts registered and told what to do, pages submitted, a passphrase set.
+"""An operator's forms -> registered hosts, operator commands, submitted pages, a passphrase.
 
-Law: every one of these needs a session and a form that is ours. A join token is shown once, in the answer
-to the form, and kept nowhere.
+Invariant: each of them needs a session and a form with our token. A join token is shown once, in the response
+to the form, and is not stored.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ipmicra.web.session import FORM_BYTES_MAX, HttpRequest, SessionGuard, Visit
 
 URLS_MAX = 1_000
 CONTACT_CHARACTERS_MAX = 200
-_REASON = "the operator wants it so"
+_REASON = "by the operator"
 
 Telling = Callable[[Connection, str, float], object]
 WISHES: dict[str, Telling] = {
@@ -84,7 +84,7 @@ def admin_handlers(context: CoordinatorContext, gate: SessionGuard) -> list[HTTP
         form = await gate.form(request, visit)
         telling = {**WISHES, **_with_choice(context, form)}
         if wanted not in telling:
-            raise OperatorFault(f"a host cannot be told to {wanted!r}")
+            raise OperatorFault(f"there is no command {wanted!r}")
         await context.run_in_thread(_tell, context, name, telling[wanted])
         return Redirect(f"/hosts/{name}", status_code=303)
 
@@ -134,7 +134,7 @@ def _renew(context: CoordinatorContext, name: str) -> str:
 
 
 def _with_choice(context: CoordinatorContext, form: dict[str, str]) -> dict[str, Telling]:
-    """Wishes whose form says more than the host's name."""
+    """Commands whose form has a choice besides the host's name."""
     version, target = form.get("version", ""), form.get("target", "")
 
     def upgrade(connection: Connection, name: str, now_s: float) -> int:
@@ -156,7 +156,7 @@ def _tell(context: CoordinatorContext, name: str, wanted: Telling) -> None:
 
 def _submit(context: CoordinatorContext, urls: list[str]) -> tuple[int, int]:
     if not 0 < len(urls) <= URLS_MAX:
-        raise OperatorFault(f"give 1 to {URLS_MAX} addresses of pages, one a line")
+        raise OperatorFault(f"enter 1 to {URLS_MAX} URLs, one per line")
     with context.database.begin() as connection:
         return submission.submit(connection, urls, context.clock())
 
@@ -186,7 +186,7 @@ def _register_form(visit: Visitor) -> h.Element:
     return panel(
         "Register a host",
         h.p(".quiet.small")[
-            "A machine that lends itself to the crawl. You get a command to run on it, once."
+            "A machine that takes part in the crawl. You get a command to run on it, shown once."
         ],
         h.form(".fields", method="post", action="/admin/hosts")[
             visit.hidden(),
@@ -211,11 +211,11 @@ def _register_form(visit: Visitor) -> h.Element:
 def _submit_form(visit: Visitor) -> h.Element:
     return panel(
         "Crawl pages",
-        h.p(".quiet.small")["Each goes to whichever crawler is nearest to it, and its links after it."],
+        h.p(".quiet.small")["The nearest crawler fetches each page, and follows its links."],
         h.form(".fields", method="post", action="/admin/pages")[
             visit.hidden(),
             h.label[
-                "Addresses, one a line",
+                "URLs, one per line",
                 h.textarea(name="urls", rows="4", required=True, placeholder="https://example.org/"),
             ],
             h.div[h.button["Submit"]],
@@ -258,8 +258,8 @@ def _registered_page(name: str, address: str, token: str, hours: float) -> Respo
             h.h2["2. Work"],
             h.p[h.code(".copyable")["ipmicra host run"]],
             h.p(".quiet.small")[
-                "Hours and limits are the owner's, in the settings table [host] on the machine; "
-                "they are shown here, and cannot be changed from here."
+                "The owner sets hours and limits in the settings table [host] on the machine; "
+                "they are shown here, but cannot be changed here."
             ],
         ],
         h.p[h.a(".button", href=f"/hosts/{name}")[f"Watch {name} join"]],

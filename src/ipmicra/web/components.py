@@ -1,6 +1,6 @@
 """Rows and figures -> the pieces that pages are made of: figures, tables, tags, bars.
 
-Law: pure. A table's cells say which column they belong to, so that a phone can stack them.
+Invariant: no I/O. Table cells carry the name of their column, so that a narrow screen can stack them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def table(
     caption: str = "",
     empty: str = "Nothing yet.",
 ) -> h.Renderable:
-    """A table whose first cell names the row; words in place of an empty one."""
+    """A table whose first cell names the row; the text `empty` if there are no rows."""
     heads = [column if isinstance(column, TableColumn) else TableColumn(column) for column in columns]
     body = [_row(heads, row) for row in rows]
     if not body:
@@ -90,12 +90,12 @@ def notice(content: h.Node, meaning: str = "") -> h.Element:
 
 
 def behind(summary: str, content: h.Node) -> h.Element:
-    """The table behind a picture."""
+    """Content that opens below a summary, such as the table of a picture."""
     return h.details[h.summary[summary], content]
 
 
 def bar(share: float) -> h.Element:
-    """A length for the eye; the number stands beside it."""
+    """A bar of this length; the number is shown next to it."""
     width = f"{max(0.0, min(1.0, share)) * 100:.1f}%"
     svg, rect = h.Element("svg"), h.Element("rect")
     return svg(".bar", aria_hidden="true")[

@@ -1,4 +1,4 @@
-"""What went wrong on the way to a page -> a page that says so, or the door."""
+"""Exceptions of page handlers -> an error page, or a redirect to the sign-in page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _to_the_door(_: HttpRequest, __: NotSignedIn) -> Redirect:
 
 
 def _forged(_: HttpRequest, __: CsrfError) -> Response[str]:
-    text = "This form was not made for your browser by this site, or your session has ended."
+    text = "This form was not created for your browser by this site, or your session has ended."
     return _said("Refused: nothing was done", text, 403)
 
 

@@ -1,4 +1,4 @@
-"""Troubles and failed visits by kind -> a page that says whose they are and what to do about them."""
+"""Alerts and failed visits by kind -> a page that says who can fix them, and how."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ipmicra.web.components import TableColumn, bar, behind, notice, panel, tabl
 from ipmicra.web.navigation import page
 
 _TITLES = {
-    "site-unreachable": "Sites that nobody could reach",
+    "site-unreachable": "Sites that no crawler could reach",
     "site-waits": "Sites that wait for a crawler",
     "host-silent": "Hosts that are silent",
-    "lease-lost": "Leases that were lost",
+    "lease-lost": "Leases that expired",
     "line-cut": "Silence of nearly all hosts at once",
-    "package-refused": "Packages, or parts of them, that were refused",
+    "package-refused": "Refused packages, or parts of packages",
     "package-waits": "Packages that wait",
-    "order-not-done": "Orders that a host did not do",
+    "order-not-done": "Orders that a host did not carry out",
     "order-unknown": "Orders of a kind that a host does not know",
 }
 _MEANINGS = {"ours": "bad", "the operator's": "warn", "a host's": "warn"}
@@ -53,7 +53,7 @@ def errors_page(found: AlertList, now_s: float) -> Response[str]:
     body: list[h.Node] = [
         h.h1["What goes wrong"],
         h.p(".lead")[
-            "By kind: how often, whose it is to mend, and what to do about it. The same ",
+            "By kind: how often, who can fix it, and what to do. The same ",
             h.a(href="/v1/errors")["as JSON"],
             ".",
         ],
@@ -81,7 +81,7 @@ def _title(title: str, whose: str) -> h.Element:
 
 
 def _mending(whose: str) -> h.Element:
-    mending = "nothing to mend" if whose == _NOBODYS else f"{whose} to mend"
+    mending = "nothing to fix" if whose == _NOBODYS else f"{whose} to fix"
     return tag(mending, _MEANINGS.get(whose, ""))
 
 
@@ -103,14 +103,14 @@ def _failed(found: Sequence[FailedVisits], now_s: float) -> h.Fragment:
     families = sorted(by_family.values(), key=_rank)
     return h.fragment[
         h.h2(".part")["Pages that crawlers could not fetch"],
-        h.p(".lead")[f"In the last {DAYS} days, each after as many tries as its kind is worth."],
+        h.p(".lead")[f"In the last {DAYS} days, each after the retries for its kind."],
         _overview(families, now_s),
         [_family(kinds, now_s) for kinds in families],
     ]
 
 
 def _rank(kinds: Sequence[FailedVisits]) -> tuple[bool, int]:
-    """The most frequent first; what nobody need mend comes last."""
+    """The most frequent first; kinds that need no fix come last."""
     return kinds[0].whose == _NOBODYS, -_visits(kinds)
 
 
@@ -130,7 +130,7 @@ def _overview(families: Sequence[Sequence[FailedVisits]], now_s: float) -> h.Ele
         )
         for kinds in families
     ]
-    heads = ("kind", TableColumn("visits", True), "beside the others", "whose", "latest")
+    heads = ("kind", TableColumn("visits", True), "share", "responsible", "latest")
     return panel("At a glance", table(heads, rows))
 
 
@@ -167,11 +167,11 @@ def _newest(kinds: Sequence[FailedVisits], now_s: float) -> h.Renderable:
         )
         for one, what in newest
     ]
-    return table(("page", "in the crawler's words", "crawler", "when"), rows)
+    return table(("page", "reported reason", "crawler", "when"), rows)
 
 
 def _explained(site: str, shown: str = "") -> h.Element:
-    """Who has the site, and why, behind its name or a page's address."""
+    """A link to the page that says which crawler has the site, and why."""
     return h.a(href=f"/explain?url={quote(site, safe=':/[]')}")[shown or site]
 
 

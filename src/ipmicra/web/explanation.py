@@ -1,4 +1,4 @@
-"""A URL -> a page that says whose it is and why: path, decision, probes, candidates, other opinions."""
+"""A URL -> a page that says which crawler has it and why: path, decision, probes, candidates, strategies."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _explained(context: CoordinatorContext, url: str) -> Explanation:
 
 def _page(url: str, found: Explanation | None, complaint: str = "", status: int = 200) -> Response[str]:
     body = [
-        h.h1["Whose is it, and why?"],
+        h.h1["Which crawler has it, and why?"],
         h.section(".panel")[
             h.form(".row", action="/explain")[
                 h.input(
@@ -67,12 +67,12 @@ def _page(url: str, found: Explanation | None, complaint: str = "", status: int 
 def _explanation(found: Explanation) -> h.Node:
     return [
         h.div(".grid")[
-            _verdict(found), panel("Where it lies", _path(found.path), _note(found.path_note))
+            _verdict(found), panel("Location in the tree", _path(found.path), _note(found.path_note))
         ],
         panel("Probes of the decision", _probes(found)),
         panel("Steps", _steps(found)) if found.steps else None,
         h.div(".grid.wide")[
-            panel("Remembered round trips", _remembered(found)),
+            panel("Known round trips", _remembered(found)),
             panel("Crawlers that are present", _candidates(found.candidates)),
             panel("What other strategies would choose", _opinions(found)),
         ],
@@ -138,7 +138,9 @@ def _probes(found: Explanation) -> h.Node:
         )
         for name, ms, silence in sorted(found.probes, key=lambda p: p[1] if p[1] is not None else 1e12)
     ]
-    return table(("crawler", TableColumn("round trip", True), "length"), rows, empty="It took none.")
+    return table(
+        ("crawler", TableColumn("round trip", True), "length"), rows, empty="No probe was needed."
+    )
 
 
 def _steps(found: Explanation) -> h.Node:
@@ -172,7 +174,7 @@ def _candidates(candidates: Sequence[Candidate]) -> h.Node:
         "now",
         TableColumn("sites", True),
         TableColumn("today", True),
-        TableColumn("may a day", True),
+        TableColumn("daily limit", True),
     )
     rows: list[tuple[h.Node, ...]] = [
         (

@@ -1,4 +1,4 @@
-"""Numbers and moments -> words that a person reads at a glance. Law: pure."""
+"""Numbers and times -> short texts for people. Invariant: no I/O."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def number(value: float | None, digits: int = 0) -> str:
 
 
 def short(value: float | None, unit: str = "") -> str:
-    """3.2 M and the unit: three figures that mean something."""
+    """3.2 M and the unit, with three significant digits."""
     if value is None:
         return UNKNOWN
     size, step = abs(value), 0

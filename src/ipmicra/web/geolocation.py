@@ -1,10 +1,10 @@
-"""Reports, subnets and countries -> places on the map.
+"""Reports, subnets and countries -> positions on the map.
 
-A host stands where its owner says; else, as a subnet does, in the middle of the country that its address
-is registered in. Subnets of one country are spread around its middle so that each can be seen.
+A host is drawn where its owner says; otherwise, like a subnet, at the centre of the country in which its
+address is registered. Subnets of one country are spread around its centre so that each can be seen.
 
-Law: pure but for the table of countries, which is read once: the middle of each country's largest piece
-in Natural Earth's 1:50m shapes, by ISO code.
+Invariant: no I/O except the table of countries, which is read once: the centre of each country's largest
+area in Natural Earth's 1:50m shapes, by ISO code.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def middle_of(code: str) -> Spot | None:
 
 
 def told_position(report: dict[str, object]) -> Spot | None:
-    """Where a host's owner says that it stands."""
+    """The position that the host's owner configured."""
     try:
         spot = msgspec.convert(report.get("position"), tuple[float, float])
     except msgspec.ValidationError:
@@ -60,7 +60,7 @@ def told_position(report: dict[str, object]) -> Spot | None:
 
 
 def spread(middle: Spot, number: int) -> Spot:
-    """The place of the so-manieth of a country's subnets: like the seeds of a sunflower."""
+    """The position of a country's subnet with this number, on a sunflower spiral around the centre."""
     if number == 0:
         return middle
     away, angle = SPREAD_DEGREES * math.sqrt(number), number * _GOLDEN_ANGLE

@@ -1,7 +1,7 @@
-"""Hosts as they are -> a list of them, and a page for each: hours, limits, sites, packages, orders.
+"""The status of hosts -> a list, and a page for each: hours, limits, sites, packages, orders.
 
-What an operator may do to a host stands on its page; everybody else sees the page without it, and
-without the owner's contact and address.
+A host's page offers an operator the allowed commands; other visitors see the page without them, and without
+the owner's contact and address.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ UNFOLDED_MAX = 8
 
 
 class HostSeen(NamedTuple):
-    """All that a host's page shows."""
+    """The content of a host's page."""
 
     standing: HostStatus
     crawler: CrawlerStatus
@@ -118,12 +118,10 @@ def hosts_page(standing: Sequence[HostStatus], now_s: float) -> Response[str]:
         )
         for host in standing
     ]
-    empty = h.p["No machine lends itself yet. ", h.a(href="/admin")["Register the first host"], "."]
+    empty = h.p["No host is registered yet. ", h.a(href="/admin")["Register the first host"], "."]
     body = [
         h.h1["Hosts"],
-        h.p(".lead")[
-            "Machines that lend themselves to the crawl, each by its owner's own hours and limits."
-        ],
+        h.p(".lead")["Machines that take part in the crawl, each with its owner's hours and limits."],
         h.section(".panel")[table(heads, rows) if rows else empty],
         h.p[h.a(".button", href="/admin")["Register a host"]] if rows else None,
     ]
@@ -146,7 +144,7 @@ def host_page(seen: HostSeen, visit: Visitor, now_s: float) -> Response[str]:
 
 
 def _live_state(host: HostStatus, now_s: float) -> h.Element:
-    """How it is; with scripts it keeps itself fresh, and the panel `now` with it."""
+    """The host's state; with scripts it is refreshed regularly, together with the panel `now`."""
     return h.p(
         "#state.lead",
         hx_get=f"/hosts/{host.name}",
@@ -167,9 +165,9 @@ def state_tag(host: HostStatus) -> h.Element:
 
 def _in_words(host: HostStatus, now_s: float) -> str:
     if host.state == HostState.REGISTERED:
-        return "Registered; its join token waits to be used. One that ran out can be replaced."
+        return "Registered; its join token is not used yet. An expired token can be replaced."
     if host.state != HostState.ENROLLED:
-        return f"This host is {host.state}; nothing from it is heard any more."
+        return f"This host is {host.state}; its requests are refused."
     if not host.present:
         return f"Last heard {formats.ago(host.heard_s, now_s)}; its sites have gone to others."
     return "At work." if host.awake else "Resting, by its owner's rules or by order."
@@ -206,7 +204,7 @@ def _hours_panel(host: HostStatus) -> h.Element:
 
 def _limits(host: HostStatus) -> h.Element:
     rules = [(name, value) for name, value in _rules(host).items() if name != "hours"]
-    note = h.p(".quiet.small")["Set by the owner on the machine; they win over anything said here."]
+    note = h.p(".quiet.small")["Set by the owner on the machine; they have priority over commands."]
     return panel("Limits", facts(rules) if rules else h.p["Not reported yet."], note)
 
 

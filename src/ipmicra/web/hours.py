@@ -1,4 +1,4 @@
-"""A host's hours in its owner's words -> a week drawn, seven days of twenty-four hours."""
+"""A host's working hours as text -> a drawing of the week, seven days of twenty-four hours."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def hours_of(told: str) -> Hours | None:
 
 
 def week(hours: Hours) -> h.Element:
-    """An hour is filled where any of it is open; the words stand beside the drawing."""
+    """An hour is filled if any part of it is open; the text is shown next to the drawing."""
     svg = h.Element("svg")
     width, height = _LEFT + 24 * _CELL, _TOP + 7 * _CELL
     return svg(".week", viewBox=f"0 0 {width} {height}", width=str(width), aria_hidden="true")[

@@ -1,7 +1,7 @@
-"""Samples -> events for the pages that are open (server-sent events), or the same once as JSON.
+"""Samples -> events for open pages (server-sent events), or the latest sample as JSON.
 
-Law: so many watch at a time and no more; who comes too late is told to ask now and then. A watcher hears
-something at least every `HEARTBEAT_SECONDS`, and the stream ends when the server stops.
+Invariant: at most `WATCHERS_MAX` streams; further clients are told to poll. A stream sends something at least
+every `HEARTBEAT_SECONDS`, and ends when the server stops.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ RETRY_MS = 3_000
 
 
 class Live:
-    """Counts who watches."""
+    """Serves the streams, and counts them."""
 
     def __init__(self, sampler: Sampler) -> None:
         self._sampler = sampler

@@ -1,7 +1,7 @@
-"""A one-time link or a passphrase -> a session; and its end.
+"""A one-time link or a passphrase -> a session; sign-out ends it.
 
-The token of a link stands behind its #, which no browser sends to a server: it gets into no log and no
-referrer. A script puts it into the form; without scripts, it is pasted there.
+The token of a link follows its #, which browsers do not send to a server: it appears in no log and no
+referrer. A script copies it into the form; without scripts, the user pastes it.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def entering_handlers(context: CoordinatorContext, gate: SessionGuard) -> list[H
         session = await context.run_in_thread(_let_in, context, form.get("secret", "").strip())
         if session is None:
             _log.warning("somebody could not sign in", extra={"address": address})
-            return _page(request, visit, "This is no passphrase, and no token that still works.", 403)
+            return _page(request, visit, "This is not the passphrase, and not a valid token.", 403)
         throttle.forgive(address)
         _log.info("an operator signed in", extra={"address": address})
         return Redirect("/admin", status_code=303, cookies=[session_cookie(request, session)])
@@ -75,7 +75,7 @@ def entering_handlers(context: CoordinatorContext, gate: SessionGuard) -> list[H
 
 
 def _let_in(context: CoordinatorContext, secret: str) -> str | None:
-    """A session's token for whoever has a token or the passphrase."""
+    """A session token, if the secret is a valid link token or the passphrase."""
     if not 0 < len(secret) <= SECRET_CHARACTERS_MAX:
         return None
     now_s = context.clock()
@@ -98,7 +98,7 @@ def _let_out(context: CoordinatorContext, session: str) -> None:
 def _page(request: HttpRequest, visit: Visitor, complaint: str = "", status: int = 200) -> Response[str]:
     body = [
         h.h1["Sign in"],
-        h.p(".lead")["Looking is free; registering and administering hosts needs a session."],
+        h.p(".lead")["Reading needs no account; registering and administering hosts needs a session."],
         notice(complaint, "bad") if complaint else None,
         h.form(".fields.panel", method="post", action="/enter")[
             visit.hidden(),

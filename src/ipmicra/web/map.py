@@ -1,6 +1,6 @@
-"""Crawlers and what is delegated to them -> a map, and the table behind it.
+"""Crawlers and their delegated subnets -> a map, and tables with the same content.
 
-The drawing is made in the browser (d3-geo) from /map.json; without scripts the table says the same.
+The browser draws the map (d3-geo) from /map.json; without scripts the tables are shown.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class CrawlerSpot(msgspec.Struct, frozen=True, kw_only=True):
     at: Spot | None
     awake: bool
     sites: int
-    by: str  # how the place is known
+    by: str  # how the position is known
 
 
 class SubnetSpot(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,7 +104,7 @@ class MapPages:
         )
 
     def _subnets(self, units: dict[tuple[str, str], list[str]]) -> list[SubnetSpot]:
-        """Those with most sites, each with a place of its own in its country."""
+        """The subnets with the most sites, each at its own position in its country."""
         most = sorted(units.items(), key=lambda item: (-len(item[1]), item[0]))[:SUBNETS_DRAWN]
         placed: dict[str, int] = {}
         found = []
@@ -138,7 +138,7 @@ def map_page(atlas: Atlas) -> Response[str]:
     note = f" The country of {lost} is not known: they are in the table only." if lost else ""
     svg = h.Element("svg")
     body = [
-        h.h1["Who crawls what from where"],
+        h.h1["Crawlers and their subnets"],
         h.p(".lead")[
             f"{formats.plural(len(atlas.crawlers), 'crawler')} and "
             f"{formats.plural(len(atlas.subnets), 'delegated subnet')}, "

@@ -1,4 +1,4 @@
-"""Where one can go from every page, and how a page becomes an answer."""
+"""Page bodies -> responses with the navigation that every page has."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def page(
     styles: tuple[str, ...] = (),
     status: int = 200,
 ) -> Response[str]:
-    """A whole document, kept by nobody: it shows a moment. A refusal has the same policy as a page."""
+    """A whole document, not to be cached. An error page has the same security policy as a page."""
     text = document(title, body, here=here, navigation=NAVIGATION, scripts=scripts, styles=styles)
     return Response(text, media_type=MediaType.HTML, status_code=status, headers=HEADERS | NO_STORE)
 

@@ -1,6 +1,6 @@
-"""A crawler's state -> words, and a form for each thing that the operator may want of it now.
+"""A crawler's state -> a description, and a form for each command that is allowed now.
 
-Law: what is offered is what `crawler_life` allows; every form carries the visit's token.
+Invariant: only commands that `crawler_states` allows are offered; every form carries the visitor's token.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from ipmicra.web import formats
 from ipmicra.web.session import Visitor
 
 WARNINGS = {
-    OperatorCommand.RETIRE: "It hands its sites over, sends what it has, and ends.",
-    OperatorCommand.REVOKE: "The crawler is killed: its key is void at once and its sites go to others.",
+    OperatorCommand.RETIRE: "It hands over its sites, delivers its packages, and stops.",
+    OperatorCommand.REVOKE: "Its key becomes invalid at once, and its sites go to others.",
 }
 CHOICES = {OperatorCommand.UPGRADE: "version", OperatorCommand.MOVE: "target"}
 
@@ -36,7 +36,7 @@ def targets_of(crawler: CrawlerStatus, everybody: Iterable[CrawlerStatus]) -> li
 def panel_of(
     crawler: CrawlerStatus, targets: Sequence[str], versions: Sequence[str], visit: Visitor
 ) -> h.Node:
-    """Nothing for one that has ended."""
+    """The forms, or None for a crawler that has ended."""
     offered = {
         OperatorCommand.UPGRADE: versions if crawler.takes_code else (),
         OperatorCommand.MOVE: targets,

@@ -1,7 +1,7 @@
-"""A network of peers, asked through any of them -> its dashboard: zones, peers, sites; and a search page.
+"""A network of peers, queried through any peer -> its dashboard: zones, peers, sites; and a search page.
 
-Law: reading only. The dashboard is no part of the network: it has the network's file and asks, and whoever
-of the peers it has met before will do as the one to ask.
+Invariant: reads only. The dashboard is not part of the network: it has the network's file and sends queries,
+through any peer that it has met before.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 
 class OverlayObserver:
-    """Asks the network by way of the peer that answered last, or of any other that was met."""
+    """Queries the network through the peer that answered last, or through any other known peer."""
 
     def __init__(self, address: str, codec: FrameCodec) -> None:
         self._known, self._codec = [address], codec
@@ -66,7 +66,7 @@ class OverlayObserver:
 
 
 def application(lookout: OverlayObserver) -> Litestar:
-    """All pages, to be served by whoever has the network's file."""
+    """All pages of the overlay's dashboard."""
     return Litestar(
         [serve_asset, _zones(lookout), _search(lookout)],
         openapi_config=None,
@@ -103,7 +103,7 @@ def zones_page(peers: list[PeerStatus]) -> Response[str]:
     picture = peer_projection(peers)
     first, second = (axis + 1 for axis in picture.axes)
     body = [
-        h.h1["Who is near to what"],
+        h.h1["Zones, peers and sites"],
         h.p(".lead")[
             "Each peer owns a part of the space of network coordinates, in which distance is round-trip "
             f"time in ms. Shown are the axes {first} and {second}, along which the peers differ most."
@@ -156,8 +156,8 @@ def _figures(peers: list[PeerStatus]) -> list[Figure]:
 
 
 def _nobody_answers(_: object, fault: PeerFault) -> Response[str]:
-    body = [h.h1["Nobody answers"], notice(str(fault), "bad")]
-    return _page("Nobody answers", body, status=503)
+    body = [h.h1["No peer answers"], notice(str(fault), "bad")]
+    return _page("No peer answers", body, status=503)
 
 
 def _page(title: str, body: h.Node, status: int = 200, scripts: tuple[str, ...] = ()) -> Response[str]:

@@ -1,4 +1,4 @@
-"""A sample and its history -> the overview: what there is, how fast it grows, what nearness saves."""
+"""A sample and its history -> the overview page: totals, rates, and what delegation saves."""
 
 from __future__ import annotations
 
@@ -122,8 +122,8 @@ def _events(events: Sequence[EventView], now_s: float) -> h.Element:
         )
         for event in events[:EVENTS_SHOWN]
     ]
-    heads = ("when", "what", "whom", "detail")
-    return panel("What happened last", table(heads, rows, empty="Nothing has happened yet."))
+    heads = ("when", "what", "subject", "detail")
+    return panel("Latest events", table(heads, rows, empty="Nothing has happened yet."))
 
 
 def _subject(event: EventView) -> h.Node:

@@ -1,4 +1,4 @@
-"""Packages under way -> a page: what waits, what came home, from whom."""
+"""Packages -> a page: those to be integrated, the latest ones, and totals by crawler."""
 
 from __future__ import annotations
 
@@ -55,10 +55,13 @@ def packages_page(
             "can be searched",
         ),
         Figure(
-            "home", "Bytes home", formats.short(sum(s.home_bytes for s in from_whom), "B"), "compressed"
+            "home",
+            "Bytes received",
+            formats.short(sum(s.home_bytes for s in from_whom), "B"),
+            "compressed",
         ),
     ]
-    columns = ("on the host", "under way", "integrated", "refused", "bytes home")
+    columns = ("on the host", "under way", "integrated", "refused", "bytes received")
     heads: tuple[TableColumn | str, ...] = ("crawler", *(TableColumn(name, True) for name in columns))
     rows: list[tuple[h.Node, ...]] = [
         (
@@ -70,9 +73,11 @@ def packages_page(
     ]
     body = [
         h.h1["Packages"],
-        h.p(".lead")["What crawlers fetched comes home compressed, and each package counts once."],
+        h.p(".lead")[
+            "Crawlers deliver what they fetched in compressed packages; each package counts once."
+        ],
         figures(totals),
-        panel("By crawler", table(heads, rows, empty="Nothing has come home yet.")),
+        panel("By crawler", table(heads, rows, empty="No package has arrived yet.")),
         panel("Under way, then the latest", parcels_table(parcels, now_s)),
     ]
     return page("Packages", body, here="/packages")

@@ -1,4 +1,4 @@
-"""The parts of a coordinator and its index -> all pages, ready to be served beside its API."""
+"""The coordinator's context and index -> all pages, served together with its API."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from ipmicra.web.session import SessionGuard
 from ipmicra.web.tree_pages import TreePages
 
 _log = logging.getLogger(__name__)
-RELOAD_SECONDS = 2.0  # until what was integrated is found
+RELOAD_SECONDS = 2.0  # until integrated pages are found
 
 
 class Pages:

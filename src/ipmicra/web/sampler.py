@@ -1,7 +1,7 @@
-"""Rows, now and again -> figures of this moment, and a short history for the curves.
+"""Rows, at intervals -> current statistics, and a short history for the curves.
 
-Law: one sampler a process, however many look on. It works at most a tenth of the time: the longer a look
-at the rows takes, the longer it is until the next, and what needs all sites is looked at least often.
+Invariant: one sampler per process, for any number of viewers. It works at most a tenth of the time: the
+longer a sample takes, the longer the pause after it; statistics over all sites are sampled least often.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class StatusSample(NamedTuple):
 
 
 class SamplingRate:
-    """When to look again: a pause after each look, the longer the longer the look took."""
+    """When to sample again: the pause is proportional to the time that the last sample took."""
 
     def __init__(self) -> None:
         self._due_s = 0.0
@@ -66,7 +66,7 @@ class SamplingRate:
 
 
 class Sampler:
-    """Looks, remembers, and tells whoever watches."""
+    """Takes samples, keeps their history, and notifies the streams."""
 
     def __init__(self, context: CoordinatorContext, page_count: Callable[[], int]) -> None:
         self._context = context

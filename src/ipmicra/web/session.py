@@ -1,10 +1,10 @@
-"""A request -> who sends it, and whether a form in it is one of ours.
+"""A request -> the visitor, and whether a form in it is ours.
 
-A visitor has a cookie of random bytes; who has signed in, another one, which is a session. The token in
-a form is made from the cookie, so a form that was not made for this browser is noticed; and a form that
-another site sent is refused by its origin before that.
+A visitor has a cookie of random bytes; an operator who has signed in has a session cookie. The token in a
+form is derived from the cookie, so a form that was not created for this browser is detected; a form sent by
+another site is refused by its origin before that.
 
-Law: nothing that lets anybody in is logged, sent in an address, or readable by a script.
+Invariant: no secret is logged, sent in a URL, or readable by a script.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ HttpRequest = Request[Any, Any, State]
 
 
 class NotSignedIn(Exception):
-    """What was asked for needs a session."""
+    """The request needs a session."""
 
 
 class CsrfError(Exception):
@@ -54,7 +54,7 @@ class Visitor(NamedTuple):
 
 
 class SessionGuard:
-    """Knows sessions from strangers."""
+    """Checks sessions and forms."""
 
     def __init__(self, context: CoordinatorContext) -> None:
         self._context = context

@@ -1,6 +1,6 @@
-"""Tries to sign in -> whether one more may be made: so many from one address, so many from all.
+"""Sign-in attempts -> whether one more is allowed: a limit per address, and a limit for all.
 
-Law: pure but for what it remembers, which is bounded; the moment comes in.
+Invariant: no I/O and no clock; the memory is bounded, and the current time is a parameter.
 """
 
 from __future__ import annotations
@@ -29,5 +29,5 @@ class SignInThrottle:
         return True
 
     def forgive(self, address: str) -> None:
-        """Somebody who got in was no guesser."""
+        """Forget the attempts of an address after a successful sign-in."""
         self._tries = deque(entry for entry in self._tries if entry[1] != address)

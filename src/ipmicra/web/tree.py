@@ -1,7 +1,7 @@
-"""The tree of subnets -> a walk from the whole Internet down: who has what, and why.
+"""The tree of subnets -> a walk from the whole Internet down: which crawler has which subnet, and why.
 
-Law: a level at a time, and of a level so many; what is delegated comes first. Every step is a link, so
-the walk works without scripts; with them it unfolds in place.
+Invariant: one level at a time, with a limited number of children; delegated ones come first. Every step is a
+link, so the walk works without scripts; with scripts it unfolds in place.
 """
 
 from __future__ import annotations

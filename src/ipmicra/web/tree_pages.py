@@ -103,7 +103,7 @@ def _finder() -> h.Element:
             placeholder="https://example.org/",
         ),
         h.button["Explain"],
-        h.span(".quiet.small")["Whose is this page, and why?"],
+        h.span(".quiet.small")["Which crawler has this page, and why?"],
     ]
 
 
@@ -113,7 +113,7 @@ def _roots_page(walk: TreeWalk) -> Response[str]:
         h.h1["The tree of subnets"],
         h.p(".lead")[
             f"{len(walk.tree):,} address ranges as the Internet's registries have them. "
-            "What is delegated stands first."
+            "Delegated ranges come first."
         ],
         h.section(".panel")[_finder()],
         [panel(range_in_words(walk.tree, root), h.ul(".tree")[walk.branches(root)]) for root in roots],
@@ -154,13 +154,13 @@ def _registered(tree: SubnetTree, subnet: Subnet) -> h.Element:
 
 
 def _amount(size: int) -> str:
-    """Of IPv6 as a power of two: nobody reads the digits."""
+    """Large numbers as a power of two."""
     return formats.number(size) if size < ADDRESSES_IN_DIGITS else f"2^{size.bit_length() - 1}"
 
 
 def _decided(made: DelegationRow | None, now_s: float) -> h.Node:
     if made is None:
-        return h.p["Not by itself: what lies inside may be."]
+        return h.p["Not as a whole; subnets inside it may be delegated."]
     return facts(
         [
             ("crawler", h.a(href=f"/hosts/{made.crawler}")[made.crawler]),
@@ -190,7 +190,7 @@ def flat_page(decisions: Sequence[DelegationRow], now_s: float) -> Response[str]
         for made in sorted(decisions, key=lambda made: made.unit)[:GROUNDS_SHOWN]
     ]
     advice = [
-        "No tree of subnets is loaded, so every address is delegated by itself. Build one with ",
+        "No tree of subnets is loaded, so every address is delegated separately. Build one with ",
         h.code["ipmicra registry fetch"],
         " and ",
         h.code["ipmicra registry build"],

@@ -1,8 +1,8 @@
 """An overlay's zones on a plane, its peers and their sites -> a drawing, and the tables behind it.
 
 Zones are boxes in a space of more dimensions, so their rectangles lie over each other; where they do, the
-colour is deeper. Shown is the part of the plane in which peers and sites are. Law: pure; works without
-scripts.
+colour is deeper. The drawing shows the part of the plane with peers and sites. Invariant: no I/O; works
+without scripts.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ def test_a_site_goes_to_the_nearest_host_and_its_page_comes_home(
     assert (near.crawler, near.round_trip_ms, near.state) == (lima.name, 12.5, "delegated")
     told = client.explain(site)
     assert told.probes == [(lima.name, 12.5, "")]
-    assert "delegated by itself" in told.path_note
+    assert "delegated as a single address" in told.path_note
     assert told.others["brute-force"] == lima.name
 
 
@@ -171,7 +171,7 @@ def _stop_while_somebody_waits(coordinator: RunningCoordinator) -> None:
 
 
 def test_what_is_wrong_is_said_to_whoever_did_it(coordinator: RunningCoordinator) -> None:
-    with pytest.raises(OperatorFault, match="no web page's address"):
+    with pytest.raises(OperatorFault, match="not a valid URL"):
         CoordinatorClient(coordinator.address).nearest("ftp://example.org/")
     with pytest.raises(SiteFault, match="no coordinator answers at"):
         CoordinatorClient("http://127.0.0.1:1").status()

@@ -1,8 +1,8 @@
-"""What the operator decides about a host and its crawler -> rows and orders, one function a decision.
+"""Operator commands for a host and its crawler -> rows and orders, one function per command.
 
-For commands and pages alike. Law: what may be wanted when is in `crawler_life`; every decision is an event
-that can be read later. A pause, an upgrade or a retirement is an order, carried out by the host; a move is
-carried out by whoever leads; a revocation needs nobody's consent.
+The command line and the pages use the same functions. Invariant: `crawler_states` says which command is
+allowed in which state, and every command is recorded as an event. The host carries out a pause, an upgrade
+and a retirement; the leader carries out a move; a revocation takes effect at once.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ _BY_OPERATOR = "operator"  # the key of such orders: one of a kind is open at a 
 
 
 def register(connection: Connection, name: str, now_s: float, token_s: float, contact: str = "") -> str:
-    """Announce a host. Returns its join token, of which only a digest is kept."""
+    """Announce a host. Returns its join token; only the token's digest is stored."""
     if not NAME.fullmatch(name):
         raise OperatorFault(f"{name!r}: a host's name has letters a-z, digits, '-' and '.', at most 63")
     token = _new_token()
     hosts.register(connection, name, token, now_s, token_s, contact)
-    events.record(connection, "host-registered", name, "its join token waits to be used", now_s)
+    events.record(connection, "host-registered", name, "its join token is not used yet", now_s)
     return token
 
 
 def renew_token(connection: Connection, name: str, now_s: float, token_s: float) -> str:
-    """A new join token for a registered host whose token ran out or got lost; the old one is void."""
+    """A new join token for a registered host whose token expired or was lost; the old one becomes invalid."""
     token = _new_token()
     hosts.renew_token(connection, name, token, now_s, token_s)
     events.record(connection, "host-registered", name, "it has a new join token", now_s)
@@ -50,7 +50,7 @@ def renew_token(connection: Connection, name: str, now_s: float, token_s: float)
 
 
 def _new_token() -> str:
-    return secrets.token_hex(_TOKEN_BYTES)  # no dash, which a command line takes for an option
+    return secrets.token_hex(_TOKEN_BYTES)  # no dash: a command line would read it as an option
 
 
 def pause(connection: Connection, name: str, reason: str, now_s: float) -> int:
@@ -61,7 +61,7 @@ def pause(connection: Connection, name: str, reason: str, now_s: float) -> int:
 
 
 def resume(connection: Connection, name: str, now_s: float) -> int:
-    """End the coordinator's pause, or a move: its host works again. The owner's own pause stands."""
+    """End the operator's pause, or a move; the host works again, unless its owner paused it."""
     _check(connection, name, OperatorCommand.RESUME, now_s)
     moves.end_move(connection, name)
     orders.cancel_kind(connection, name, Pause, _BY_OPERATOR, now_s)
@@ -71,19 +71,21 @@ def resume(connection: Connection, name: str, now_s: float) -> int:
 def upgrade(
     connection: Connection, name: str, version: str, published: Sequence[str], now_s: float
 ) -> int:
-    """The crawler gets this version of its code now, whatever is being rolled out."""
+    """Upgrade the crawler to this version now, independent of any roll-out."""
     crawler = _check(connection, name, OperatorCommand.UPGRADE, now_s)
     if version not in published:
         known = ", ".join(published) or "none"
         raise OperatorFault(f"version {version} is not published; published are: {known}")
     if not crawler.takes_code:
-        raise OperatorFault(f"the owner of {name!r} runs the code that he installed, and takes no other")
+        raise OperatorFault(
+            f"host {name!r} does not accept dispatched code (its owner has not trusted a signing key)"
+        )
     events.record(connection, "host-upgrade", name, f"to version {version}", now_s)
     return orders.give(connection, name, Upgrade(version=version), version, now_s)
 
 
 def move(connection: Connection, name: str, target: str, now_s: float) -> None:
-    """The crawler's sites go to another host with what is known of them; its own host is left empty."""
+    """Move the crawler's sites with their state to another host; its own host gets no new sites."""
     _check(connection, name, OperatorCommand.MOVE, now_s)
     there = crawler_named(connection, target, now_s)
     if target == name or there.state not in CAN_TAKE:
@@ -95,13 +97,13 @@ def move(connection: Connection, name: str, target: str, now_s: float) -> None:
 
 
 def retire(connection: Connection, name: str, reason: str, now_s: float) -> int:
-    """The host hands its sites over, sends what it has, and ends."""
+    """The host hands over its sites, delivers its packages, and stops."""
     _check(connection, name, OperatorCommand.RETIRE, now_s)
     return _order(connection, name, Retire(reason=reason), reason, now_s)
 
 
 def revoke(connection: Connection, name: str, now_s: float) -> None:
-    """The host's key is void at once, and its sites go to others."""
+    """Make the host's key invalid at once; its sites go to others."""
     hosts.end_host(connection, name, HostState.REVOKED)
     events.record(connection, "host-revoked", name, "by the operator", now_s)
 
@@ -109,7 +111,9 @@ def revoke(connection: Connection, name: str, now_s: float) -> None:
 def _check(connection: Connection, name: str, command: OperatorCommand, now_s: float) -> CrawlerStatus:
     crawler = crawler_named(connection, name, now_s)
     if not is_allowed(crawler.state, command) and not is_noop(crawler.state, command):
-        raise OperatorFault(f"the host {name!r} is {crawler.state}: it cannot be told to {command}")
+        raise OperatorFault(
+            f"the host {name!r} is {crawler.state}: the command {command!r} is not possible now"
+        )
     return crawler
 
 

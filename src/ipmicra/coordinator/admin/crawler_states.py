@@ -1,10 +1,10 @@
-"""What is known of a crawler -> the state that its life is in, and who may change it.
+"""What is known of a crawler -> its state, and which commands and events change it.
 
-    state_of(Facts(host=HostState.ENROLLED, present=True, awake=True)) is CrawlerState.WORKING
-    may_be_told(CrawlerState.WORKING, Wish.PAUSE)
+    state_of(CrawlerStateInputs(host=HostState.ENROLLED, present=True, ...)) is CrawlerState.WORKING
+    is_allowed(CrawlerState.WORKING, OperatorCommand.PAUSE)
 
-Law: pure, and the only place where states and transitions are listed: the commands and the pages offer what
-stands here and refuse the rest, and `docs/reference/crawler-life.md` is drawn from it.
+Invariant: no I/O, and the only list of states and transitions: commands and pages offer what is listed here
+and refuse the rest, and `docs/reference/crawler-life.md` is generated from it.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ class CrawlerState(StrEnum):
 
 
 MEANINGS: dict[CrawlerState, str] = {
-    CrawlerState.EXPECTED: "registered; its join token waits to be used",
+    CrawlerState.EXPECTED: "registered; its join token is not used yet",
     CrawlerState.STARTING: "its host has joined, and has not reported yet",
     CrawlerState.WORKING: "fetches what is delegated to it",
     CrawlerState.RESTING: "keeps its sites and fetches nothing: its owner's hours, limits or pause",
     CrawlerState.PAUSED: "keeps its sites and fetches nothing: the operator's pause",
     CrawlerState.UPGRADING: "changes its code, or tries the new one",
-    CrawlerState.MOVING: "hands its sites, warm, to the host that was named",
-    CrawlerState.MOVED: "has handed them over; its host is empty and gets nothing new",
-    CrawlerState.RETIRING: "hands its sites over, sends what it has, and ends",
+    CrawlerState.MOVING: "hands over its sites with their state to the target host",
+    CrawlerState.MOVED: "has handed over all sites; its host gets no new ones",
+    CrawlerState.RETIRING: "hands over its sites, delivers its packages, and stops",
     CrawlerState.LOST: "silent past its lease; its sites go to others",
-    CrawlerState.RETIRED: "ended in good order, by the operator's wish",
+    CrawlerState.RETIRED: "stopped in good order, by the operator's command",
     CrawlerState.LEFT: "ended by its host's owner",
-    CrawlerState.KILLED: "revoked: its key is void, and nothing of it is heard",
+    CrawlerState.KILLED: "revoked: its key is invalid and its requests are refused",
 }
 ENDED = (CrawlerState.RETIRED, CrawlerState.LEFT, CrawlerState.KILLED)
 
 
 class OperatorCommand(StrEnum):
-    """What the operator may want; the names of commands and buttons."""
+    """Operator commands; the names of command-line commands and buttons."""
 
     PAUSE = "pause"
     RESUME = "resume"
@@ -73,7 +73,7 @@ class Transition(NamedTuple):
     sources: tuple[CrawlerState, ...]
     to: CrawlerState
     by: Actor
-    cause: str  # for people; a wish's name where it is one
+    cause: str  # for people; the command's name if it is one
     command: OperatorCommand | None = None
 
 
@@ -94,13 +94,13 @@ TRANSITIONS: tuple[Transition, ...] = (
         (_S.STARTING, _S.WORKING, _S.RESTING, _S.UPGRADING), _S.PAUSED, _A.OPERATOR, "pause", _C.PAUSE
     ),
     Transition((_S.PAUSED, _S.MOVED), _S.WORKING, _A.OPERATOR, "resume", _C.RESUME),
-    Transition((_S.MOVING,), _S.WORKING, _A.OPERATOR, "resume: it keeps what it still has", _C.RESUME),
+    Transition((_S.MOVING,), _S.WORKING, _A.OPERATOR, "resume: it keeps its remaining sites", _C.RESUME),
     Transition((_S.WORKING, _S.RESTING), _S.UPGRADING, _A.OPERATOR, "upgrade", _C.UPGRADE),
-    Transition((_S.WORKING, _S.RESTING), _S.UPGRADING, _A.COORDINATOR, "a roll-out comes to it"),
+    Transition((_S.WORKING, _S.RESTING), _S.UPGRADING, _A.COORDINATOR, "a roll-out reaches it"),
     Transition((_S.UPGRADING,), _S.WORKING, _A.HOST, "the code proved healthy, or was rolled back"),
     Transition(_HERE, _S.MOVING, _A.OPERATOR, "move", _C.MOVE),
-    Transition((_S.MOVING,), _S.MOVED, _A.HOST, "let go of its last site"),
-    Transition((_S.MOVING,), _S.WORKING, _A.COORDINATOR, "the host that was named is gone"),
+    Transition((_S.MOVING,), _S.MOVED, _A.HOST, "released its last site"),
+    Transition((_S.MOVING,), _S.WORKING, _A.COORDINATOR, "the target host is gone"),
     Transition((*_HERE, _S.STARTING, _S.MOVING, _S.MOVED), _S.RETIRING, _A.OPERATOR, "retire", _C.RETIRE),
     Transition((_S.RETIRING,), _S.RETIRED, _A.HOST, "handed everything over"),
     Transition(_PRESENT, _S.LOST, _A.COORDINATOR, "silent past its lease"),
@@ -112,7 +112,7 @@ TRANSITIONS: tuple[Transition, ...] = (
 
 
 class CrawlerStateInputs(NamedTuple):
-    """What the state is read from."""
+    """What the state is computed from."""
 
     host: HostState
     present: bool = False  # its lease runs
@@ -134,7 +134,7 @@ _BY_HOST = {
 
 
 def state_of(inputs: CrawlerStateInputs) -> CrawlerState:
-    """Where several would fit, the one that the operator has most to do with."""
+    """If several states apply, the one that matters most to the operator."""
     if inputs.host is not HostState.ENROLLED:
         return _BY_HOST[inputs.host]
     if not inputs.has_reported:
@@ -153,22 +153,22 @@ def state_of(inputs: CrawlerStateInputs) -> CrawlerState:
 
 
 def is_allowed(state: CrawlerState, command: OperatorCommand) -> bool:
-    """Whether the operator may want this of a crawler in that state."""
+    """Whether the command is allowed for a crawler in this state."""
     return any(command is one.command and state in one.sources for one in TRANSITIONS)
 
 
 def is_noop(state: CrawlerState, command: OperatorCommand) -> bool:
-    """Whether that is what it is already: to wish it again changes nothing."""
+    """Whether the crawler is already in the state that the command leads to."""
     return any(command is one.command and state is one.to for one in TRANSITIONS)
 
 
 def allowed_commands(state: CrawlerState) -> tuple[OperatorCommand, ...]:
-    """All that the operator may want then, in the order of the list."""
+    """All commands that are allowed in this state."""
     return tuple(command for command in OperatorCommand if is_allowed(state, command))
 
 
 def next_states(before: CrawlerState) -> frozenset[CrawlerState]:
-    """What a crawler in that state may be next."""
+    """States that can follow this one."""
     return frozenset(one.to for one in TRANSITIONS if before in one.sources)
 
 

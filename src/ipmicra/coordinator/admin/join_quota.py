@@ -1,8 +1,8 @@
-"""Where hosts have joined from -> whether one more may join from there.
+"""Addresses of joined hosts -> whether one more host may join from an address.
 
 One machine, or one rack, that joins under many names could outvote honest hosts wherever hosts are
-compared. Law: counted are hosts that are not ended, by address and by network. Addresses that are not public
-say nothing about who is behind them, and are not counted.
+compared. Invariant: hosts that have not ended are counted, by address and by network. Private addresses say
+nothing about the machine behind them, and are not counted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NETWORK_BITS = {4: 24, 6: 48}  # what one organisation usually has at one place
 
 
 def refusal(connection: Connection, address: str, settings: CoordinatorSettings) -> str | None:
-    """Why no further host may join from this address; None: it may."""
+    """The reason why no further host may join from this address, or None."""
     try:
         caller = ipaddress.ip_address(address)
     except ValueError:

@@ -1,8 +1,8 @@
-"""One-time links and passphrases -> sessions of people who may administer.
+"""One-time links and passphrases -> sessions of operators.
 
-Law: of a link, a session or a passphrase only a digest is kept. A link works once and for a short time; a
-session ends after `SESSION_SECONDS_MAX`, or sooner when it is not used. Whether a link was ever made is
-remembered, so that the first start is known from the others.
+Invariant: only digests of links, sessions and passphrases are stored. A link works once and for a short
+time; a session ends after `SESSION_SECONDS_MAX`, or earlier if it is not used. Links are kept after use, so
+that the first start can be recognised.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SCRYPT = {"n": 1 << 14, "r": 8, "p": 1}  # 16 MB and some 50 ms a try
 
 
 def create_link(connection: Connection, now_s: float) -> str:
-    """A token that lets one person in, once."""
+    """Create a token with which one person can sign in once."""
     token = secrets.token_urlsafe(32)
     connection.execute(
         admin_link_table.insert().values(digest=_digest(token), until_s=now_s + LINK_SECONDS)
@@ -45,13 +45,13 @@ def create_link(connection: Connection, now_s: float) -> str:
 
 
 def create_first_link(connection: Connection, now_s: float) -> str | None:
-    """A token, if none was ever made."""
+    """Create a token, if none was ever created."""
     made = connection.execute(select(admin_link_table.c.until_s).limit(1)).first()
     return create_link(connection, now_s) if made is None else None
 
 
 def use_link(connection: Connection, token: str, now_s: float) -> bool:
-    """Whether the token lets in; it does not a second time."""
+    """Whether the token is valid; it cannot be used a second time."""
     used = connection.execute(
         update(admin_link_table)
         .where(admin_link_table.c.digest == _digest(token), admin_link_table.c.until_s > now_s)
@@ -64,11 +64,11 @@ def use_link(connection: Connection, token: str, now_s: float) -> bool:
 
 
 def set_passphrase(connection: Connection, words: str) -> None:
-    """From now on these words let in, too."""
+    """Set the passphrase for signing in."""
     if not PASSPHRASE_CHARACTERS_MIN <= len(words) <= PASSPHRASE_CHARACTERS_MAX:
         raise OperatorFault(
             f"a passphrase has {PASSPHRASE_CHARACTERS_MIN} to {PASSPHRASE_CHARACTERS_MAX} characters: "
-            "take some words that do not belong together"
+            "use several unrelated words"
         )
     salt = secrets.token_bytes(16)
     put(
@@ -79,7 +79,7 @@ def set_passphrase(connection: Connection, words: str) -> None:
 
 
 def is_passphrase(connection: Connection, words: str) -> bool:
-    """Takes as long whether there is one or not."""
+    """Whether the passphrase is correct. Takes the same time if none is set."""
     row = connection.execute(select(admin_passphrase_table)).first()
     salt, wanted = (row.salt, row.digest) if row is not None else (b"\0" * 16, b"")
     given = _stretch(words[:PASSPHRASE_CHARACTERS_MAX], salt)
@@ -90,7 +90,7 @@ def is_passphrase(connection: Connection, words: str) -> bool:
 
 
 def begin_session(connection: Connection, now_s: float) -> str:
-    """A session's token; sessions that have ended are forgotten."""
+    """Begin a session and return its token; ended sessions are deleted."""
     connection.execute(delete(admin_session_table).where(_ended(now_s)))
     token = secrets.token_urlsafe(32)
     row = {"digest": _digest(token), "began_s": now_s, "seen_s": now_s}
@@ -99,7 +99,7 @@ def begin_session(connection: Connection, now_s: float) -> str:
 
 
 def touch_session(connection: Connection, token: str, now_s: float) -> bool:
-    """Whether the session is good, which is noted as its use."""
+    """Whether the session is valid; records that it is in use."""
     mine = admin_session_table.c.digest == _digest(token)
     seen_s = connection.execute(
         select(admin_session_table.c.seen_s).where(mine, ~_ended(now_s))

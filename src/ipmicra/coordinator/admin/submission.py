@@ -1,4 +1,4 @@
-"""Addresses of pages as people write them -> links that wait for a crawler. The same for command and page."""
+"""URLs as people write them -> links that wait for a crawler; for the command line and the pages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ipmicra.model.urls import Normaliser, Url, name_of, site_of
 
 
 def submit(connection: Connection, urls: Iterable[str], now_s: float) -> tuple[int, int]:
-    """Returns how many were given, and how many of them are new. One that is no address refuses all."""
+    """Store the URLs. Returns how many were given and how many are new. One invalid URL refuses all."""
     normaliser = Normaliser()
     wanted = [_normal(normaliser, url) for url in urls]
     return len(wanted), sites.add_links(connection, wanted, now_s)

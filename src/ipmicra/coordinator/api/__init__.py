@@ -1,5 +1,5 @@
-"""Requests of hosts and of people -> answers: the coordinator as a process that serves HTTP.
+"""Requests of hosts and people -> responses: the coordinator as an HTTP service.
 
-Law: a handler decides nothing about delegation; it reads and writes rows. Nothing secret is logged: no
+Invariant: a handler decides nothing about delegation; it reads and writes rows. No secret is logged: no
 token, no key, no signature, no database password.
 """

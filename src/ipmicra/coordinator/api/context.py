@@ -1,4 +1,4 @@
-"""What every handler needs: database, package store, settings, clock, and the two bells."""
+"""What every handler needs: database, package store, settings, clock, poll notifier and leader wake-up."""
 
 from __future__ import annotations
 

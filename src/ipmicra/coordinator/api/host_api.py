@@ -1,7 +1,7 @@
-"""What hosts ask -> rows read and written: enrolment, orders, reports, packages, hand-overs.
+"""Requests of hosts -> rows: enrolment, orders, reports, packages, hand-overs.
 
-Law: all of it is begun by the host and signed, but for the enrolment, which a one-time token pays for.
-An answer is given after the commit.
+Invariant: the host begins every exchange and signs it, except the enrolment, which uses a one-time token. The
+response is sent after the commit.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def _enrol(context: CoordinatorContext, enrolment: Enrolment, address: str) -> E
 def _begin_poll(
     context: CoordinatorContext, request: HttpRequest, body: bytes, at_once: bool
 ) -> tuple[str, Orders | None]:
-    """The host, and its orders where it need not wait for them."""
+    """The host, and its orders if it does not have to wait for them."""
     now_s = context.clock()
     with context.database.begin() as connection:
         host = authenticate(connection, request, "orders", body, now_s).name
@@ -157,7 +157,7 @@ def _has_unfetched(context: CoordinatorContext, host: str) -> bool:
 
 
 def _orders(context: CoordinatorContext, name: str) -> Orders:
-    """After the wait: the host may have been revoked meanwhile. That it waited is no sign of life."""
+    """After the wait: the host may have been revoked in the meantime. The wait does not renew its lease."""
     now_s = context.clock()
     with context.database.begin() as connection:
         host = hosts.host_named(connection, name)
@@ -221,7 +221,7 @@ def _leave(context: CoordinatorContext, request: HttpRequest, body: bytes) -> Ac
     with context.database.begin() as connection:
         host = authenticate(connection, request, "reports", body, now_s)
         hosts.end_host(connection, host.name, HostState.LEFT)
-        events.record(connection, "host-left", host.name, "by its owner's wish", now_s)
+        events.record(connection, "host-left", host.name, "by its owner", now_s)
     return _ack(context, host.epoch, now_s)
 
 

@@ -1,7 +1,8 @@
 """Orders given somewhere -> the long polls that wait for them, woken.
 
-Law: the rows are the truth, the bell only a hint: whoever is woken looks for itself, and whoever is
-forgotten wakes by the clock. It is rung from the rows, so it does not matter which replica gave the order.
+Invariant: the rows are the truth and a notification is only a hint: a poll that is woken reads the rows,
+and a poll that is missed ends by its timeout. Notifications come from the rows, so any replica may give the
+order.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class PollNotifier:
         return sum(map(len, self._waiting.values()))
 
     def subscribe(self, host: str) -> asyncio.Event:
-        """Begin to listen; whatever is rung from now on is heard."""
+        """Wait for notifications from now on."""
         event = asyncio.Event()
         if self._is_closed:
             event.set()
@@ -45,6 +46,6 @@ class PollNotifier:
                 event.set()
 
     def close(self) -> None:
-        """Wake everybody, now and from now on: the process ends."""
+        """Wake all polls, now and from now on: the process ends."""
         self._is_closed = True
         self.notify(list(self._waiting))

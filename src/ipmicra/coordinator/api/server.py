@@ -1,9 +1,9 @@
 """Settings -> a coordinator that runs until it is told to stop.
 
 Three things run beside each other: the web server, the delegator (a round a moment, while this replica
-is the leader) and the integrator (while there are packages). Law: a stop ends the long polls at once,
-lets running requests finish, and lays the office down; a failure of the delegator or the integrator is
-logged and tried again, never the end of the process.
+is the leader) and the integrator (while there are packages). Invariant: a stop ends the long polls at once,
+lets running requests finish, and gives up the leader lease; a failure of the leader or the integrator is
+logged and tried again, and never ends the process.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def subnets(data_folder: Path) -> SubnetLookup:
     path = tree_file(data_folder)
     if path.is_file():
         return open_tree(path).tree
-    _log.warning("no tree of subnets: every address is delegated by itself", extra={"path": str(path)})
+    _log.warning("no tree of subnets: every address is delegated separately", extra={"path": str(path)})
     return NoSubnets()
 
 
@@ -81,7 +81,7 @@ class ServedPages(Protocol):
         """What it does all the time, until it is cancelled."""
 
     def stop(self) -> None:
-        """Let no answer keep the process from ending."""
+        """End open responses, so that the process can stop."""
 
     def close(self) -> None: ...
 
@@ -187,7 +187,7 @@ def _lead(leader_loop: LeaderLoop, context: CoordinatorContext, stop: threading.
             context.leader_wakeup.wait(ROUND_SECONDS)
         except Exception:
             LEADER_FAILURES.inc()
-            _log.exception("a round of the delegator failed; it begins anew")
+            _log.exception("a round of the leader failed; it starts again")
             stop.wait(AFTER_FAILURE_SECONDS)
     with suppress(Exception):
         leader_loop.resign(context.clock())

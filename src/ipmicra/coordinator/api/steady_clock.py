@@ -1,8 +1,8 @@
-"""The wall clock at the start, the kernel's steady one from then on -> moments that never jump.
+"""The wall clock at the start, then the kernel's monotonic clock -> times that never jump.
 
-A wall clock that is put right by hours, forwards or back, would end every lease, or none for as long. Law:
-within a process time runs evenly, suspended machines included; rows of another process whose clock was wrong
-are told by lying further ahead than anybody may write.
+A wall clock that is corrected by hours would end every lease, or none for that time. Invariant: within a
+process time runs evenly, also while the machine is suspended; rows of a process with a wrong clock are
+recognised because they lie further in the future than any correct row.
 """
 
 from __future__ import annotations

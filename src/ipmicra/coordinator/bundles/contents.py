@@ -1,6 +1,6 @@
 """The installed program -> the files of a crawler's bundle: what its entry module imports of ipmicra.
 
-Law: only Python source of this package, found by reading imports; third-party packages are named, not
+Invariant: only Python source of this package, found by reading imports; third-party packages are named, not
 packed, since compiled code is the host's own.
 """
 

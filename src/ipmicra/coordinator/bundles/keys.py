@@ -1,7 +1,8 @@
-"""A folder of the operator's -> Ed25519 keys by role, each in a file that only he can read.
+"""A folder of the operator -> Ed25519 keys by role, each in a file that only they can read.
 
-Root keys are many and belong offline, on media of different people; the three others may lie where bundles
-are signed. Law: a private key is never printed, never logged, and never in the published folder.
+There are several root keys; keep them offline, with different people. The three other keys may be stored
+where bundles are signed. Invariant: a private key is never printed, never logged, and never in the
+published folder.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def _read(path: Path) -> CryptoSigner:
     try:
         key = load_pem_private_key(path.read_bytes(), password=None)
     except (ValueError, TypeError) as error:
-        raise OperatorFault(f"{path} is no private key: {error}") from error
+        raise OperatorFault(f"{path} is not a private key: {error}") from error
     if not isinstance(key, Ed25519PrivateKey):
         raise OperatorFault(f"{path} is not an Ed25519 key")
     return CryptoSigner(key)

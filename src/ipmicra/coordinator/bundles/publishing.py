@@ -15,7 +15,7 @@ def publish(repository: Path, folder: Path) -> int:
     """Copy what is new. Returns how many files that were."""
     if not (repository / METADATA / LAST).is_file():
         raise OperatorFault(
-            f"{repository} is no repository of bundles; make one with: ipmicra bundle init"
+            f"{repository} is not a repository of bundles; create one with: ipmicra bundle init"
         )
     copied = 0
     for kind in (TARGETS, METADATA):

@@ -1,8 +1,9 @@
 """Keys, bundles and a clock -> signed metadata in a folder that can be published as it is.
 
 Files are named as The Update Framework's consistent snapshots have it: N.root.json, N.targets.json,
-N.snapshot.json, timestamp.json, and bundles by their digest. Law: a file that others name is written before
-the one that names it, and `timestamp.json` last, so whoever reads while we write sees the old or the new.
+N.snapshot.json, timestamp.json, and bundles by their digest. Invariant: a file that others name is written
+before the one that names it, and `timestamp.json` last, so whoever reads while we write sees the old or the
+new.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ METADATA, TARGETS = "metadata", "targets"
 
 
 class Lifetimes(msgspec.Struct, frozen=True, kw_only=True):
-    """After how many days metadata is not believed any more."""
+    """Days until metadata expires, by role."""
 
     root: float = 365.0
     targets: float = 90.0
@@ -148,7 +149,7 @@ class Repository:
         try:
             signed = Metadata[Signed].from_file(str(path)).signed
         except (OSError, RepositoryError) as error:
-            raise OperatorFault(f"{self._folder} is no repository of bundles: {error}") from error
+            raise OperatorFault(f"{self._folder} is not a repository of bundles: {error}") from error
         assert isinstance(signed, kind)
         return signed
 

@@ -4,8 +4,8 @@ A version goes to one host in a hundred (at least one), then to one in ten, then
 when everybody of this one has proved it healthy for a while. It halts by itself when hosts had to roll it
 back, or when the code ends by itself more often than the old one does; then nobody else is given it.
 
-Law: a decision from what was reported. Who comes first depends on names and version only, so it is the same
-after a restart and another one for the next version.
+Invariant: a decision from reports only. The order of hosts depends on names and version, so it is the same
+after a restart, and a different one for the next version.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class HostCode(msgspec.Struct, frozen=True, kw_only=True):
     running: str = ""  # the version that is good there
     refused: dict[str, str] = {}  # versions that were rolled back, and why
     ends_today: int = 0  # how often the code ended by itself
-    takes_bundles: bool = True  # False: its owner runs what he installed
+    takes_bundles: bool = True  # False: its owner runs the code that they installed
 
 
 class RolloutStep(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,6 +1,6 @@
 """The row of a roll-out and hosts' reports -> orders to upgrade, and the row as it is afterwards.
 
-Law: one roll-out at a time; a newer one replaces it. Every change of its state is an event.
+Invariant: one roll-out at a time; a newer one replaces it. Every change of its state is an event.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A package and what its crawler was given -> the records that count, and why the others do not.
 
-Law: a crawler speaks of its own sites only. What it says of others is left out and the reason is kept; the
-package's bytes stay as they came. A page under one address that says it is another's is nobody's. No
-moment is later than the coordinator's clock.
+Invariant: a crawler speaks of its own sites only. What it says of others is left out and the reason is
+kept; the package's bytes stay as they came. A page under one address that says it is another's is nobody's.
+No moment is later than the coordinator's clock.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _no_later(record: Record, now_ms: int) -> Record:
 
 
 class RecordFilter:
-    """Reads records by their sites."""
+    """Filters the records of packages by their sites."""
 
     def __init__(self) -> None:
         self._normaliser = Normaliser()

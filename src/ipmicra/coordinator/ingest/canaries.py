@@ -1,7 +1,7 @@
 """Pages whose answer the operator knows -> whether a package tells lies about them.
 
-The operator puts pages of his own among the seeds and says what stands in them. Law: pure. A crawler cannot
-tell these pages from others.
+The operator submits pages that they control and configures what these contain. Invariant: no I/O. A crawler
+cannot distinguish these pages from others.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Packages that were acknowledged -> pages in the index, links to other sites -> sites to delegate.
 
-Law: index first, rows second: a package is noted as integrated in the transaction that keeps its links,
-after the index has committed. A death in between repeats the work, and repeating it changes nothing. A
-package that does not unpack, speaks of nothing that was its crawler's, or fails in any other way that is
+Invariant: index first, rows second: a package is marked as integrated in the transaction that stores its
+links, after the index has committed. A crash in between repeats the work, and repeating it changes nothing.
+A package that does not unpack, speaks of nothing that was its crawler's, or fails in any other way that is
 not the store's or the database's fault is kept aside with its reason and stops nobody.
 """
 
@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 
 class Integrator:
-    """One worker. Several may run; a claim keeps them apart."""
+    """One worker. Several may run; each claims its packages."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Integrator:
         self._compared_share, self._known_pages = compared_share, known_pages
 
     def integrate_pending(self, now_s: float) -> int:
-        """Integrate what waits, a handful. Returns how many packages were dealt with."""
+        """Integrate a few waiting packages. Returns the number of packages processed."""
         with self._database.begin() as connection:
             for crawler in purge.pending_purges(connection):
                 purge.execute_purge(connection, self._index, crawler, now_s)

@@ -1,8 +1,8 @@
-"""A crawler that nobody believes any more -> its host ended, and all it brought taken out of the index.
+"""A crawler that is no longer trusted -> its host revoked, and all its pages removed from the index.
 
-The wish is a row, which whoever integrates packages carries out: the index has one writer. Law: once the
-wish is committed nothing more of the crawler's is integrated; a wish that was interrupted is carried out
-again, with the same end.
+The request is a row; the process that integrates packages executes it, because the index has one writer.
+Invariant: once the request is committed, no package of the crawler is integrated; an interrupted purge is
+repeated with the same result.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ENDED = (HostState.REVOKED, HostState.LEFT)
 
 
 def request_purge(connection: Connection, crawler: str, why: str, now_s: float) -> int:
-    """End the host and have its pages taken out. Returns how many packages will not be integrated."""
+    """Revoke the host and request the removal of its pages. Returns the number of packages refused."""
     host = hosts.host_named(connection, crawler)
     sent = connection.execute(
         select(package_table.c.sequence).where(package_table.c.crawler == crawler).limit(1)
@@ -42,7 +42,7 @@ def request_purge(connection: Connection, crawler: str, why: str, now_s: float) 
 
 
 def pending_purges(connection: Connection) -> list[str]:
-    """Crawlers whose pages are still to be taken out."""
+    """Crawlers whose pages are still to be removed."""
     names = connection.execute(
         select(memory_table.c.name)
         .where(memory_table.c.name.startswith(_REQUEST))
@@ -52,7 +52,7 @@ def pending_purges(connection: Connection) -> list[str]:
 
 
 def execute_purge(connection: Connection, index: SearchIndex, crawler: str, now_s: float) -> int:
-    """Index first, row second. Returns how many pages were taken out."""
+    """Remove the crawler's pages: index first, row second. Returns the number of pages."""
     pages = index.purge(crawler)
     why = blobs.read(connection, _REQUEST + crawler) or b""
     connection.execute(  # an index that is made anew from packages leaves them out

@@ -1,6 +1,6 @@
 """Packages that wait -> integrated, as long as somebody wants it: beside the coordinator or by itself.
 
-Law: the index has one writer, so it is opened while there is something to write, and closed again. A
+Invariant: the index has one writer, so it is opened while there is something to write, and closed again. A
 failure is logged and tried again, never the end of the work. An index that was lost or damaged is made anew
 beside the one in use, if the operator allows.
 """

@@ -62,7 +62,7 @@ class FilePackageStore:
         except FileNotFoundError as error:
             raise PackageLost(f"the package {digest[:12]} is missing from {self._folder}") from error
         except OSError as error:
-            raise HostFault(f"reading the package {digest[:12]} in {self._folder}: {error}") from error
+            raise HostFault(f"fetching the package {digest[:12]} in {self._folder}: {error}") from error
         return verified(digest, data, str(self._folder))
 
     def discard(self, digest: str) -> None:

@@ -1,6 +1,6 @@
-"""Rows -> what goes wrong, by kind: how often, whose it is to mend, and what to do.
+"""Rows -> alerts by kind: how often, who can fix it, and what to do.
 
-Law: reads rows. A kind is shown only while it is true, with the latest examples.
+Invariant: reads rows only. A kind is listed only while it is true, with the latest examples.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def alert_list(connection: Connection, now_s: float) -> AlertList:
 
 
 def alerts(connection: Connection, now_s: float) -> list[Alert]:
-    """Everything that goes wrong, the most frequent first."""
+    """Current problems, the most frequent first."""
     families: tuple[Callable[[Connection, float], Iterator[Alert]], ...] = (
         _unwell_index,
         _unreachable_sites,
@@ -65,7 +65,7 @@ def _unwell_index(connection: Connection, _: float) -> Iterator[Alert]:
 
 
 def _unreachable_sites(connection: Connection, _: float) -> Iterator[Alert]:
-    """By the reason that was noted, whatever the site's name in it."""
+    """By the recorded reason, with the site's name left out."""
     rows = site_table.c
     query = select(rows.name, rows.note).where(rows.state == SiteStatus.UNREACHABLE)
     latest = connection.execute(query.order_by(rows.delegated_s.desc()).limit(SITES_EXAMINED))
@@ -76,8 +76,8 @@ def _unreachable_sites(connection: Connection, _: float) -> Iterator[Alert]:
         yield Alert(
             kind="site-unreachable",
             whose="the site's",
-            what=reason or "nobody got an answer",
-            advice="They are tried again by themselves after coordinator.retry_seconds. A name that does "
+            what=reason or "no crawler got an answer",
+            advice="They are tried again automatically after coordinator.retry_seconds. A name that does "
             "not exist may be mistyped where it was linked.",
             count=len(names),
             examples=names[:EXAMPLES_MAX],
@@ -114,7 +114,7 @@ def _silent_hosts(connection: Connection, now_s: float) -> Iterator[Alert]:
         yield Alert(
             kind="host-silent",
             whose="a host's",
-            what="an enrolled host is not heard from",
+            what="an enrolled host does not send heartbeats",
             advice="Its sites have gone to others. See on the machine: ipmicra host status. A host that "
             "will not come back is best revoked.",
             count=len(silent),
@@ -144,9 +144,9 @@ def _suspected_partitions(connection: Connection, now_s: float) -> Iterator[Aler
         yield Alert(
             kind="line-cut",
             whose="the operator's",
-            what="nearly all hosts fell silent at once in the last day",
-            advice="No lease ends meanwhile, so nothing is crawled again. Look at the coordinator's own "
-            "line, its certificate and its name.",
+            what="nearly all hosts were silent at once in the last day",
+            advice="No lease expires during this time, so nothing is crawled twice. Check the coordinator's "
+            "network, certificate and DNS name.",
             count=count,
         )
 
@@ -160,8 +160,8 @@ def _refused_packages(connection: Connection, _: float) -> Iterator[Alert]:
             kind="package-refused",
             whose="a host's",
             what=reason,
-            advice="The bytes are kept aside. One host alone: its program is old or its disk is failing. "
-            "Several: look at the coordinator's log.",
+            advice="The bytes are stored. If it is one host: its version is old or its disk is failing. "
+            "If several: see the coordinator's log.",
             count=count,
             examples=_examples(connection, rows.crawler, which),
         )
@@ -183,7 +183,7 @@ def _stuck_packages(connection: Connection, now_s: float) -> Iterator[Alert]:
 
 
 def _orders_not_done(connection: Connection, now_s: float) -> Iterator[Alert]:
-    """What hosts said of orders that they did not do, in the last day."""
+    """Orders of the last day that hosts did not carry out, by the reported reason."""
     rows = order_table.c
     query = select(rows.host, rows.kind, rows.outcome).where(
         rows.done_s > now_s - DAY_S, rows.outcome.is_not(None)
@@ -210,8 +210,8 @@ def _orders_not_done(connection: Connection, now_s: float) -> Iterator[Alert]:
             kind="order-not-done",
             whose="a host's",
             what=f"{kind}: {detail or 'no reason given'}",
-            advice="The host's own rules always win: outside of its hours or limits it does nothing, and "
-            "others are asked.",
+            advice="The owner's rules have priority: outside its hours or limits a host does nothing, and "
+            "other hosts get the order.",
             count=len(host_names),
             examples=sorted(set(host_names))[:EXAMPLES_MAX],
         )

@@ -1,7 +1,7 @@
 """Rows of hosts, orders and moves -> every crawler with its state, since when, its code and its sites.
 
-Law: the state is read from the rows by `crawler_life.state_of`, by whoever asks; only the leader notes since
-when it is so.
+Invariant: the state is computed from rows by `crawler_states.state_of`; only the leader records since when a
+crawler is in its state.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from ipmicra.protocol.host_messages import Pause, Resume, Retire, Upgrade, kind_
 
 
 class CrawlerStatus(msgspec.Struct, frozen=True, kw_only=True, rename={"commands": "wishes"}):
-    """One crawler. Its host bears the same name."""
+    """One crawler. Its host has the same name."""
 
     name: str
     state: CrawlerState
-    since_s: float | None  # as the leader noted it; None: it has not looked since
+    since_s: float | None  # as the leader recorded it; None: not recorded yet
     address: str
     code: str  # the version that was dispatched; empty: what the owner installed
     trial: str  # the version that is being tried
     takes_code: bool
     sites: int
     moves_to: str
-    commands: tuple[OperatorCommand, ...]  # what the operator may want of it now
+    commands: tuple[OperatorCommand, ...]  # commands that are allowed now
     report: dict[str, object]
 
 
 class _OpenCommands(msgspec.Struct, frozen=True):
-    """Names of hosts by what they were told."""
+    """Names of hosts with an open command, by command."""
 
     retiring: set[str]
     upgrading: set[str]
@@ -52,7 +52,7 @@ class _OpenCommands(msgspec.Struct, frozen=True):
 
 
 def crawlers(connection: Connection, now_s: float, name: str | None = None) -> list[CrawlerStatus]:
-    """Everybody who ever was, or one, by name."""
+    """All crawlers, also ended ones, or the one with this name."""
     commands, moving = _open_commands(connection), moves.all_moves(connection)
     counts = sites.counts_by_crawler(connection)
     since = {(row.crawler, row.state): row.since_s for row in connection.execute(select(life_table))}
@@ -94,7 +94,7 @@ def crawler_named(connection: Connection, name: str, now_s: float) -> CrawlerSta
 
 
 def record_states(connection: Connection, now_s: float) -> None:
-    """Note who is in another state than before."""
+    """Record the crawlers whose state has changed."""
     commands, moving = _open_commands(connection), moves.all_moves(connection)
     noted = {row.crawler: row.state for row in connection.execute(select(life_table))}
     states = {host.name: _state(host, commands, moving, now_s) for host in hosts.all_hosts(connection)}
@@ -136,7 +136,7 @@ def _open_commands(connection: Connection) -> _OpenCommands:
 
 
 def _paused(connection: Connection) -> set[str]:
-    """Whose last word from the operator was to pause; one that was taken back counts for nothing."""
+    """Hosts whose last pause or resume command was a pause; cancelled commands do not count."""
     stands = order_table.c.done_s.is_(None) | order_table.c.outcome.is_not(None)
     kinds = (kind_of(Pause), kind_of(Resume))
     last = (

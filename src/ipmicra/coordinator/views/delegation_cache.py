@@ -1,7 +1,7 @@
 """Rows of delegations -> all decisions in memory, read again only where they are new.
 
-For pages that show totals: probes spent, who has what inside of a subnet, what was saved. Law: reads
-rows, decides nothing; what it holds is as of the last reading.
+For pages with totals: probes spent, owners inside a subnet, savings. Invariant: reads rows only; the
+content is that of the last `read`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _decode = msgspec.msgpack.Decoder(DecisionReasons).decode
 
 
 class DelegationCache:
-    """Ground -> what was decided. `read` brings it up to date."""
+    """Delegations by unit. `read` brings it up to date."""
 
     def __init__(self) -> None:
         self.by_unit: dict[str, DelegationRow] = {}

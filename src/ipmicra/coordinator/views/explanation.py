@@ -1,7 +1,8 @@
-"""A URL -> whose it is and why: subnet path, organisation, decision, probes, loads, other opinions.
+"""A URL -> its crawler and the reasons: subnet path, organisation, decision, probes, loads, other
+strategies.
 
-Law: reads rows and asks nobody. What another strategy would have chosen is found by letting it decide on
-the round trips that are remembered; what nobody measured it cannot ask.
+Invariant: reads rows and sends no probes. The choice of another strategy is computed from known round
+trips; a probe of an unmeasured pair counts as not sent.
 """
 
 from __future__ import annotations
@@ -41,21 +42,21 @@ SEED = 0  # for strategies that draw: the same question gets the same answer
 def site_in(url: str) -> Site:
     normal = Normaliser().url(url if "://" in url else f"https://{url}")
     if normal is None:
-        raise OperatorFault(f"{url!r} is no web page's address; write one such as https://example.org/")
+        raise OperatorFault(f"{url!r} is not a valid URL; example: https://example.org/")
     return site_of(normal)
 
 
 def nearest(connection: Connection, site: str) -> Nearest:
     row = sites.site_named(connection, site)
     if row is None:
-        return Nearest(site=site, state="unknown", note="nobody has asked about this site yet")
+        return Nearest(site=site, state="unknown", note="this site is not known yet")
     return _nearest(row, _decision(connection, row))
 
 
 def explain(connection: Connection, tree: SubnetLookup, site: str, now_s: float) -> Explanation:
     row = sites.site_named(connection, site)
     if row is None or not row.address:
-        note = "where the site is has not been found out yet"
+        note = "the site's address is not known yet"
         return Explanation(
             nearest=nearest(connection, site), path_note=note, candidates=_candidates(connection, now_s)
         )
@@ -108,7 +109,7 @@ def _path(tree: SubnetLookup, address: IPAddress) -> tuple[list[SubnetSeen], str
         subnet = tree.parent(subnet)
     if len(path) > 1:
         return path, ""
-    return path, f"no registered subnet is known to hold {address}: it is delegated by itself"
+    return path, f"no registered subnet contains {address}: it is delegated as a single address"
 
 
 def _seen(tree: SubnetLookup, subnet: Subnet) -> SubnetSeen:
@@ -154,7 +155,7 @@ def _candidates(connection: Connection, now_s: float) -> list[Candidate]:
 
 
 def _known_ms(records: list[RoundTripRecord], delegated: DelegationRow | None) -> dict[str, float]:
-    """The latest known round trip of each crawler: remembered, else from the day of the decision."""
+    """The latest known round trip of each crawler: the current one, or that of the decision."""
     probed = () if delegated is None else delegated.reasons.probes
     known = {crawler: round_trip_ms for crawler, round_trip_ms, _ in probed if round_trip_ms is not None}
     return known | {r.crawler: r.smoothed_ms for r in records if r.smoothed_ms is not None}

@@ -1,7 +1,7 @@
-"""Decisions and the tree -> who has what inside of any subnet.
+"""Decisions and the tree -> which crawlers own units inside any subnet.
 
-Law: pure; made anew from decisions that have changed. Subnets inside of one are neighbours in walk order,
-so what is held inside is found by two binary searches.
+Invariant: no I/O; rebuilt when decisions change. The subnets inside a subnet are adjacent in walk order, so
+two binary searches find the units inside it.
 """
 
 from __future__ import annotations

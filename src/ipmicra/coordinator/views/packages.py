@@ -1,4 +1,4 @@
-"""Rows of packages -> what is under way, what came home last, and from whom."""
+"""Rows of packages -> packages to be integrated, the latest packages, and totals by crawler."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class PackageView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SenderSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """What one crawler has sent, and what it still has."""
+    """Packages of one crawler: delivered, and still on its host."""
 
     crawler: str
     spooled: int  # on the host, by its last report
@@ -37,7 +37,7 @@ class SenderSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def latest(connection: Connection, crawler: str | None = None) -> list[PackageView]:
-    """Those under way first, then the latest."""
+    """Packages to be integrated first, then the latest."""
     query = select(package_table).order_by(
         package_table.c.state != PackageState.KEPT, package_table.c.received_s.desc()
     )

@@ -1,11 +1,11 @@
-"""Bytes fetched, round trips known -> bytes times milliseconds, as they were and as hashing had made them.
+"""Traffic and known round trips -> bytes times milliseconds, as measured and as they would be with hashing.
 
-Hashing gives a site to any crawler alike, so its round trip is the mean over all crawlers. Where one of
-them never measured a site, it is taken for a stranger: the mean of all round trips that were measured by
-others than the owner. Crawlers are mostly asked about what is probably near to them, so a stranger is
-rather too near, and the saving rather too small.
+Hashing assigns a site to any crawler with equal probability, so its expected round trip is the mean over all
+crawlers. A crawler that never measured the site counts with the mean of all round trips measured by crawlers
+other than the owner. Crawlers mostly probe sites that are probably near to them, so this mean is too small
+rather than too large, and the saving is underestimated.
 
-Law: pure.
+Invariant: no I/O.
 """
 
 from __future__ import annotations

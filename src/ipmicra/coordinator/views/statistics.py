@@ -1,7 +1,7 @@
-"""Rows -> the figures by which an operator knows how the crawl is doing.
+"""Rows -> the statistics of the dashboard.
 
-Counting is quick; what nearness is worth needs a look at every site and decision, so it is a figure of its
-own that may be taken less often. Law: counted from rows alone, so every replica shows the same.
+Counting is fast; the value of delegation needs all sites and decisions, so it is computed separately and less
+often. Invariant: computed from rows only, so every replica shows the same.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rows -> how things stand: hosts, sites, orders and packages, counted."""
+"""Rows -> the coordinator's status: hosts, sites, orders and packages, counted, and the latest events."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def coordinator_status(connection: Connection, now_s: float) -> CoordinatorStatu
 
 
 def without_addresses(status: CoordinatorStatus) -> CoordinatorStatus:
-    """For strangers: where a volunteer's machine stands on the network is the operator's to know."""
+    """For visitors who have not signed in: only operators see the addresses of volunteers' machines."""
     replace = msgspec.structs.replace
     return replace(
         status,

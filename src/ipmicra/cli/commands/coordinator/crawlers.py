@@ -14,15 +14,15 @@ from ipmicra.coordinator.views.crawlers import CrawlerStatus, crawlers
 
 
 @click.command()
-@click.option("--ended", is_flag=True, help="Also those that have ended.")
+@click.option("--ended", is_flag=True, help="Include crawlers that have ended.")
 @database_option
 @terminal.json_option
 @click.pass_context
 def command(context: click.Context, ended: bool, database: str | None, as_json: bool) -> None:
     """List the crawlers: state, since when, code, host's address, sites and loads.
 
-    They are steered by pause, resume, upgrade, move, retire and revoke, each a command beside this one; the
-    last column says which of them a crawler can be told now.
+    The commands pause, resume, upgrade, move, retire and revoke control them; the last column lists those
+    that are allowed now.
 
     \b
     Examples:
@@ -45,7 +45,7 @@ def _table(found: list[CrawlerStatus], now_s: float) -> Table:
         "sites",
         "pages",
         "bytes today",
-        "can be told to",
+        "commands",
     )
     table = Table(*heads)
     for crawler in found:

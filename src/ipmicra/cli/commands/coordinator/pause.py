@@ -13,11 +13,11 @@ from ipmicra.coordinator.admin import commands
 
 @click.command()
 @click.argument("name")
-@click.option("--reason", default="", help="What the host's owner is told.")
+@click.option("--reason", default="", help="Reason shown to the host's owner.")
 @database_option
 @click.pass_context
 def command(context: click.Context, name: str, reason: str, database: str | None) -> None:
-    """Have a host rest. It keeps its sites, and carries on when it is resumed.
+    """Pause a host. It keeps its sites, and continues when it is resumed.
 
     \b
     Examples:

@@ -13,15 +13,15 @@ from ipmicra.coordinator.ingest import purge
 
 @click.command()
 @click.argument("crawler")
-@click.option("--why", default="by the operator", help="Kept with the event, for whoever asks later.")
+@click.option("--why", default="by the operator", help="Reason, recorded with the event.")
 @click.option("--yes", is_flag=True, help="Without asking.")
 @database_option
 @click.pass_context
 def command(context: click.Context, crawler: str, why: str, yes: bool, database: str | None) -> None:
-    """End a host and take every page that its crawler brought out of the index.
+    """Revoke a host and remove every page of its crawler from the index.
 
-    Its key is void at once, its sites go to others, and what waits to be integrated is refused. The pages
-    leave the index as soon as the coordinator runs, within seconds; other crawlers fetch them again.
+    Its key becomes invalid at once, its sites go to others, and its waiting packages are refused. The pages
+    leave the index within seconds while the coordinator runs; other crawlers fetch them again.
 
     \b
     Examples:

@@ -15,14 +15,14 @@ from ipmicra.coordinator.admin.public_address import public_address
 
 @click.command()
 @click.argument("name")
-@click.option("--contact", default="", help="Whom to turn to about the machine.")
+@click.option("--contact", default="", help="Whom to contact about the machine.")
 @database_option
 @terminal.json_option
 @click.pass_context
 def command(
     context: click.Context, name: str, contact: str, database: str | None, as_json: bool
 ) -> None:
-    """Register a host and print its join token. The token works once; only its digest is kept.
+    """Register a host and print its join token. The token works once; only its digest is stored.
 
     \b
     Examples:

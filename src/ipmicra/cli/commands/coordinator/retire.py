@@ -13,7 +13,7 @@ from ipmicra.coordinator.admin import commands
 
 @click.command()
 @click.argument("name")
-@click.option("--reason", default="", help="What the host's owner is told.")
+@click.option("--reason", default="", help="Reason shown to the host's owner.")
 @database_option
 @click.pass_context
 def command(context: click.Context, name: str, reason: str, database: str | None) -> None:

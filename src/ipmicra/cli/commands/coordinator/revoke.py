@@ -16,7 +16,7 @@ from ipmicra.coordinator.admin import commands
 @database_option
 @click.pass_context
 def command(context: click.Context, name: str, database: str | None) -> None:
-    """End a host: its key is void at once and its sites go to others.
+    """Revoke a host: its key becomes invalid at once and its sites go to others.
 
     \b
     Examples:

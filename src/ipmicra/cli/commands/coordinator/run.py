@@ -30,7 +30,7 @@ _log = logging.getLogger("ipmicra.coordinator")
     default="127.0.0.1:8790",
     show_default=True,
     metavar="ADDRESS:PORT",
-    help="Where to hear requests.",
+    help="Address and port to listen on.",
 )
 @database_option
 @click.pass_context

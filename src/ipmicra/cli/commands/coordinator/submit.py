@@ -18,7 +18,7 @@ from ipmicra.coordinator.admin.submission import submit
 @terminal.json_option
 @click.pass_context
 def command(context: click.Context, urls: tuple[str, ...], database: str | None, as_json: bool) -> None:
-    """Give pages to be crawled, by whichever crawler is nearest to them.
+    """Submit pages; the nearest crawler fetches each of them.
 
     \b
     Examples:

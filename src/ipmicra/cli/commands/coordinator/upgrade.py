@@ -19,7 +19,7 @@ from ipmicra.coordinator.folder import bundles_folder
 @database_option
 @click.pass_context
 def command(context: click.Context, name: str, version: str, database: str | None) -> None:
-    """Give one crawler a published version of its code now, beside any roll-out.
+    """Give one crawler a published version of its code now, independent of any roll-out.
 
     The host fetches and verifies it, tries it, and rolls back what does not prove healthy. To give a version
     to everyone in stages, use `ipmicra bundle publish --roll-out`.

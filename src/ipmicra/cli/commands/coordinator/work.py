@@ -23,7 +23,7 @@ from ipmicra.search.factory import INDEX_FOLDER
 @database_option
 @click.pass_context
 def command(context: click.Context, database: str | None) -> None:
-    """Integrate packages until SIGTERM or Ctrl-C, beside a coordinator that leaves it to others.
+    """Integrate packages until SIGTERM or Ctrl-C, for a coordinator that does not do it itself.
 
     For a coordinator that is busy, or whose index lies on another machine: run that one with
     coordinator.integrates = false. The index has one writer, so one worker a data folder.
