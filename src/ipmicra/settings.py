@@ -51,7 +51,7 @@ class GeneralSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
     data_folder: Annotated[
         str,
-        setting_field("Where everything lives that ipmicra keeps: tree, frontier, packages, index."),
+        setting_field("Folder of all data: tree, frontier, packages, index."),
     ] = msgspec.field(default_factory=default_data_folder)
 
 

@@ -25,7 +25,7 @@ class Told(NamedTuple):
     err: str
 
 
-class Desk:
+class RegistryCli:
     """An operator with a data folder of his own."""
 
     def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -53,15 +53,15 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Desk:
-    return Desk(tmp_path / "data", capsys)
+def registry_cli(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> RegistryCli:
+    return RegistryCli(tmp_path / "data", capsys)
 
 
-def test_the_sample_world_is_built_and_an_address_walked_through_it(desk: Desk) -> None:
-    report = desk.json("build", "--sample")
+def test_the_sample_world_is_built_and_an_address_walked_through_it(registry_cli: RegistryCli) -> None:
+    report = registry_cli.json("build", "--sample")
     assert report["statistics"]["ipv4"]["ranges"] == 14
     assert report["changes"] is None
-    (walk,) = desk.json("show", SAMPLE_ADDRESS)
+    (walk,) = registry_cli.json("show", SAMPLE_ADDRESS)
     assert [step["range"] for step in walk["steps"]] == [
         "0.0.0.0/0",
         "198.51.100.0/24",
@@ -81,9 +81,9 @@ def test_the_sample_world_is_built_and_an_address_walked_through_it(desk: Desk) 
     }
 
 
-def test_people_see_a_tree_with_organisation_country_and_registry(desk: Desk) -> None:
-    desk.says("build", "--sample")
-    told = desk.says("show", SAMPLE_ADDRESS).out
+def test_people_see_a_tree_with_organisation_country_and_registry(registry_cli: RegistryCli) -> None:
+    registry_cli.says("build", "--sample")
+    told = registry_cli.says("show", SAMPLE_ADDRESS).out
     for word in (
         "the whole Internet",
         "Tulipnet B.V.",
@@ -95,34 +95,39 @@ def test_people_see_a_tree_with_organisation_country_and_registry(desk: Desk) ->
         assert word in told
 
 
-def test_names_are_looked_up_in_the_dns(desk: Desk) -> None:
-    desk.says("build", "--sample")
-    assert "127.0.0.1" in [walk["address"] for walk in desk.json("show", "localhost")]
+def test_names_are_looked_up_in_the_dns(registry_cli: RegistryCli) -> None:
+    registry_cli.says("build", "--sample")
+    assert "127.0.0.1" in [walk["address"] for walk in registry_cli.json("show", "localhost")]
 
 
 @pytest.mark.parametrize("asked", ["", "1.2.3", "1.2.3.4/24", "two words", "x" * 300, "a..b"])
-def test_bad_input_is_told_with_what_to_write(desk: Desk, asked: str) -> None:
-    desk.says("build", "--sample")
-    assert "neither an address nor a name" in desk.says("show", asked, code=3).err
+def test_bad_input_is_told_with_what_to_write(registry_cli: RegistryCli, asked: str) -> None:
+    registry_cli.says("build", "--sample")
+    assert "neither an address nor a name" in registry_cli.says("show", asked, code=3).err
 
 
-def test_a_name_that_does_not_exist_is_told(desk: Desk) -> None:
-    desk.says("build", "--sample")
-    assert "looking up nowhere.invalid" in desk.says("show", "nowhere.invalid", code=4).err
+def test_a_name_that_does_not_exist_is_told(registry_cli: RegistryCli) -> None:
+    registry_cli.says("build", "--sample")
+    assert "looking up nowhere.invalid" in registry_cli.says("show", "nowhere.invalid", code=4).err
 
 
-def test_without_a_tree_the_way_to_one_is_told(desk: Desk) -> None:
-    assert "ipmicra registry build" in desk.says("show", "192.0.2.1", code=3).err
-    assert "ipmicra registry build" in desk.says("stats", code=3).err
+def test_without_a_tree_the_way_to_one_is_told(registry_cli: RegistryCli) -> None:
+    assert "ipmicra registry build" in registry_cli.says("show", "192.0.2.1", code=3).err
+    assert "ipmicra registry build" in registry_cli.says("stats", code=3).err
 
 
-def test_stats_say_what_is_in_the_tree_and_what_was_skipped(desk: Desk) -> None:
-    whois = desk.write("ripe.db", GOOD % b"A" + b"inetnum: rubbish\nsource: RIPE\n\nperson: X\n")
-    desk.says("build", whois, code=3)
-    args = ["--set", "registry.malformed_share_max=0.5", "--set", f"general.data_folder={desk.folder}"]
+def test_stats_say_what_is_in_the_tree_and_what_was_skipped(registry_cli: RegistryCli) -> None:
+    whois = registry_cli.write("ripe.db", GOOD % b"A" + b"inetnum: rubbish\nsource: RIPE\n\nperson: X\n")
+    registry_cli.says("build", whois, code=3)
+    args = [
+        "--set",
+        "registry.malformed_share_max=0.5",
+        "--set",
+        f"general.data_folder={registry_cli.folder}",
+    ]
     assert run([*args, "registry", "build", whois]) == 0
-    desk.says("stats")
-    report = desk.json("stats")
+    registry_cli.says("stats")
+    report = registry_cli.json("stats")
     assert report["statistics"]["countries"] == {"DE": 1}
     assert report["statistics"]["registries"] == {"ripencc": 1}
     skipped = report["about"]["skipped"]
@@ -131,67 +136,75 @@ def test_stats_say_what_is_in_the_tree_and_what_was_skipped(desk: Desk) -> None:
     assert skipped["malformed"]["bad-prefix-length"]["examples"] == [
         {"file": "ripe.db", "line": 6, "excerpt": "inetnum: rubbish\nsource: RIPE"}
     ]
-    assert "ripe.db:6" in desk.says("stats").out
+    assert "ripe.db:6" in registry_cli.says("stats").out
 
 
-def test_too_many_malformed_records_refuse_the_build_and_the_old_tree_stays(desk: Desk) -> None:
-    desk.says("build", "--sample")
-    before = desk.tree.read_bytes()
-    whois = desk.write("ripe.db", GOOD % b"A" + b"inetnum: rubbish\nsource: RIPE\n")
-    told = desk.says("build", whois, code=3).err
+def test_too_many_malformed_records_refuse_the_build_and_the_old_tree_stays(
+    registry_cli: RegistryCli,
+) -> None:
+    registry_cli.says("build", "--sample")
+    before = registry_cli.tree.read_bytes()
+    whois = registry_cli.write("ripe.db", GOOD % b"A" + b"inetnum: rubbish\nsource: RIPE\n")
+    told = registry_cli.says("build", whois, code=3).err
     assert "50.00%" in told
     assert "ripe.db, line 6" in told
     assert "The old tree stays" in told
-    assert desk.tree.read_bytes() == before
+    assert registry_cli.tree.read_bytes() == before
 
 
-def test_a_damaged_file_refuses_the_build_whatever_the_share(desk: Desk) -> None:
+def test_a_damaged_file_refuses_the_build_whatever_the_share(registry_cli: RegistryCli) -> None:
     packed = gzip.compress(b"".join(GOOD % str(n).encode() for n in range(5000)))
-    whois = desk.write("ripe.db.gz", packed[:-100])
-    assert "damaged" in desk.says("build", whois, code=3).err
-    assert not desk.tree.exists()
+    whois = registry_cli.write("ripe.db.gz", packed[:-100])
+    assert "damaged" in registry_cli.says("build", whois, code=3).err
+    assert not registry_cli.tree.exists()
 
 
-def test_stats_checks_every_byte_of_the_tree_and_names_the_damaged_part(desk: Desk) -> None:
-    desk.says("build", "--sample")
-    whole = desk.tree.read_bytes()
+def test_stats_checks_every_byte_of_the_tree_and_names_the_damaged_part(
+    registry_cli: RegistryCli,
+) -> None:
+    registry_cli.says("build", "--sample")
+    whole = registry_cli.tree.read_bytes()
     place = whole.rindex(b"Prairie Carrier")
-    desk.tree.write_bytes(whole[:place] + b"X" + whole[place + 1 :])
-    told = desk.says("stats", code=3).err
+    registry_cli.tree.write_bytes(whole[:place] + b"X" + whole[place + 1 :])
+    told = registry_cli.says("stats", code=3).err
     assert "its section names.organisation_names.letters does not match its checksum" in " ".join(
         told.split()
     )
-    assert desk.json("build", "--sample")["old_tree_refused"]
-    desk.says("stats")
+    assert registry_cli.json("build", "--sample")["old_tree_refused"]
+    registry_cli.says("stats")
 
 
-def test_a_rebuild_tells_what_was_added_removed_and_changed_hands(desk: Desk) -> None:
+def test_a_rebuild_tells_what_was_added_removed_and_changed_hands(registry_cli: RegistryCli) -> None:
     other = b"inetnum: 198.51.100.0 - 198.51.100.255\ndescr: C\nsource: RIPE\n\n"
     third = other.replace(b"198.51", b"198.52")
-    whois = desk.write("ripe.db", GOOD % b"A" + other)
-    desk.says("build", whois)
-    desk.write("ripe.db", GOOD % b"B" + third)
-    changes = desk.json("build", whois)["changes"]
+    whois = registry_cli.write("ripe.db", GOOD % b"A" + other)
+    registry_cli.says("build", whois)
+    registry_cli.write("ripe.db", GOOD % b"B" + third)
+    changes = registry_cli.json("build", whois)["changes"]
     assert (changes["added"], changes["removed"], changes["changed_hands"]) == (1, 1, 1)
     assert changes["examples_changed_hands"] == [{"range": "192.0.2.0/24", "before": "A", "after": "B"}]
-    desk.write("ripe.db", GOOD % b"A" + third)
-    assert "B -> A" in desk.says("build", whois).out
+    registry_cli.write("ripe.db", GOOD % b"A" + third)
+    assert "B -> A" in registry_cli.says("build", whois).out
 
 
-def test_an_old_tree_that_cannot_be_read_is_replaced_and_said_to_be_so(desk: Desk) -> None:
-    desk.says("build", "--sample")
-    desk.tree.write_bytes(b"rubbish")
-    assert "not compared with the old tree" in desk.says("build", "--sample").err
-    desk.says("show", SAMPLE_ADDRESS)
+def test_an_old_tree_that_cannot_be_read_is_replaced_and_said_to_be_so(
+    registry_cli: RegistryCli,
+) -> None:
+    registry_cli.says("build", "--sample")
+    registry_cli.tree.write_bytes(b"rubbish")
+    assert "not compared with the old tree" in registry_cli.says("build", "--sample").err
+    registry_cli.says("show", SAMPLE_ADDRESS)
 
 
-def test_in_a_folder_other_files_are_left_out_yet_a_named_one_must_be_known(desk: Desk) -> None:
-    desk.write("ripe.db", GOOD % b"A")
-    readme = desk.write("README.md", b"# hello\n")
-    told = desk.says("build", str(Path(readme).parent))
+def test_in_a_folder_other_files_are_left_out_yet_a_named_one_must_be_known(
+    registry_cli: RegistryCli,
+) -> None:
+    registry_cli.write("ripe.db", GOOD % b"A")
+    readme = registry_cli.write("README.md", b"# hello\n")
+    told = registry_cli.says("build", str(Path(readme).parent))
     assert "README.md" in told.err
-    assert "no format that is known" in desk.says("build", readme, code=3).err
-    assert "there is no" in desk.says("build", "/nowhere/at/all", code=3).err
+    assert "no format that is known" in registry_cli.says("build", readme, code=3).err
+    assert "there is no" in registry_cli.says("build", "/nowhere/at/all", code=3).err
 
 
 class Interrupted:
@@ -228,14 +241,16 @@ def heard_ctrl_c() -> Iterator[None]:
         "writing the tree",
     ],
 )
-def test_ctrl_c_at_any_stage_leaves_the_old_tree_and_nothing_beside_it(desk: Desk, stage: str) -> None:
-    desk.says("build", "--sample")
-    before = desk.tree.read_bytes()
-    found = registry_files([Path(desk.write("ripe.db", GOOD % b"A"))])
+def test_ctrl_c_at_any_stage_leaves_the_old_tree_and_nothing_beside_it(
+    registry_cli: RegistryCli, stage: str
+) -> None:
+    registry_cli.says("build", "--sample")
+    before = registry_cli.tree.read_bytes()
+    found = registry_files([Path(registry_cli.write("ripe.db", GOOD % b"A"))])
     with pytest.raises(KeyboardInterrupt):
-        build(found, desk.tree, 0.01, Interrupted(stage))
-    assert desk.tree.read_bytes() == before
-    assert [path.name for path in desk.tree.parent.iterdir()] == ["subnets.tree"]
+        build(found, registry_cli.tree, 0.01, Interrupted(stage))
+    assert registry_cli.tree.read_bytes() == before
+    assert [path.name for path in registry_cli.tree.parent.iterdir()] == ["subnets.tree"]
 
 
 def test_the_sample_holds_every_public_format_family() -> None:

@@ -17,5 +17,5 @@ def coordinator_option(command: Command) -> Command:
         metavar="URL",
         default="http://127.0.0.1:8790",
         show_default=True,
-        help="The coordinator to ask.",
+        help="URL of the coordinator.",
     )(command)

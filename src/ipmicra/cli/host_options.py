@@ -19,7 +19,7 @@ def folder_option(command: Command) -> Command:
     return click.option(
         "--folder",
         type=click.Path(path_type=Path, file_okay=False),
-        help="Where the host keeps everything (default: 'host' in the data folder).",
+        help="Folder of the host's data (default: 'host' in the data folder).",
     )(command)
 
 

@@ -33,15 +33,15 @@ FOLDER = "peer"  # in the data folder
 listen_option = click.option(
     "--listen",
     metavar="ADDRESS:PORT",
-    help="Where others reach this peer; also its name.",
+    help="Address where other peers reach this peer; also its name.",
 )
 point_option = click.option(
-    "--point", metavar="X,Y,Z", help="Network coordinates, ms. Without it, round trips decide."
+    "--point", metavar="X,Y,Z", help="Network coordinates in ms; by default computed from round trips."
 )
 folder_option = click.option(
     "--folder",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Where the peer keeps everything (default: 'peer' in the data folder).",
+    help="Folder of the peer's data (default: 'peer' in the data folder).",
 )
 
 

@@ -36,14 +36,18 @@ _OPTIONS = (
         type=_FOLDER,
         help="Registry data: delegated-* and networks.tsv files, in the folder or below it.",
     ),
-    click.option("--draws", type=_COUNT, default=25, show_default=True, help="How often to draw."),
+    click.option("--draws", type=_COUNT, default=25, show_default=True, help="Number of random draws."),
     click.option(
-        "--seed", type=int, default=1, show_default=True, help="The same seed, the same draws."
+        "--seed",
+        type=int,
+        default=1,
+        show_default=True,
+        help="Random seed; the same seed gives the same draws.",
     ),
     click.option(
         "--sites",
         type=_COUNT,
-        help="At most so many sites (default: all; 1,000 of a cloud's addresses).",
+        help="Maximum number of sites (default: all; 1,000 of a cloud's addresses).",
     ),
     click.option(
         "--noise",
@@ -54,7 +58,7 @@ _OPTIONS = (
         "--jobs",
         type=_COUNT,
         default=lambda: os.cpu_count() or 1,
-        help="Processes (default: all cores).",
+        help="Number of processes (default: all cores).",
     ),
 )
 

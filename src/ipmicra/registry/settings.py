@@ -20,11 +20,11 @@ class RegistrySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     ] = 0.01
     timeout_s: Annotated[
         float,
-        setting_field("How long a registry's server may say nothing before it counts as away."),
+        setting_field("Seconds without data from a registry's server before the download is aborted."),
     ] = 60.0
     attempts_max: Annotated[
         int,
-        setting_field("How often a broken download is taken up again before it counts as failed."),
+        setting_field("Number of times that a broken download is resumed before it fails."),
     ] = 4
     arin_bulk_url: Annotated[
         str,
@@ -34,5 +34,5 @@ class RegistrySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     ] = ""
     lacnic_bulk_url: Annotated[
         str,
-        setting_field("URL of LACNIC's bulk WHOIS, had by agreement with LACNIC; blank: none."),
+        setting_field("URL of LACNIC's bulk WHOIS, available by agreement with LACNIC; empty: none."),
     ] = ""

@@ -33,30 +33,32 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("urls", nargs=-1, required=True, metavar="URL...")
-@click.option("--pages", type=click.IntRange(1), help="Stop after so many pages, over all runs.")
+@click.option("--pages", type=click.IntRange(1), help="Stop after this number of pages, over all runs.")
 @click.option(
     "--scope",
     type=click.Choice(["site", "domain", "prefix", "pattern", "any"]),
     default="site",
     show_default=True,
-    help="What is followed: the URLs' sites, their names and those under them, all that begins like "
+    help="URLs to follow: the URLs' sites, their names and those below, all that begin like "
     "them, all that --pattern finds, or everything.",
 )
-@click.option("--pattern", metavar="REGEX", help="With --scope pattern: what a URL must contain.")
-@click.option("--depth", type=click.IntRange(0), help="Follow at most so many links from the URLs.")
+@click.option(
+    "--pattern", metavar="REGEX", help="With --scope pattern: regular expression that a URL must match."
+)
+@click.option("--depth", type=click.IntRange(0), help="Maximum number of links to follow from the URLs.")
 @click.option(
     "--processes",
     type=click.IntRange(1, 64),
     default=1,
     show_default=True,
-    help="Divide the sites, by their addresses, among so many processes: one a core.",
+    help="Number of processes that share the sites, by their addresses; one per core.",
 )
-@click.option("--watch", is_flag=True, help="Stay, and visit pages again when they are due.")
+@click.option("--watch", is_flag=True, help="Keep running, and visit pages again when they are due.")
 @click.option(
     "--warc",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Also archive raw answers, as .warc.gz.",
+    help="Also archive raw responses, as .warc.gz.",
 )
 @click.option("--dry-run", is_flag=True, help="Only show what would be in scope or forbidden.")
 @click.option("--name", metavar="NAME", help="The crawl's name; by default made from the URLs.")

@@ -26,9 +26,17 @@ PORTS_FROM = 8780
 
 
 @click.command()
-@click.option("--seed", type=int, default=1, show_default=True, help="Another seed makes another world.")
-@click.option("--seconds", type=float, help="Stay up for so long after the story, not until Ctrl-C.")
-@click.option("--no-wait", is_flag=True, help="End after the story.")
+@click.option(
+    "--seed",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Random seed; another seed gives another world.",
+)
+@click.option(
+    "--seconds", type=float, help="Seconds to keep running after the scenario (default: until Ctrl-C)."
+)
+@click.option("--no-wait", is_flag=True, help="Stop after the scenario.")
 @terminal.json_option
 def command(seed: int, seconds: float | None, no_wait: bool, as_json: bool) -> None:
     """Show the whole life of the system in a generated Internet on this machine, in about a minute.

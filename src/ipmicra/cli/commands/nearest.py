@@ -13,7 +13,7 @@ from ipmicra.protocol.coordinator_api import Nearest
 
 @click.command()
 @click.argument("url")
-@click.option("--wait", default=10.0, show_default=True, help="Seconds to wait while it is found out.")
+@click.option("--wait", default=10.0, show_default=True, help="Seconds to wait for the answer.")
 @coordinator_option
 @terminal.json_option
 def command(url: str, wait: float, coordinator: str, as_json: bool) -> None:

@@ -34,10 +34,18 @@ class ProbedSite(msgspec.Struct, frozen=True):
 @click.command()
 @click.argument("urls", nargs=-1, required=True, metavar="URL...")
 @click.option(
-    "--way", "ways", multiple=True, type=click.Choice(WAYS), help="Only this way; by default all."
+    "--way",
+    "ways",
+    multiple=True,
+    type=click.Choice(WAYS),
+    help="Use only this method; may be repeated (default: all).",
 )
 @click.option(
-    "--tries", type=click.IntRange(1, 20), default=3, show_default=True, help="The least counts."
+    "--tries",
+    type=click.IntRange(1, 20),
+    default=3,
+    show_default=True,
+    help="Number of probes; the shortest round trip counts.",
 )
 @click.option(
     "--allow-range", "ranges", multiple=True, metavar="CIDR", help="Open a range that is not public."

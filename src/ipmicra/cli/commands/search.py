@@ -28,13 +28,13 @@ INTAKE_PAUSE_S = 5.0  # between two looks for new packages while serving
 @click.option("--offset", default=0, help="Results to skip.")
 @click.option("--all-of-site", is_flag=True, help="Show all results of a site, not only its best three.")
 @click.option("--serve", "serving", is_flag=True, help="Serve the search page until interrupted.")
-@click.option("--address", default="127.0.0.1", show_default=True, help="Where to serve.")
+@click.option("--address", default="127.0.0.1", show_default=True, help="Address to serve on.")
 @click.option(
     "--port",
     type=click.IntRange(1, PORT_MAX),
     default=8080,
     show_default=True,
-    help="The port to serve at.",
+    help="Port to serve on.",
 )
 @terminal.json_option
 @click.pass_context

@@ -17,8 +17,8 @@ PROGRAM = "ipmicra.host.hosted.guest.program"
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--version", required=True, help="Numbers with dots between; newer than any before.")
-@click.option("--program", default=PROGRAM, show_default=True, help="The module that a host runs.")
+@click.option("--version", required=True, help="Version, such as 1.4.2; newer than all before.")
+@click.option("--program", default=PROGRAM, show_default=True, help="Module that a host runs.")
 @terminal.json_option
 def command(file: Path, version: str, program: str, as_json: bool) -> None:
     """Pack the crawler of this installation into FILE. The same code makes the same bytes.

@@ -17,8 +17,8 @@ from ipmicra.protocol.bundle_trust import fingerprint
 @click.command()
 @keys_option
 @repository_option
-@click.option("--root-keys", default=3, show_default=True, help="Root keys to make.")
-@click.option("--threshold", default=2, show_default=True, help="Root keys that must agree.")
+@click.option("--root-keys", default=3, show_default=True, help="Number of root keys to create.")
+@click.option("--threshold", default=2, show_default=True, help="Number of root keys that must sign.")
 @terminal.json_option
 def command(keys: Path, repository: Path, root_keys: int, threshold: int, as_json: bool) -> None:
     """Make signing keys and an empty repository of bundles.

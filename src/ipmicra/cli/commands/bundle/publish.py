@@ -20,8 +20,8 @@ from ipmicra.errors import OperatorFault
 
 @click.command()
 @repository_option
-@click.option("--roll-out", metavar="VERSION", help="Also begin to give this version to hosts.")
-@click.option("--halt", metavar="VERSION", help="Stop giving this version to further hosts.")
+@click.option("--roll-out", metavar="VERSION", help="Also begin to roll this version out to hosts.")
+@click.option("--halt", metavar="VERSION", help="Stop the roll-out of this version to further hosts.")
 @database_option
 @terminal.json_option
 @click.pass_context

@@ -18,7 +18,7 @@ from ipmicra.errors import OperatorFault
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False), required=False)
 @keys_option
 @repository_option
-@click.option("--withdraw", metavar="VERSION", help="Sign for this version no more.")
+@click.option("--withdraw", metavar="VERSION", help="Withdraw this version.")
 @click.option(
     "--rotate",
     type=click.Choice(["root", "targets", "snapshot", "timestamp"]),

@@ -35,7 +35,7 @@ pause` stops it, `ipmicra host leave` removes it without a trace.
 @click.argument("coordinator")
 @click.argument("token")
 @folder_option
-@click.option("--yes", is_flag=True, help="Join without asking.")
+@click.option("--yes", is_flag=True, help="Join without confirmation.")
 @click.pass_context
 def command(
     context: click.Context, coordinator: str, token: str, folder: Path | None, yes: bool

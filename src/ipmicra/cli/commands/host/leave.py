@@ -21,13 +21,13 @@ STOP_SECONDS = 60.0
 
 @click.command()
 @folder_option
-@click.option("--yes", is_flag=True, help="Leave without asking.")
+@click.option("--yes", is_flag=True, help="Leave without confirmation.")
 @click.option(
     "--seconds",
     type=click.FloatRange(0),
     default=60.0,
     show_default=True,
-    help="How long to try to send what is still here; 0 throws it away.",
+    help="Seconds to try to send the remaining data; 0 discards it.",
 )
 @click.pass_context
 def command(context: click.Context, folder: Path | None, yes: bool, seconds: float) -> None:

@@ -17,7 +17,9 @@ from ipmicra.protocol.bundle_trust import fingerprint, first_root
 @click.command()
 @click.argument("expected", metavar="[FINGERPRINT]", required=False)
 @click.option(
-    "--nobody", is_flag=True, help="Run only what you installed yourself, from the next start on."
+    "--nobody",
+    is_flag=True,
+    help="Run only the code that you installed yourself, from the next start on.",
 )
 @folder_option
 @click.pass_context

@@ -21,14 +21,14 @@ from ipmicra.lab.runner import Trial, judgements, outcomes
     type=click.IntRange(min=1),
     default=12,
     show_default=True,
-    help="How many of the places are crawlers.",
+    help="Number of locations that are crawlers.",
 )
 @click.option(
     "--strategy",
     "strategies",
     default="adaptive,ipmicra@50,first-fit@50,hash,random,brute-force",
     show_default=True,
-    help="Names with commas between; NAME@VALUE sets the main parameter.",
+    help="Comma-separated names; NAME@VALUE sets the main parameter.",
 )
 @terminal.json_option
 @click.pass_context

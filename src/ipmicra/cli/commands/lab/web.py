@@ -15,7 +15,7 @@ from ipmicra.lab.loopback.server import LoopbackWeb
 
 @click.command()
 @click.option(
-    "--sites", type=click.IntRange(1, 240), default=12, show_default=True, help="How many sites."
+    "--sites", type=click.IntRange(1, 240), default=12, show_default=True, help="Number of sites."
 )
 @click.option(
     "--pages", type=click.IntRange(1), default=40, show_default=True, help="Pages of each site."
@@ -34,8 +34,12 @@ from ipmicra.lab.loopback.server import LoopbackWeb
     show_default=True,
     help="UDP port of the name server.",
 )
-@click.option("--seed", type=int, default=1, show_default=True, help="Another seed makes other pages.")
-@click.option("--seconds", type=click.FloatRange(0), help="Stop after this time instead of at Ctrl-C.")
+@click.option(
+    "--seed", type=int, default=1, show_default=True, help="Random seed; another seed gives other pages."
+)
+@click.option(
+    "--seconds", type=click.FloatRange(0), help="Stop after this number of seconds instead of at Ctrl-C."
+)
 @terminal.json_option
 def command(
     sites: int, pages: int, port: int, names_port: int, seed: int, seconds: float | None, as_json: bool

@@ -17,13 +17,13 @@ from ipmicra.web.overlay_pages import OverlayObserver, application
 @click.command()
 @click.argument("network", type=click.Path(path_type=Path, dir_okay=False))
 @click.argument("via", metavar="ADDRESS")
-@click.option("--address", default="127.0.0.1", show_default=True, help="Where to serve.")
+@click.option("--address", default="127.0.0.1", show_default=True, help="Address to serve on.")
 @click.option(
     "--port",
     type=click.IntRange(1, PORT_MAX),
     default=8080,
     show_default=True,
-    help="The port to serve at.",
+    help="Port to serve on.",
 )
 def command(network: Path, via: str, address: str, port: int) -> None:
     """Serve pages that draw the zones of all peers and search what they crawled, until Ctrl-C.

@@ -24,7 +24,9 @@ from ipmicra.overlay.live.network_file import read_network_file
 @click.argument("network", type=click.Path(path_type=Path, dir_okay=False))
 @click.argument("via", metavar="ADDRESS")
 @listen_option
-@click.option("--unreachable", is_flag=True, help="Nobody can connect to this machine: use a relay.")
+@click.option(
+    "--unreachable", is_flag=True, help="Other peers cannot connect to this machine: use a relay."
+)
 @point_option
 @folder_option
 @click.pass_context

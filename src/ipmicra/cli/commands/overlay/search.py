@@ -20,7 +20,7 @@ from ipmicra.protocol.overlay_frames import FrameCodec
 @click.argument("via", metavar="ADDRESS")
 @click.argument("words", nargs=-1, required=True)
 @click.option("--limit", default=10, show_default=True, help="Results to show.")
-@click.option("--all-of-site", is_flag=True, help="Show all results of a site, not only its best.")
+@click.option("--all-of-site", is_flag=True, help="Show all results of a site, not only the best.")
 @terminal.json_option
 def command(
     network: Path, via: str, words: tuple[str, ...], limit: int, all_of_site: bool, as_json: bool

@@ -27,7 +27,11 @@ DIMENSIONS = 3
 @point_option
 @folder_option
 @click.option(
-    "--reach", type=float, default=300.0, show_default=True, help="Half a side of the space, ms."
+    "--reach",
+    type=float,
+    default=300.0,
+    show_default=True,
+    help="Half the side length of the space, in ms.",
 )
 @click.option(
     "--scheme", default="MP/slab", show_default=True, help="How zones are split for newcomers."

@@ -28,7 +28,7 @@ class NetworkStatus(msgspec.Struct, frozen=True):
 @click.command()
 @click.argument("network", type=click.Path(path_type=Path, dir_okay=False))
 @click.argument("address")
-@click.option("--all", "of_all", is_flag=True, help="Go from neighbour to neighbour and ask everybody.")
+@click.option("--all", "of_all", is_flag=True, help="Query all peers, from neighbour to neighbour.")
 @terminal.json_option
 def command(network: Path, address: str, of_all: bool, as_json: bool) -> None:
     """Ask a peer for its zones, its neighbours and its sites; or all peers that can be found from there.

@@ -19,7 +19,9 @@ from ipmicra.registry.tree_build import BuildReport, build
 
 @click.command()
 @click.argument("places", nargs=-1, type=click.Path(path_type=Path), metavar="[FILE|FOLDER]...")
-@click.option("--sample", is_flag=True, help="Build from a small made-up world that comes with ipmicra.")
+@click.option(
+    "--sample", is_flag=True, help="Build from the small generated world that comes with ipmicra."
+)
 @click.option(
     "--tree",
     "tree",

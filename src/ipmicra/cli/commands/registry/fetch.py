@@ -26,13 +26,20 @@ from ipmicra.registry.sources import REGISTRIES, RemoteFile, files_to_fetch
 
 @click.command()
 @click.option(
-    "--registry", "registries", multiple=True, type=click.Choice(REGISTRIES), help="Only this one."
+    "--registry",
+    "registries",
+    multiple=True,
+    type=click.Choice(REGISTRIES),
+    help="Fetch only from this registry; may be repeated.",
 )
 @click.option(
-    "--into", "folder", type=click.Path(path_type=Path, file_okay=False), help="Fetch to here."
+    "--into", "folder", type=click.Path(path_type=Path, file_okay=False), help="Folder for the files."
 )
 @click.option(
-    "--list", "only_list", is_flag=True, help="Only say what would be fetched, and from where."
+    "--list",
+    "only_list",
+    is_flag=True,
+    help="Only list the files that would be fetched, with their URLs.",
 )
 @terminal.json_option
 @click.pass_context

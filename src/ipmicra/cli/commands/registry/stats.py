@@ -26,7 +26,9 @@ class TreeReport(msgspec.Struct, frozen=True):
 
 @click.command()
 @click.option("--tree", "tree", type=click.Path(path_type=Path, dir_okay=False), help="The tree's file.")
-@click.option("--countries", "countries_max", default=20, show_default=True, help="How many to list.")
+@click.option(
+    "--countries", "countries_max", default=20, show_default=True, help="Number of countries to list."
+)
 @terminal.json_option
 @click.pass_context
 def command(context: click.Context, tree: Path | None, countries_max: int, as_json: bool) -> None:

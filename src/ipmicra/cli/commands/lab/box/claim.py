@@ -24,9 +24,17 @@ PAGE_PREFIX = "box-"  # of the pages in docs/experiments
 
 @click.command()
 @click.argument("name")
-@click.option("--data", type=click.Path(path_type=Path), help="Latency data; without: a made-up world.")
+@click.option(
+    "--data", type=click.Path(path_type=Path), help="Latency data; by default a generated world."
+)
 @click.option("--registry", type=click.Path(path_type=Path), help="Registry data, with --data.")
-@click.option("--seed", type=int, default=1, show_default=True, help="The same seed, the same worlds.")
+@click.option(
+    "--seed",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Random seed; the same seed gives the same worlds.",
+)
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for NAME.json and the plots.")
 @click.option(
     "--pages", type=click.Path(path_type=Path), help="Folder for the Markdown pages, SVGs beside them."

@@ -20,7 +20,11 @@ ASKED_MS = (1.0, 10.0, 40.0, 150.0, 350.0)
 
 @click.command()
 @click.option(
-    "--connections", type=click.IntRange(1), default=10, show_default=True, help="Of each crawler."
+    "--connections",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    help="Number of connections of each crawler.",
 )
 @terminal.json_option
 def command(connections: int, as_json: bool) -> None:

@@ -19,17 +19,34 @@ _COUNT = click.IntRange(1)
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-@click.option("--data", type=click.Path(path_type=Path), help="Latency data; without: a made-up world.")
-@click.option("--seed", type=int, default=1, show_default=True, help="The same seed, the same world.")
-@click.option("--crawlers", type=_COUNT, default=4, show_default=True, help="How many crawlers.")
-@click.option("--sites", type=_COUNT, default=40, show_default=True, help="How many sites.")
-@click.option("--pages", type=_COUNT, default=5, show_default=True, help="Pages of each site.")
-@click.option("--page-bytes", type=_COUNT, default=3_000, show_default=True, help="About, of each page.")
 @click.option(
-    "--jitter-ms", type=click.FloatRange(0), default=0.0, help="Packets stray later by up to this."
+    "--data", type=click.Path(path_type=Path), help="Latency data; by default a generated world."
+)
+@click.option(
+    "--seed",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Random seed; the same seed gives the same world.",
+)
+@click.option("--crawlers", type=_COUNT, default=4, show_default=True, help="Number of crawlers.")
+@click.option("--sites", type=_COUNT, default=40, show_default=True, help="Number of sites.")
+@click.option("--pages", type=_COUNT, default=5, show_default=True, help="Pages of each site.")
+@click.option(
+    "--page-bytes",
+    type=_COUNT,
+    default=3_000,
+    show_default=True,
+    help="Approximate size of each page in bytes.",
+)
+@click.option(
+    "--jitter-ms",
+    type=click.FloatRange(0),
+    default=0.0,
+    help="Maximum random delay added to each packet, in ms.",
 )
 @click.option("--loss", type=click.FloatRange(0, 0.99), default=0.0, help="Share of packets lost.")
-@click.option("--ipv6", is_flag=True, help="Everybody has an IPv6 address too.")
+@click.option("--ipv6", is_flag=True, help="Give every node an IPv6 address too.")
 @terminal.json_option
 @click.pass_context
 def command(
