@@ -60,6 +60,11 @@ class PendingCheck(msgspec.Struct, frozen=True):
     is_accused: bool = False  # the verdict was that the jury contradicts the crawler
     seen_hash: str = ""  # what the jury saw
     seen_similarity: int = 0
+    witness: str = ""  # in rows of version 0.1: the one host that was asked
+
+    def __post_init__(self) -> None:
+        if self.witness and not (self.asked or self.unable or self.looks):
+            msgspec.structs.force_setattr(self, "asked", (self.witness,))
 
     def prints(self) -> list[Fingerprint]:
         return [Fingerprint(content_hash, similarity) for _, content_hash, similarity in self.looks]
