@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from ipmicra.coordinator.store.database import Database
-from tests.coordinator.harness import TREE, Stage
+from tests.coordinator.harness import TREE, CoordinatorHarness
 from tests.postgresql import postgresql_server
 
 
@@ -37,9 +37,9 @@ def database(database_address: str) -> Iterator[Database]:
 
 
 @pytest.fixture
-def stage(database: Database, tmp_path: Path) -> Stage:
+def stage(database: Database, tmp_path: Path) -> CoordinatorHarness:
     """The delegator's stage, in a world of three subnets."""
-    return Stage(database, tmp_path, TREE)
+    return CoordinatorHarness(database, tmp_path, TREE)
 
 
 def emptied(address: str) -> None:

@@ -46,7 +46,7 @@ TREE = tree_of(
 )
 
 
-class Stage:
+class CoordinatorHarness:
     """`round_trips_ms[host, address]` is the world; `names[site]` is the DNS."""
 
     def __init__(

@@ -33,8 +33,8 @@ from ipmicra.errors import OperatorFault
 from ipmicra.model.ids import SiteEpoch
 from ipmicra.protocol.host_messages import Resume
 from tests.coordinator.conftest import emptied
-from tests.coordinator.harness import TREE, Stage
-from tests.coordinator.ingest.ingest_harness import NOW, PAGE, Kitchen
+from tests.coordinator.harness import TREE, CoordinatorHarness
+from tests.coordinator.ingest.ingest_harness import NOW, PAGE, IntegrationHarness
 from tests.coordinator.s3_server import BUCKET, s3_server
 from tests.coordinator.world import World, made_up_world
 
@@ -42,8 +42,8 @@ BACKUPS = 5
 
 
 @pytest.fixture
-def kitchen(database: Database, tmp_path: Path) -> Iterator[Kitchen]:
-    kitchen = Kitchen(database, tmp_path)
+def kitchen(database: Database, tmp_path: Path) -> Iterator[IntegrationHarness]:
+    kitchen = IntegrationHarness(database, tmp_path)
     for sequence in (1, 2, 3):
         kitchen.send(pack([PAGE], "lima", sequence), sequence)
     kitchen.worker().integrate_pending(NOW)
@@ -52,7 +52,7 @@ def kitchen(database: Database, tmp_path: Path) -> Iterator[Kitchen]:
     kitchen.index.close()
 
 
-def backed_up(kitchen: Kitchen, folder: Path, copies: bool = True) -> Path:
+def backed_up(kitchen: IntegrationHarness, folder: Path, copies: bool = True) -> Path:
     file = folder / "backup.tar"
     backup = Backup(kitchen.database, kitchen.store, folder, "packages", "[general]\n", copies)
     backup.make(file, NOW)
@@ -71,7 +71,7 @@ class Restored:
         self.database = Database(address, create=False)
 
 
-def test_rows_and_packages_come_back_as_they_were(kitchen: Kitchen, tmp_path: Path) -> None:
+def test_rows_and_packages_come_back_as_they_were(kitchen: IntegrationHarness, tmp_path: Path) -> None:
     restored = Restored(backed_up(kitchen, tmp_path), tmp_path / "new", planned=True)
     for table in (package_table, schema_version_table):
         with kitchen.database.read() as before, restored.database.read() as after:
@@ -83,7 +83,7 @@ def test_rows_and_packages_come_back_as_they_were(kitchen: Kitchen, tmp_path: Pa
 
 
 def test_a_backup_goes_into_another_kind_of_database(
-    kitchen: Kitchen, tmp_path: Path, postgresql: str
+    kitchen: IntegrationHarness, tmp_path: Path, postgresql: str
 ) -> None:
     file = backed_up(kitchen, tmp_path)
     if kitchen.database.is_postgresql:
@@ -99,7 +99,7 @@ def test_a_backup_goes_into_another_kind_of_database(
     restored.database.close()
 
 
-def test_it_is_not_restored_over_a_coordinator(kitchen: Kitchen, tmp_path: Path) -> None:
+def test_it_is_not_restored_over_a_coordinator(kitchen: IntegrationHarness, tmp_path: Path) -> None:
     file = backed_up(kitchen, tmp_path)
     with pytest.raises(OperatorFault, match="there is a coordinator in"):
         restore(file, kitchen.database, kitchen.store, tmp_path, NOW)
@@ -107,7 +107,7 @@ def test_it_is_not_restored_over_a_coordinator(kitchen: Kitchen, tmp_path: Path)
 
 @pytest.mark.parametrize("cut", [0.3, 0.7, 1.0])
 def test_a_cut_backup_is_refused_and_leaves_no_coordinator(
-    kitchen: Kitchen, tmp_path: Path, cut: float
+    kitchen: IntegrationHarness, tmp_path: Path, cut: float
 ) -> None:
     file = backed_up(kitchen, tmp_path)
     data = file.read_bytes()
@@ -120,7 +120,7 @@ def test_a_cut_backup_is_refused_and_leaves_no_coordinator(
         Database(f"sqlite:///{tmp_path / 'new/coordinator.sqlite'}", create=False)
 
 
-def test_a_flipped_byte_in_a_package_is_found(kitchen: Kitchen, tmp_path: Path) -> None:
+def test_a_flipped_byte_in_a_package_is_found(kitchen: IntegrationHarness, tmp_path: Path) -> None:
     file = backed_up(kitchen, tmp_path)
     data = bytearray(file.read_bytes())
     data[700] ^= 1  # in the first package_table, behind its head
@@ -129,7 +129,7 @@ def test_a_flipped_byte_in_a_package_is_found(kitchen: Kitchen, tmp_path: Path) 
         verify(file, lambda: kitchen.store)
 
 
-def test_packages_by_reference_are_looked_for(kitchen: Kitchen, tmp_path: Path) -> None:
+def test_packages_by_reference_are_looked_for(kitchen: IntegrationHarness, tmp_path: Path) -> None:
     file = backed_up(kitchen, tmp_path, copies=False)
     assert not verify(file, lambda: kitchen.store).packages_copied
     with pytest.raises(OperatorFault, match="4 packages are missing"):
@@ -140,7 +140,7 @@ def test_packages_by_reference_are_looked_for(kitchen: Kitchen, tmp_path: Path) 
 
 
 def test_a_restored_past_is_fenced_off(database: Database, tmp_path: Path) -> None:
-    stage = Stage(database, tmp_path, TREE)
+    stage = CoordinatorHarness(database, tmp_path, TREE)
     bread = stage.site("http://bread.example", "198.51.100.1", lima=10.0)
     stage.join("lima")
     stage.submit(f"{bread}/")
@@ -163,7 +163,7 @@ def test_a_restored_past_is_fenced_off(database: Database, tmp_path: Path) -> No
         assert host is not None
         assert host.epoch > 1000
         assert connection.execute(select(admin_session_table)).all() == []
-    again = Stage(restored.database, restored.folder, TREE)
+    again = CoordinatorHarness(restored.database, restored.folder, TREE)
     again.now_s, again.names, again.round_trips_ms = stage.now_s, stage.names, stage.round_trips_ms
     again.said, again.crawls, again.epochs = stage.said, stage.crawls, stage.epochs
     again.report("lima")
@@ -173,7 +173,9 @@ def test_a_restored_past_is_fenced_off(database: Database, tmp_path: Path) -> No
     restored.database.close()
 
 
-def test_a_hand_over_that_was_taken_meanwhile_is_left_out(kitchen: Kitchen, tmp_path: Path) -> None:
+def test_a_hand_over_that_was_taken_meanwhile_is_left_out(
+    kitchen: IntegrationHarness, tmp_path: Path
+) -> None:
     with kitchen.database.begin() as connection:
         sites.add_links(connection, [], NOW)
         connection.execute(

@@ -20,14 +20,14 @@ from ipmicra.coordinator.store.schema import failure_table, schema_version_table
 from ipmicra.model.failures import FailureKind
 from ipmicra.model.records import VisitFailed
 from ipmicra.protocol.coordinator_api import FailedVisits
-from tests.coordinator.ingest.ingest_harness import CLAIM_S, NOW, Kitchen
+from tests.coordinator.ingest.ingest_harness import CLAIM_S, NOW, IntegrationHarness
 
 SITE = "https://bread.example"
 
 
 @pytest.fixture
-def kitchen(database: Database, tmp_path: Path) -> Iterator[Kitchen]:
-    kitchen = Kitchen(database, tmp_path)
+def kitchen(database: Database, tmp_path: Path) -> Iterator[IntegrationHarness]:
+    kitchen = IntegrationHarness(database, tmp_path)
     yield kitchen
     kitchen.index.close()
 
@@ -40,7 +40,9 @@ def failed(
     )
 
 
-def send(kitchen: Kitchen, *records: VisitFailed, sequence: int = 1, now_s: float = NOW) -> None:
+def send(
+    kitchen: IntegrationHarness, *records: VisitFailed, sequence: int = 1, now_s: float = NOW
+) -> None:
     kitchen.send(pack(records, "lima", sequence), sequence)
     kitchen.worker().integrate_pending(now_s)
 
@@ -66,7 +68,7 @@ def rows(database: Database) -> int:
         return int(connection.execute(select(func.count()).select_from(failure_table)).scalar_one())
 
 
-def test_failures_are_counted_by_kind_with_the_newest_of_a_site(kitchen: Kitchen) -> None:
+def test_failures_are_counted_by_kind_with_the_newest_of_a_site(kitchen: IntegrationHarness) -> None:
     send(
         kitchen,
         failed("/old", detail="refused", at_s=NOW - 60),
@@ -88,14 +90,16 @@ def test_failures_are_counted_by_kind_with_the_newest_of_a_site(kitchen: Kitchen
     assert counts(kitchen.database) == {"connect": 4, "status 403": 1}
 
 
-def test_a_package_that_comes_twice_counts_once(kitchen: Kitchen) -> None:
+def test_a_package_that_comes_twice_counts_once(kitchen: IntegrationHarness) -> None:
     send(kitchen, failed("/a"), failed("/b"))
     assert not kitchen.send(pack([failed("/a"), failed("/b")], "lima", 1)), "it is known"
     assert kitchen.worker().integrate_pending(NOW + CLAIM_S + 1) == 0
     assert counts(kitchen.database) == {"connect": 2}
 
 
-def test_a_package_that_two_workers_have_counts_once(kitchen: Kitchen, tmp_path: Path) -> None:
+def test_a_package_that_two_workers_have_counts_once(
+    kitchen: IntegrationHarness, tmp_path: Path
+) -> None:
     """One waits so long for its file that its claim runs out, and another comes first; then both end."""
     kitchen.send(pack([failed("/a")], "lima", 1))
     quick: list[int] = []
@@ -112,7 +116,7 @@ def test_a_package_that_two_workers_have_counts_once(kitchen: Kitchen, tmp_path:
     assert counts(kitchen.database, NOW + CLAIM_S + 2) == {"connect": 1}
 
 
-def test_what_a_crawler_says_of_others_sites_is_not_counted(kitchen: Kitchen) -> None:
+def test_what_a_crawler_says_of_others_sites_is_not_counted(kitchen: IntegrationHarness) -> None:
     send(kitchen, failed("/a"), failed("/b", site="https://bank.example"))
     assert counts(kitchen.database) == {"connect": 1}
 
@@ -137,7 +141,7 @@ def test_of_a_crawler_with_too_many_sites_the_rest_is_counted_without_names(data
     assert rows(database) == SITES_A_DAY_MAX + 2
 
 
-def test_a_purged_crawlers_failures_are_gone_and_no_others(kitchen: Kitchen) -> None:
+def test_a_purged_crawlers_failures_are_gone_and_no_others(kitchen: IntegrationHarness) -> None:
     send(kitchen, failed("/a"))
     count(kitchen.database, failed("/b", "tls"), crawler="oslo")
     with kitchen.database.begin() as connection:

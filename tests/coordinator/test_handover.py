@@ -10,10 +10,10 @@ from ipmicra.coordinator.store import handovers, traffic
 from ipmicra.coordinator.store.hosts import HostRefused
 from ipmicra.coordinator.store.sites import SiteStatus
 from ipmicra.model.ids import SiteEpoch
-from tests.coordinator.harness import SETTINGS, Stage
+from tests.coordinator.harness import SETTINGS, CoordinatorHarness
 
 
-def test_a_subnet_that_got_slower_moves_warm(stage: Stage) -> None:
+def test_a_subnet_that_got_slower_moves_warm(stage: CoordinatorHarness) -> None:
     stage.join("lima")
     bread = stage.site("https://bread.example", "198.51.100.7", lima=20, oslo=30)
     stage.submit(f"{bread}/")
@@ -33,7 +33,7 @@ def test_a_subnet_that_got_slower_moves_warm(stage: Stage) -> None:
     assert gone == 0, "taken, so not kept"
 
 
-def test_a_few_slow_fetches_move_nothing(stage: Stage) -> None:
+def test_a_few_slow_fetches_move_nothing(stage: CoordinatorHarness) -> None:
     stage.join("lima")
     stage.join("oslo", "198.18.0.2")
     bread = stage.site("https://bread.example", "198.51.100.7", lima=20, oslo=60)
@@ -48,7 +48,9 @@ def test_a_few_slow_fetches_move_nothing(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("unmeasured", [None, 0.0])  # 0.0: as hosts of version 0.1.0 write it
-def test_fetches_that_did_not_connect_are_no_round_trips(stage: Stage, unmeasured: float | None) -> None:
+def test_fetches_that_did_not_connect_are_no_round_trips(
+    stage: CoordinatorHarness, unmeasured: float | None
+) -> None:
     stage.join("lima")
     stage.join("oslo", "198.18.0.2")
     bread = stage.site("https://bread.example", "198.51.100.7", lima=20, oslo=60)
@@ -64,7 +66,7 @@ def test_fetches_that_did_not_connect_are_no_round_trips(stage: Stage, unmeasure
     assert carried.byte_ms / carried.body_bytes == 22.0, "the mean of what was measured"
 
 
-def test_a_site_whose_crawler_does_not_let_go_moves_without_its_state(stage: Stage) -> None:
+def test_a_site_whose_crawler_does_not_let_go_moves_without_its_state(stage: CoordinatorHarness) -> None:
     stage.join("oslo", "198.18.0.2")
     mine = stage.site("https://mine.example", "192.0.2.80", oslo=10)
     stage.submit(f"{mine}/")
@@ -82,7 +84,7 @@ def test_a_site_whose_crawler_does_not_let_go_moves_without_its_state(stage: Sta
     assert stage.warm == []
 
 
-def test_a_state_is_taken_from_the_owner_and_given_to_the_next_only(stage: Stage) -> None:
+def test_a_state_is_taken_from_the_owner_and_given_to_the_next_only(stage: CoordinatorHarness) -> None:
     stage.join("lima")
     stage.join("oslo", "198.18.0.2")
     bread = stage.site("https://bread.example", "198.51.100.7", lima=20, oslo=60)
@@ -103,7 +105,7 @@ def test_a_state_is_taken_from_the_owner_and_given_to_the_next_only(stage: Stage
     )
 
 
-def test_a_crawler_over_its_daily_capacity_gives_up_a_subnet(stage: Stage) -> None:
+def test_a_crawler_over_its_daily_capacity_gives_up_a_subnet(stage: CoordinatorHarness) -> None:
     stage.join("lima", capacity_bytes_a_day=10_000)
     stage.join("oslo", "198.18.0.2", capacity_bytes_a_day=100_000)
     names = [
@@ -123,7 +125,7 @@ def test_a_crawler_over_its_daily_capacity_gives_up_a_subnet(stage: Stage) -> No
     assert len(stage.warm) == 1
 
 
-def test_a_newcomer_takes_what_it_is_nearer_to(stage: Stage) -> None:
+def test_a_newcomer_takes_what_it_is_nearer_to(stage: CoordinatorHarness) -> None:
     stage.join("lima")
     bread = stage.site("https://bread.example", "198.51.100.7", lima=200, oslo=10)
     clock = stage.site("https://clock.example", "203.0.113.7", lima=20, oslo=200)

@@ -18,7 +18,7 @@ from ipmicra.coordinator.store.hosts import HostState
 from ipmicra.delegation.crawlers import GeoPosition
 from ipmicra.delegation.light_bounds import FIBRE_KM_PER_ROUND_TRIP_MS
 from ipmicra.protocol.host_messages import AssignSites, OrderDone, ProbeResult, ProbeTargets
-from tests.coordinator.harness import Stage
+from tests.coordinator.harness import CoordinatorHarness
 from tests.coordinator.played_host import PlayedHost
 from tests.coordinator.world import made_up_world
 from tests.search.worlds import seen
@@ -44,7 +44,7 @@ def test_round_trips_faster_than_light_cost_a_crawler_its_standing(
     settings = CoordinatorSettings(
         strategy="brute-force", probes_per_second_max=1000, mesh_refresh_seconds=1e6
     )
-    stage = Stage(database, tmp_path, settings=settings)
+    stage = CoordinatorHarness(database, tmp_path, settings=settings)
     for number, (name, position) in enumerate(PLACES.items()):
         stage.join(name, f"198.18.{number}.1", position=position)
     others = sorted(PLACES.keys() - {LIAR})

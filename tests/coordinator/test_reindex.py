@@ -28,18 +28,18 @@ from ipmicra.model.search import SearchAnswer, SearchRequest
 from ipmicra.search import rebuild
 from ipmicra.search.tantivy.index import TantivyIndex
 from tests.coordinator.coordinator_process import running_coordinator
-from tests.coordinator.ingest.ingest_harness import NOW, PAGE, Kitchen
+from tests.coordinator.ingest.ingest_harness import NOW, PAGE, IntegrationHarness
 from tests.search.worlds import seen
 
 
 @pytest.fixture
-def kitchen(database: Database, tmp_path: Path) -> Iterator[Kitchen]:
-    kitchen = Kitchen(database, tmp_path)
+def kitchen(database: Database, tmp_path: Path) -> Iterator[IntegrationHarness]:
+    kitchen = IntegrationHarness(database, tmp_path)
     yield kitchen
     kitchen.index.close()
 
 
-def filled(kitchen: Kitchen, pages: int) -> None:
+def filled(kitchen: IntegrationHarness, pages: int) -> None:
     """A package a page, integrated."""
     for number in range(1, pages + 1):
         send(kitchen, number)
@@ -47,7 +47,7 @@ def filled(kitchen: Kitchen, pages: int) -> None:
         pass
 
 
-def send(kitchen: Kitchen, number: int) -> None:
+def send(kitchen: IntegrationHarness, number: int) -> None:
     page = seen(f"https://bread.example/{number}", f"Loaf {number}", f"<p>rye number{number}</p>")
     kitchen.send(pack([page], "lima", number), number)
 
@@ -61,11 +61,11 @@ def state(database: Database) -> IndexState:
         return index_state(connection)
 
 
-def reindexer(kitchen: Kitchen, folder: Path, **options: object) -> Reindexer:
+def reindexer(kitchen: IntegrationHarness, folder: Path, **options: object) -> Reindexer:
     return Reindexer(kitchen.database, kitchen.store, folder, lambda: NOW, **options)  # type: ignore[arg-type]
 
 
-def test_a_lost_index_is_noticed_said_and_made_anew(kitchen: Kitchen, tmp_path: Path) -> None:
+def test_a_lost_index_is_noticed_said_and_made_anew(kitchen: IntegrationHarness, tmp_path: Path) -> None:
     filled(kitchen, 3)
     shutil.rmtree(tmp_path / "index")
     check_completeness(kitchen.database, tmp_path / "index", NOW)
@@ -84,14 +84,14 @@ def test_a_lost_index_is_noticed_said_and_made_anew(kitchen: Kitchen, tmp_path: 
         assert "index-rebuilt" in [event.kind for event in events.latest(connection, 5)]
 
 
-def test_a_complete_index_is_left_alone(kitchen: Kitchen, tmp_path: Path) -> None:
+def test_a_complete_index_is_left_alone(kitchen: IntegrationHarness, tmp_path: Path) -> None:
     filled(kitchen, 2)
     check_completeness(kitchen.database, tmp_path / "index", NOW)
     assert state(kitchen.database).is_well
 
 
 def test_what_is_integrated_meanwhile_is_in_the_new_one_and_readers_see_it(
-    kitchen: Kitchen, tmp_path: Path
+    kitchen: IntegrationHarness, tmp_path: Path
 ) -> None:
     filled(kitchen, 20)
     reader = TantivyIndex(tmp_path / "index")
@@ -110,7 +110,7 @@ def test_what_is_integrated_meanwhile_is_in_the_new_one_and_readers_see_it(
     assert not rebuild.building_folder(tmp_path / "index").exists()
 
 
-def test_a_stopped_one_leaves_the_index_in_use(kitchen: Kitchen, tmp_path: Path) -> None:
+def test_a_stopped_one_leaves_the_index_in_use(kitchen: IntegrationHarness, tmp_path: Path) -> None:
     filled(kitchen, 3)
     steps = iter([False, True])
     assert reindexer(kitchen, tmp_path / "index", should_stop=lambda: next(steps)).run("x") is None
@@ -118,7 +118,7 @@ def test_a_stopped_one_leaves_the_index_in_use(kitchen: Kitchen, tmp_path: Path)
         assert pages_of(index, "rye") == 3
 
 
-def test_purged_crawlers_stay_out(kitchen: Kitchen, tmp_path: Path) -> None:
+def test_purged_crawlers_stay_out(kitchen: IntegrationHarness, tmp_path: Path) -> None:
     filled(kitchen, 2)
     with kitchen.database.begin() as connection:
         purge.request_purge(connection, "lima", "it lied", NOW)
@@ -129,7 +129,7 @@ def test_purged_crawlers_stay_out(kitchen: Kitchen, tmp_path: Path) -> None:
 
 
 def test_pages_of_a_lease_that_has_ended_stay_and_foreign_ones_stay_out(
-    kitchen: Kitchen, tmp_path: Path
+    kitchen: IntegrationHarness, tmp_path: Path
 ) -> None:
     foreign = seen("https://bank.example/", "Bank", "<p>forged</p>")
     kitchen.send(pack([PAGE, foreign], "lima", 1))
@@ -144,7 +144,7 @@ def test_pages_of_a_lease_that_has_ended_stay_and_foreign_ones_stay_out(
 
 
 def test_a_package_whose_bytes_are_lost_is_named_and_not_waited_for(
-    kitchen: Kitchen, tmp_path: Path
+    kitchen: IntegrationHarness, tmp_path: Path
 ) -> None:
     filled(kitchen, 2)
     data = pack([PAGE], "lima", 3)
@@ -221,7 +221,7 @@ DAMAGES = [wrong_meta, lost_segments, wrong_catalogue]
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_index_is_set_aside(damage: object, tmp_path: Path) -> None:
-    kitchen = Kitchen(Database(f"sqlite:///{tmp_path / 'rows.sqlite'}"), tmp_path)
+    kitchen = IntegrationHarness(Database(f"sqlite:///{tmp_path / 'rows.sqlite'}"), tmp_path)
     filled(kitchen, 2)
     kitchen.index.close()
     kitchen.database.close()
@@ -236,7 +236,7 @@ def test_an_index_that_breaks_while_it_is_written_is_made_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ipmicra.coordinator.ingest.worker.AFTER_FAILURE_SECONDS", 0.01)
-    kitchen = Kitchen(Database(f"sqlite:///{tmp_path / 'rows.sqlite'}"), tmp_path)
+    kitchen = IntegrationHarness(Database(f"sqlite:///{tmp_path / 'rows.sqlite'}"), tmp_path)
     filled(kitchen, 2)
     kitchen.index.close()
     wrong_catalogue(tmp_path / "index")
@@ -259,7 +259,7 @@ def test_an_index_that_breaks_while_it_is_written_is_made_anew(
 
 def test_a_coordinator_starts_over_a_damaged_index_says_so_and_heals(tmp_path: Path) -> None:
     database = f"sqlite:///{tmp_path / 'coordinator.sqlite'}"
-    kitchen = Kitchen(Database(database), tmp_path)
+    kitchen = IntegrationHarness(Database(database), tmp_path)
     filled(kitchen, 3)
     kitchen.index.close()
     kitchen.database.close()

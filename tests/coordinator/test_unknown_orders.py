@@ -9,14 +9,14 @@ from ipmicra.coordinator.store import events, orders
 from ipmicra.coordinator.store.schema import order_table
 from ipmicra.coordinator.views.alerts import alerts
 from ipmicra.protocol.host_messages import ORDER_KINDS, ObservePages, OrderDone, Pause, ReleaseSites
-from tests.coordinator.harness import Stage
+from tests.coordinator.harness import CoordinatorHarness
 
 LOOK = ObservePages(urls=("http://a.example/",))
 
 
 @pytest.mark.parametrize(("stated", "is_sent"), [((), True), (ORDER_KINDS, True), (("pause",), False)])
 def test_a_host_is_sent_only_what_it_says_that_it_understands(
-    stage: Stage, stated: tuple[str, ...], is_sent: bool
+    stage: CoordinatorHarness, stated: tuple[str, ...], is_sent: bool
 ) -> None:
     stage.join("lima", order_kinds=stated)
     with stage.database.begin() as connection:
@@ -30,7 +30,7 @@ def test_a_host_is_sent_only_what_it_says_that_it_understands(
         assert msgspec.msgpack.decode(outcome, type=OrderDone).unknown_kind == "look"
 
 
-def test_a_refusal_closes_the_order_and_is_shown(stage: Stage) -> None:
+def test_a_refusal_closes_the_order_and_is_shown(stage: CoordinatorHarness) -> None:
     stage.join("lima")
     site = stage.site("https://bread.example", "198.51.100.7", lima=20)
     stage.submit(f"{site}/")
@@ -51,7 +51,7 @@ def test_a_refusal_closes_the_order_and_is_shown(stage: Stage) -> None:
     assert stage.owner(site) == "lima", "it was not let go"
 
 
-def test_a_row_of_a_newer_coordinator_does_not_stop_the_others(stage: Stage) -> None:
+def test_a_row_of_a_newer_coordinator_does_not_stop_the_others(stage: CoordinatorHarness) -> None:
     stage.join("lima")
     body = msgspec.msgpack.encode({"type": "clear-cache"})
     row = {"host": "lima", "kind": "clear-cache", "key": "", "body": body, "given_s": stage.now_s}

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.web.dashboard_harness import Scene
+from tests.web.dashboard_harness import DashboardHarness
 
 
 @pytest.fixture
-def scene(tmp_path: Path) -> Iterator[Scene]:
-    with Scene(tmp_path) as opened:
+def scene(tmp_path: Path) -> Iterator[DashboardHarness]:
+    with DashboardHarness(tmp_path) as opened:
         yield opened

@@ -18,12 +18,12 @@ from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.schema import metadata
 from ipmicra.delegation.subnets import SubnetLookup
 from ipmicra.web.routes import Pages
-from tests.coordinator.harness import Stage
+from tests.coordinator.harness import CoordinatorHarness
 
 ORIGIN = "http://crawl.example"
 
 
-class Scene(Stage):
+class DashboardHarness(CoordinatorHarness):
     """A stage whose pages can be asked for."""
 
     def __init__(self, folder: Path, tree: SubnetLookup | None = None, database: str = "") -> None:
@@ -82,7 +82,7 @@ class Scene(Stage):
         """Send a form of the operator's."""
         return self.post(path, {"form_token": self.form_token("/admin"), **fields})
 
-    def strange(self) -> Scene:
+    def strange(self) -> DashboardHarness:
         """A browser that knows nothing yet, before the same pages."""
         self._client.cookies.clear()
         return self

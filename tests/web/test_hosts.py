@@ -7,17 +7,17 @@ import pytest
 from ipmicra.coordinator.admin import sessions
 from ipmicra.coordinator.store import events, hosts
 from ipmicra.web.hours import hours_of, week
-from tests.web.dashboard_harness import Scene
+from tests.web.dashboard_harness import DashboardHarness
 
 HOSTILE = "<script>alert(1)</script>"
 RULES = {"hours": "mon-fri 22:00-06:00 (Europe/Athens)", "a day": "5,000,000 bytes", "own sites": "none"}
 
 
-def test_without_hosts_the_page_says_how_to_get_the_first(scene: Scene) -> None:
+def test_without_hosts_the_page_says_how_to_get_the_first(scene: DashboardHarness) -> None:
     assert "Register the first host" in scene.get("/hosts").text
 
 
-def test_a_host_is_shown_with_its_hours_and_limits(scene: Scene) -> None:
+def test_a_host_is_shown_with_its_hours_and_limits(scene: DashboardHarness) -> None:
     scene.join("lima", rules=RULES, pages=42)
     listed = scene.get("/hosts").text
     assert 'href="/hosts/lima"' in listed
@@ -31,7 +31,7 @@ def test_a_host_is_shown_with_its_hours_and_limits(scene: Scene) -> None:
     ("state", "word"),
     [("awake", "awake"), ("asleep", "asleep"), ("silent", "silent"), ("new", "registered")],
 )
-def test_how_a_host_is_can_be_seen_at_a_glance(scene: Scene, state: str, word: str) -> None:
+def test_how_a_host_is_can_be_seen_at_a_glance(scene: DashboardHarness, state: str, word: str) -> None:
     if state == "new":
         with scene.database.begin() as connection:
             hosts.register(connection, "lima", "token", scene.now_s, 60)
@@ -42,7 +42,7 @@ def test_how_a_host_is_can_be_seen_at_a_glance(scene: Scene, state: str, word: s
     assert f">{word}</span>" in scene.get("/hosts").text
 
 
-def test_contact_address_and_buttons_are_for_operators(scene: Scene) -> None:
+def test_contact_address_and_buttons_are_for_operators(scene: DashboardHarness) -> None:
     with scene.database.begin() as connection:
         hosts.register(connection, "oslo", "token", scene.now_s, 60, "owner@example.org")
         hosts.enrol(connection, "token", b"k" * 32, "192.0.2.77", scene.now_s)
@@ -60,13 +60,13 @@ def test_contact_address_and_buttons_are_for_operators(scene: Scene) -> None:
         assert f'action="/admin/hosts/oslo/{wanted}"' in page
 
 
-def test_a_host_that_is_not_there_is_a_page_that_says_so(scene: Scene) -> None:
+def test_a_host_that_is_not_there_is_a_page_that_says_so(scene: DashboardHarness) -> None:
     answer = scene.get("/hosts/nobody")
     assert answer.status_code == 404
     assert "There is no such page" in answer.text
 
 
-def test_nothing_that_a_host_reports_comes_out_as_markup(scene: Scene) -> None:
+def test_nothing_that_a_host_reports_comes_out_as_markup(scene: DashboardHarness) -> None:
     said = {"hours": HOSTILE, HOSTILE: HOSTILE}
     scene.join("lima", rules=said, version=HOSTILE)
     for page in ("/hosts", "/hosts/lima"):
@@ -77,7 +77,7 @@ def test_nothing_that_a_host_reports_comes_out_as_markup(scene: Scene) -> None:
 
 @pytest.mark.parametrize("report", [{"rules": 7}, {"pages": "many"}, {"rules": {"hours": "(("}}])
 def test_a_report_in_strange_words_is_shown_as_far_as_it_goes(
-    scene: Scene, report: dict[str, object]
+    scene: DashboardHarness, report: dict[str, object]
 ) -> None:
     scene.join("lima")
     with scene.database.begin() as connection:
@@ -94,7 +94,7 @@ def test_a_week_is_drawn_hour_by_hour() -> None:
     assert hours_of("sometimes (UTC)") is None
 
 
-def test_where_a_host_calls_from_is_told_as_data_to_operators_only(scene: Scene) -> None:
+def test_where_a_host_calls_from_is_told_as_data_to_operators_only(scene: DashboardHarness) -> None:
     scene.join("oslo")
     with scene.database.begin() as connection:
         hosts.register(connection, "lima", "token", scene.now_s, 60)

@@ -15,18 +15,18 @@ from ipmicra.web.sign_in_throttle import (
     WINDOW_SECONDS,
     SignInThrottle,
 )
-from tests.web.dashboard_harness import Scene
+from tests.web.dashboard_harness import DashboardHarness
 
 WORDS = "correct horse battery staple"
 HOUR_S = 3600.0
 
 
-def test_a_stranger_is_sent_to_the_door(scene: Scene) -> None:
+def test_a_stranger_is_sent_to_the_door(scene: DashboardHarness) -> None:
     answer = scene.get("/admin")
     assert (answer.status_code, answer.headers["location"]) == (303, "/enter")
 
 
-def test_a_link_lets_in_once(scene: Scene) -> None:
+def test_a_link_lets_in_once(scene: DashboardHarness) -> None:
     token = scene.link_token()
     answer = scene.sign_in(token)
     assert (answer.status_code, answer.headers["location"]) == (303, "/admin")
@@ -35,13 +35,13 @@ def test_a_link_lets_in_once(scene: Scene) -> None:
     assert scene.get("/admin").status_code == 303
 
 
-def test_a_link_that_waited_too_long_lets_nobody_in(scene: Scene) -> None:
+def test_a_link_that_waited_too_long_lets_nobody_in(scene: DashboardHarness) -> None:
     token = scene.link_token()
     scene.now_s += sessions.LINK_SECONDS
     assert scene.sign_in(token).status_code == 403
 
 
-def test_only_the_first_start_makes_a_link_by_itself(scene: Scene) -> None:
+def test_only_the_first_start_makes_a_link_by_itself(scene: DashboardHarness) -> None:
     with scene.database.begin() as connection:
         first = sessions.create_first_link(connection, scene.now_s)
         assert first is not None
@@ -51,7 +51,7 @@ def test_only_the_first_start_makes_a_link_by_itself(scene: Scene) -> None:
         assert sessions.create_first_link(connection, scene.now_s) is None, "not even when it is used up"
 
 
-def test_the_cookie_is_for_the_server_alone(scene: Scene) -> None:
+def test_the_cookie_is_for_the_server_alone(scene: DashboardHarness) -> None:
     cookie = scene.sign_in().headers["set-cookie"]
     assert cookie.startswith(f"{SESSION_COOKIE}=")
     assert "HttpOnly" in cookie
@@ -59,7 +59,7 @@ def test_the_cookie_is_for_the_server_alone(scene: Scene) -> None:
     assert "Secure" not in cookie, "plain HTTP on loopback could not keep it"
 
 
-def test_under_tls_the_cookie_is_for_tls_alone(scene: Scene) -> None:
+def test_under_tls_the_cookie_is_for_tls_alone(scene: DashboardHarness) -> None:
     scene.use("https://crawl.example")
     cookie = scene.sign_in().headers["set-cookie"]
     assert "Secure" in cookie
@@ -75,7 +75,7 @@ def test_under_tls_the_cookie_is_for_tls_alone(scene: Scene) -> None:
     ],
 )
 def test_a_session_ends_unused_and_ends_anyway(
-    scene: Scene, quiet_s: float, visits: int, lives: bool
+    scene: DashboardHarness, quiet_s: float, visits: int, lives: bool
 ) -> None:
     scene.sign_in()
     for _ in range(visits):
@@ -84,7 +84,7 @@ def test_a_session_ends_unused_and_ends_anyway(
     assert (answer.status_code == 200) is lives
 
 
-def test_signing_out_ends_the_session_for_the_server_too(scene: Scene) -> None:
+def test_signing_out_ends_the_session_for_the_server_too(scene: DashboardHarness) -> None:
     scene.sign_in()
     session = scene.cookies[SESSION_COOKIE]
     assert scene.tell("/sign-out").status_code == 303
@@ -92,7 +92,7 @@ def test_signing_out_ends_the_session_for_the_server_too(scene: Scene) -> None:
     assert scene.get("/admin").status_code == 303
 
 
-def test_a_passphrase_lets_in_again_and_ends_other_sessions(scene: Scene) -> None:
+def test_a_passphrase_lets_in_again_and_ends_other_sessions(scene: DashboardHarness) -> None:
     scene.sign_in()
     other = scene.cookies[SESSION_COOKIE]
     scene.strange().sign_in()
@@ -116,7 +116,7 @@ FROM_ELSEWHERE: list[dict[str, str]] = [
 ]
 
 
-def test_a_form_from_elsewhere_is_refused(scene: Scene) -> None:
+def test_a_form_from_elsewhere_is_refused(scene: DashboardHarness) -> None:
     scene.sign_in()
     form = {"form_token": scene.form_token("/admin"), "name": "lima"}
     for headers in FROM_ELSEWHERE:
@@ -127,7 +127,7 @@ def test_a_form_from_elsewhere_is_refused(scene: Scene) -> None:
 PATHS = ["/admin/hosts", "/admin/hosts/lima/revoke", "/admin/pages", "/admin/passphrase", "/sign-out"]
 
 
-def test_a_form_without_our_token_is_refused(scene: Scene) -> None:
+def test_a_form_without_our_token_is_refused(scene: DashboardHarness) -> None:
     scene.join("lima")
     scene.sign_in()
     for path, token in product(PATHS, ["", "0" * 64]):
@@ -136,7 +136,7 @@ def test_a_form_without_our_token_is_refused(scene: Scene) -> None:
     assert scene.get("/admin").status_code == 200, "not even the sign-out was heard"
 
 
-def test_a_form_without_a_session_does_nothing(scene: Scene) -> None:
+def test_a_form_without_a_session_does_nothing(scene: DashboardHarness) -> None:
     token = scene.form_token("/enter")
     for path in PATHS:
         answer = scene.post(path, {"form_token": token, "name": "lima"})
@@ -145,14 +145,14 @@ def test_a_form_without_a_session_does_nothing(scene: Scene) -> None:
         assert connection.exec_driver_sql("SELECT count(*) FROM host").scalar() == 0
 
 
-def test_another_visitors_form_token_is_worth_nothing(scene: Scene) -> None:
+def test_another_visitors_form_token_is_worth_nothing(scene: DashboardHarness) -> None:
     token = scene.form_token("/enter")
     scene.strange().form_token("/enter")
     form = {"secret": scene.link_token(), "form_token": token}
     assert scene.post("/enter", form).status_code == 403
 
 
-def test_who_guesses_has_to_wait(scene: Scene) -> None:
+def test_who_guesses_has_to_wait(scene: DashboardHarness) -> None:
     answers = [scene.sign_in("a guess").status_code for _ in range(TRIES_OF_ONE_MAX + 1)]
     assert answers == [403] * TRIES_OF_ONE_MAX + [429]
     assert scene.sign_in().status_code == 429, "even with a good link"
@@ -168,7 +168,9 @@ def test_many_guessers_have_to_wait_together() -> None:
     assert throttle.allows("198.51.100.1", 0.0)
 
 
-def test_nothing_secret_is_logged_or_kept(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
+def test_nothing_secret_is_logged_or_kept(
+    scene: DashboardHarness, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.DEBUG)
     link = scene.link_token()
     scene.sign_in(link)

@@ -15,10 +15,10 @@ from ipmicra.theme.policy import HEADERS
 from ipmicra.web import live as live_module
 from ipmicra.web.live import told
 from tests.coordinator.coordinator_process import running_coordinator
-from tests.web.dashboard_harness import Scene
+from tests.web.dashboard_harness import DashboardHarness
 
 
-def crawl(scene: Scene) -> None:
+def crawl(scene: DashboardHarness) -> None:
     """Two crawlers, three sites, one of them far from one of the crawlers."""
     scene.join("oslo")
     scene.join("lima")
@@ -29,14 +29,16 @@ def crawl(scene: Scene) -> None:
     scene.fetches("oslo", "https://near.example", 10.0, body_bytes=1000)
 
 
-def test_an_empty_coordinator_shows_its_page_and_says_that_nothing_happened(scene: Scene) -> None:
+def test_an_empty_coordinator_shows_its_page_and_says_that_nothing_happened(
+    scene: DashboardHarness,
+) -> None:
     answer = scene.get("/")
     assert answer.status_code == 200
     assert "Nothing has happened yet" in answer.text
     assert {name: answer.headers[name] for name in HEADERS} == HEADERS
 
 
-def test_the_figures_are_counted_from_rows(scene: Scene) -> None:
+def test_the_figures_are_counted_from_rows(scene: DashboardHarness) -> None:
     crawl(scene)
     now = msgspec.json.decode(scene.get("/figures").content)["texts"]
     assert (now["sites"], now["subnets"], now["crawlers"]) == ("2", "2", "2")
@@ -44,12 +46,12 @@ def test_the_figures_are_counted_from_rows(scene: Scene) -> None:
     assert now["rate-note"] == "1 fetched, 1.00 kB"
 
 
-def test_behind_every_curve_stands_a_table(scene: Scene) -> None:
+def test_behind_every_curve_stands_a_table(scene: DashboardHarness) -> None:
     page = scene.get("/").text
     assert page.count('class="chart"') == page.count("The same as a table") == 2
 
 
-def test_every_script_and_style_that_a_page_names_is_served_and_kept(scene: Scene) -> None:
+def test_every_script_and_style_that_a_page_names_is_served_and_kept(scene: DashboardHarness) -> None:
     for name, asset in assets().items():
         answer = scene.get(f"/assets/{name}")
         assert (answer.status_code, answer.content) == (200, asset.body)
@@ -58,7 +60,7 @@ def test_every_script_and_style_that_a_page_names_is_served_and_kept(scene: Scen
 
 
 def test_a_watcher_hears_samples_and_heartbeats_and_the_stream_ends_with_the_server(
-    scene: Scene,
+    scene: DashboardHarness,
 ) -> None:
     async def watch() -> list[bytes]:
         heard = []
@@ -78,18 +80,20 @@ def test_a_watcher_hears_samples_and_heartbeats_and_the_stream_ends_with_the_ser
     assert scene.pages.live.watchers == 0
 
 
-def test_so_many_watch_and_no_more(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_so_many_watch_and_no_more(scene: DashboardHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live_module, "WATCHERS_MAX", 0)
     answer = scene.get("/live")
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "10")
 
 
-def test_an_event_is_one_line_whatever_it_tells(scene: Scene) -> None:
+def test_an_event_is_one_line_whatever_it_tells(scene: DashboardHarness) -> None:
     sample = asyncio.run(scene.pages.sampler.look())
     assert b"\n" not in told(sample)
 
 
-def test_what_goes_wrong_is_told_to_people_as_a_page_and_to_programs_as_json(scene: Scene) -> None:
+def test_what_goes_wrong_is_told_to_people_as_a_page_and_to_programs_as_json(
+    scene: DashboardHarness,
+) -> None:
     page, data = scene.get("/search?q=x&limit=0"), scene.get("/api/search?q=x&limit=0")
     assert (page.status_code, data.status_code) == (400, 400)
     assert "That did not work" in page.text
@@ -115,7 +119,7 @@ def test_a_stop_ends_the_stream_of_whoever_watches(tmp_path: Path) -> None:
 
 
 def test_an_index_that_cannot_be_read_is_no_reason_to_end(
-    scene: Scene, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    scene: DashboardHarness, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "index" / "engine-2" / "meta.json").write_text("no index")
     scene.pages.refresh()

@@ -10,7 +10,7 @@ import pytest
 
 from ipmicra.web.tree import CHILDREN_SHOWN
 from tests.delegation.worlds import tree_of
-from tests.web.dashboard_harness import Scene
+from tests.web.dashboard_harness import DashboardHarness
 
 NEAR, FAR = "https://near.example", "https://far.example"
 TREE = tree_of(
@@ -22,15 +22,15 @@ TREE = tree_of(
 
 
 @pytest.fixture(scope="module")
-def walked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+def walked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DashboardHarness]:
     """Read by all, changed by none."""
     with crawled(tmp_path_factory.mktemp("walked")) as scene:
         yield scene
 
 
 @contextmanager
-def crawled(folder: Path) -> Iterator[Scene]:
-    with Scene(folder, TREE) as scene:
+def crawled(folder: Path) -> Iterator[DashboardHarness]:
+    with DashboardHarness(folder, TREE) as scene:
         scene.join("oslo", position=[59.9, 10.8])
         scene.join("lima")
         scene.site(NEAR, "192.0.2.1", oslo=10.0, lima=200.0)
@@ -40,7 +40,9 @@ def crawled(folder: Path) -> Iterator[Scene]:
         yield scene
 
 
-def test_from_the_root_what_is_delegated_comes_first_and_the_rest_is_a_link(walked: Scene) -> None:
+def test_from_the_root_what_is_delegated_comes_first_and_the_rest_is_a_link(
+    walked: DashboardHarness,
+) -> None:
     page = walked.get("/tree").text
     assert "The whole Internet, IPv4 (0.0.0.0/0)" in page
     assert page.index("192.0.2.0/24") < page.index("10.0.0.0/16")
@@ -50,7 +52,7 @@ def test_from_the_root_what_is_delegated_comes_first_and_the_rest_is_a_link(walk
     assert "more" not in rest
 
 
-def test_a_level_unfolds_in_place_and_without_scripts_by_a_link(walked: Scene) -> None:
+def test_a_level_unfolds_in_place_and_without_scripts_by_a_link(walked: DashboardHarness) -> None:
     page = walked.get("/tree").text
     assert 'hx-get="/tree/children?at=192.0.2.0/24" hx-trigger="toggle once"' in page
     assert '<a href="/tree?at=192.0.2.0/24">Go in</a>' in page
@@ -60,7 +62,7 @@ def test_a_level_unfolds_in_place_and_without_scripts_by_a_link(walked: Scene) -
     assert "Small Fjord" in level
 
 
-def test_a_subnet_says_whose_it_is_and_why(walked: Scene) -> None:
+def test_a_subnet_says_whose_it_is_and_why(walked: DashboardHarness) -> None:
     page = walked.get("/tree?at=192.0.2.0/24").text
     assert "Fjord Net" in page
     assert '<a href="/hosts/oslo">oslo</a>' in page
@@ -69,19 +71,19 @@ def test_a_subnet_says_whose_it_is_and_why(walked: Scene) -> None:
     assert page.index("The whole Internet") < page.index("Registered"), "the way down to it"
 
 
-def test_an_address_leads_to_the_subnet_that_holds_it(walked: Scene) -> None:
+def test_an_address_leads_to_the_subnet_that_holds_it(walked: DashboardHarness) -> None:
     assert "Small Fjord" in walked.get("/tree?at=192.0.2.200").text
 
 
 @pytest.mark.parametrize("at", ["192.0.2.0/26", "nonsense", "<script>", "10.0.0.0/99", "::/999"])
-def test_what_the_tree_does_not_have_is_said(walked: Scene, at: str) -> None:
+def test_what_the_tree_does_not_have_is_said(walked: DashboardHarness, at: str) -> None:
     for path in ("/tree", "/tree/children"):
         answer = walked.get(path, params={"at": at})
         assert answer.status_code == 400
         assert "<script>" not in answer.text
 
 
-def test_names_from_registries_are_no_markup(walked: Scene) -> None:
+def test_names_from_registries_are_no_markup(walked: DashboardHarness) -> None:
     for path in ("/tree", "/tree?at=198.51.100.0/24", f"/explain?url={FAR}"):
         text = walked.get(path).text
         assert "Andes &lt;b&gt;Net" in text
@@ -98,7 +100,7 @@ def test_a_new_decision_is_seen(tmp_path: Path) -> None:
         assert '<a href="/hosts/oslo">oslo</a>' in scene.get("/tree?at=10.1.0.0/16").text
 
 
-def test_explain_shows_path_probes_and_what_others_would_choose(walked: Scene) -> None:
+def test_explain_shows_path_probes_and_what_others_would_choose(walked: DashboardHarness) -> None:
     page = walked.get(f"/explain?url={NEAR}/some/page").text
     assert page.index('href="/tree?at=0.0.0.0/0"') < page.rindex('href="/tree?at=192.0.2.0/24"')
     assert "10.0 ms" in page
@@ -109,18 +111,18 @@ def test_explain_shows_path_probes_and_what_others_would_choose(walked: Scene) -
 @pytest.mark.parametrize(
     "url", ["ftp://x", "javascript:alert(1)", "http://", "<script>alert(1)</script>"]
 )
-def test_what_is_no_page_cannot_be_explained(walked: Scene, url: str) -> None:
+def test_what_is_no_page_cannot_be_explained(walked: DashboardHarness, url: str) -> None:
     answer = walked.get("/explain", params={"url": url})
     assert answer.status_code == 400
     assert "<script>alert" not in answer.text
 
 
-def test_a_site_nobody_asked_about_is_said_to_be_unknown(walked: Scene) -> None:
+def test_a_site_nobody_asked_about_is_said_to_be_unknown(walked: DashboardHarness) -> None:
     page = walked.get("/explain?url=https://unheard.example/").text
     assert "this site is not known yet" in page
 
 
-def test_without_a_tree_addresses_are_listed_with_advice(scene: Scene) -> None:
+def test_without_a_tree_addresses_are_listed_with_advice(scene: DashboardHarness) -> None:
     scene.join("oslo")
     scene.site(NEAR, "192.0.2.1", oslo=10.0)
     scene.submit(f"{NEAR}/")
@@ -131,7 +133,9 @@ def test_without_a_tree_addresses_are_listed_with_advice(scene: Scene) -> None:
     assert scene.get("/tree/children?at=0.0.0.0/0").status_code == 400
 
 
-def test_the_map_places_hosts_by_their_owners_and_subnets_by_their_country(walked: Scene) -> None:
+def test_the_map_places_hosts_by_their_owners_and_subnets_by_their_country(
+    walked: DashboardHarness,
+) -> None:
     atlas = walked.get("/map.json").json()
     crawlers = {spot["name"]: spot for spot in atlas["crawlers"]}
     assert crawlers["oslo"]["at"] == [59.9, 10.8]

@@ -11,22 +11,22 @@ from ipmicra.coordinator.views.alerts import STUCK_SECONDS, alerts
 from ipmicra.model.ids import LeaseEpoch
 from ipmicra.model.records import VisitFailed
 from ipmicra.protocol.coordinator_api import AlertList
-from tests.web.dashboard_harness import Scene
+from tests.web.dashboard_harness import DashboardHarness
 
 
-def sent(scene: Scene, crawler: str, sequence: int) -> ClaimedPackage:
+def sent(scene: DashboardHarness, crawler: str, sequence: int) -> ClaimedPackage:
     data = f"{crawler} {sequence}".encode()
     arrival = PackageArrival(crawler, sequence, digest_of(data), LeaseEpoch(0), data)
     packages.receive(scene.database, scene.store, arrival, scene.now_s)
     return ClaimedPackage(crawler, sequence, arrival.digest, LeaseEpoch(0))
 
 
-def kinds(scene: Scene) -> dict[str, int]:
+def kinds(scene: DashboardHarness) -> dict[str, int]:
     with scene.database.read() as connection:
         return {trouble.kind: trouble.count for trouble in alerts(connection, scene.now_s)}
 
 
-def test_packages_are_shown_by_crawler_and_by_state(scene: Scene) -> None:
+def test_packages_are_shown_by_crawler_and_by_state(scene: DashboardHarness) -> None:
     scene.join("lima", spooled_packages=3)
     done, refused = sent(scene, "lima", 1), sent(scene, "lima", 2)
     sent(scene, "lima", 3)
@@ -41,16 +41,16 @@ def test_packages_are_shown_by_crawler_and_by_state(scene: Scene) -> None:
         assert f'data-figure="{key}">{number}<' in page
 
 
-def test_without_packages_the_page_says_so(scene: Scene) -> None:
+def test_without_packages_the_page_says_so(scene: DashboardHarness) -> None:
     assert "No package has arrived yet" in scene.get("/packages").text
 
 
-def test_when_nothing_goes_wrong_the_page_says_so(scene: Scene) -> None:
+def test_when_nothing_goes_wrong_the_page_says_so(scene: DashboardHarness) -> None:
     scene.join("lima")
     assert "Nothing goes wrong at the moment" in scene.get("/errors").text
 
 
-def test_errors_are_told_by_kind_with_examples_and_advice(scene: Scene) -> None:
+def test_errors_are_told_by_kind_with_examples_and_advice(scene: DashboardHarness) -> None:
     scene.join("lima")
     scene.site("https://gone.example", "192.0.2.9")  # nobody reaches it
     scene.submit("https://gone.example/", "https://no-such-name.example/")
@@ -64,7 +64,7 @@ def test_errors_are_told_by_kind_with_examples_and_advice(scene: Scene) -> None:
     assert found == {"no such name", "no crawler that was asked got an answer"}
 
 
-def test_one_reason_is_one_kind_whatever_the_names_in_it(scene: Scene) -> None:
+def test_one_reason_is_one_kind_whatever_the_names_in_it(scene: DashboardHarness) -> None:
     names = [f"https://a{number}.example" for number in range(7)]
     scene.names |= {name: f"{name.removeprefix('https://')} has no address" for name in names}
     scene.join("lima")
@@ -76,7 +76,7 @@ def test_one_reason_is_one_kind_whatever_the_names_in_it(scene: Scene) -> None:
     assert len(trouble.examples) == 5
 
 
-def test_each_kind_of_trouble_is_seen(scene: Scene) -> None:
+def test_each_kind_of_trouble_is_seen(scene: DashboardHarness) -> None:
     scene.join("lima")
     refused = sent(scene, "lima", 1)
     sent(scene, "lima", 2)
@@ -100,7 +100,7 @@ def test_each_kind_of_trouble_is_seen(scene: Scene) -> None:
 HOSTILE = "<script>alert('x')</script>\"><img src=x onerror=alert(1)>"
 
 
-def fail(scene: Scene, *told: tuple[str, str, str]) -> None:
+def fail(scene: DashboardHarness, *told: tuple[str, str, str]) -> None:
     records = [
         VisitFailed(url=url, visit=1, fetched_at_ms=int(1000 * scene.now_s), kind=kind, detail=detail)
         for url, kind, detail in told
@@ -109,7 +109,7 @@ def fail(scene: Scene, *told: tuple[str, str, str]) -> None:
         failures.count_failures(connection, unpack(pack(records, "lima", 1)), scene.now_s)
 
 
-def test_failed_visits_are_told_by_kind_with_where_and_by_whom(scene: Scene) -> None:
+def test_failed_visits_are_told_by_kind_with_where_and_by_whom(scene: DashboardHarness) -> None:
     fail(
         scene,
         ("https://a.example/x", "tls", "certificate has expired"),
@@ -127,7 +127,7 @@ def test_failed_visits_are_told_by_kind_with_where_and_by_whom(scene: Scene) -> 
     assert page.index("Servers that fail") < page.index("Pages that were left alone")
 
 
-def test_nothing_that_a_crawler_says_of_a_failure_is_markup(scene: Scene) -> None:
+def test_nothing_that_a_crawler_says_of_a_failure_is_markup(scene: DashboardHarness) -> None:
     fail(scene, (f"https://a.example/?{HOSTILE}", "connect", HOSTILE), (HOSTILE, HOSTILE, HOSTILE))
     page = scene.get("/errors").text
     assert "<script>alert" not in page
@@ -135,7 +135,7 @@ def test_nothing_that_a_crawler_says_of_a_failure_is_markup(scene: Scene) -> Non
     assert page.count("&lt;script&gt;") >= 3
 
 
-def test_errors_are_told_as_json_too(scene: Scene) -> None:
+def test_errors_are_told_as_json_too(scene: DashboardHarness) -> None:
     fail(scene, ("https://a.example/x", "tls", HOSTILE))
     scene.submit("https://b.example/")
     scene.now_s += STUCK_SECONDS + 1

@@ -12,14 +12,14 @@ from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.hosts import HostState
 from ipmicra.coordinator.views.status import host_statuses
 from ipmicra.errors import OperatorFault
-from tests.coordinator.harness import Stage
+from tests.coordinator.harness import CoordinatorHarness
 
 NOW = 1_800_000_000.0
 
 
 @pytest.fixture
-def stage(database: Database, tmp_path: Path) -> Stage:
-    return Stage(database, tmp_path)
+def stage(database: Database, tmp_path: Path) -> CoordinatorHarness:
+    return CoordinatorHarness(database, tmp_path)
 
 
 def test_a_registered_host_gets_a_token_that_enrols_it(database: Database) -> None:
@@ -41,7 +41,9 @@ def test_a_name_that_is_none_is_the_operators_fault(database: Database, name: st
         commands.register(connection, name, NOW, 60)
 
 
-def test_a_paused_host_keeps_its_sites_and_gets_no_others_until_it_is_resumed(stage: Stage) -> None:
+def test_a_paused_host_keeps_its_sites_and_gets_no_others_until_it_is_resumed(
+    stage: CoordinatorHarness,
+) -> None:
     stage.join("lima")
     bread = stage.site("https://bread.example", "198.51.100.7", lima=20)
     cake = stage.site("https://cake.example", "203.0.113.7", lima=20)
@@ -59,7 +61,7 @@ def test_a_paused_host_keeps_its_sites_and_gets_no_others_until_it_is_resumed(st
     assert stage.owner(cake) == "lima"
 
 
-def test_of_a_pause_and_a_resume_the_later_one_counts(stage: Stage) -> None:
+def test_of_a_pause_and_a_resume_the_later_one_counts(stage: CoordinatorHarness) -> None:
     stage.join("lima")
     with stage.database.begin() as connection:
         first = commands.pause(connection, "lima", "", stage.now_s)
@@ -69,7 +71,9 @@ def test_of_a_pause_and_a_resume_the_later_one_counts(stage: Stage) -> None:
     assert [order.number for order in open_now] == [last]
 
 
-def test_a_retired_host_hands_its_sites_over_warm_and_is_heard_no_more(stage: Stage) -> None:
+def test_a_retired_host_hands_its_sites_over_warm_and_is_heard_no_more(
+    stage: CoordinatorHarness,
+) -> None:
     stage.join("lima")
     bread = stage.site("https://bread.example", "198.51.100.7", lima=20, oslo=90)
     stage.submit(f"{bread}/")

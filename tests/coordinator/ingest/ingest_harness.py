@@ -27,7 +27,7 @@ PAGE = seen(
 )
 
 
-class Kitchen:
+class IntegrationHarness:
     """A database, a store, an index and a host that sends packages."""
 
     def __init__(self, database: Database, folder: Path) -> None:

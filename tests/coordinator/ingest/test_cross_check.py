@@ -18,7 +18,7 @@ from ipmicra.coordinator.store import events, hosts, orders
 from ipmicra.coordinator.store.database import Database
 from ipmicra.model.records import PageSeen
 from ipmicra.protocol.host_messages import ObservePages, OrderDone, PageObservation
-from tests.coordinator.ingest.ingest_harness import CLAIM_S, NOW, PAGE, Kitchen
+from tests.coordinator.ingest.ingest_harness import CLAIM_S, NOW, PAGE, IntegrationHarness
 from tests.search.worlds import seen
 
 LEASE_S = 1e6
@@ -37,9 +37,9 @@ SITES = [f"https://s{number}.example" for number in range(12)]
 
 
 @pytest.fixture
-def kitchen(database: Database, tmp_path: Path) -> Iterator[Kitchen]:
+def kitchen(database: Database, tmp_path: Path) -> Iterator[IntegrationHarness]:
     """Cuzco sends pages; five hosts are elsewhere, its neighbour is not, and lima is silent."""
-    kitchen = Kitchen(database, tmp_path)
+    kitchen = IntegrationHarness(database, tmp_path)
     addresses = {**ELSEWHERE, "next-door": "1.1.1.2", "cuzco": "1.1.1.1"}
     with database.begin() as connection:
         for number, (name, address) in enumerate(addresses.items()):
@@ -119,7 +119,7 @@ def words(number: int) -> PageSeen:
     return seen("https://bread.example/long", f"Page {number}", f"<p>{text}</p>")
 
 
-def test_a_page_is_seen_by_a_host_in_another_network(kitchen: Kitchen) -> None:
+def test_a_page_is_seen_by_a_host_in_another_network(kitchen: IntegrationHarness) -> None:
     with kitchen.database.begin() as connection:
         court = Court(connection)
         court.send(*PAGES)
@@ -131,7 +131,7 @@ def test_a_page_is_seen_by_a_host_in_another_network(kitchen: Kitchen) -> None:
     assert sorted(url for urls in witnesses.values() for url in urls) == [page.url for page in PAGES]
 
 
-def test_without_a_share_nothing_is_seen_twice(kitchen: Kitchen) -> None:
+def test_without_a_share_nothing_is_seen_twice(kitchen: IntegrationHarness) -> None:
     with kitchen.database.begin() as connection:
         court = Court(connection)
         court.send(*PAGES, share=0.0)
@@ -139,7 +139,7 @@ def test_without_a_share_nothing_is_seen_twice(kitchen: Kitchen) -> None:
         assert court.asked() == {}
 
 
-def test_a_crawler_that_several_hosts_contradict_loses_its_standing(kitchen: Kitchen) -> None:
+def test_a_crawler_that_several_hosts_contradict_loses_its_standing(kitchen: IntegrationHarness) -> None:
     with kitchen.database.begin() as connection:
         court = Court(connection)
         for site in SITES:
@@ -151,7 +151,7 @@ def test_a_crawler_that_several_hosts_contradict_loses_its_standing(kitchen: Kit
         assert 3 <= len(court.happened("contradicted")) <= 9
 
 
-def test_where_the_operator_decides_a_liar_is_only_reported(kitchen: Kitchen) -> None:
+def test_where_the_operator_decides_a_liar_is_only_reported(kitchen: IntegrationHarness) -> None:
     with kitchen.database.begin() as connection:
         court = Court(connection, revokes=False)
         for site in SITES:
@@ -160,7 +160,7 @@ def test_where_the_operator_decides_a_liar_is_only_reported(kitchen: Kitchen) ->
         assert court.happened("suspected") == ["cuzco"]
 
 
-def test_no_site_alone_dismisses_anybody(kitchen: Kitchen) -> None:
+def test_no_site_alone_dismisses_anybody(kitchen: IntegrationHarness) -> None:
     with kitchen.database.begin() as connection:
         court = Court(connection)
         for number in range(16):
@@ -169,7 +169,7 @@ def test_no_site_alone_dismisses_anybody(kitchen: Kitchen) -> None:
         assert court.revoked() == set()
 
 
-def test_no_two_hosts_alone_dismiss_anybody(kitchen: Kitchen) -> None:
+def test_no_two_hosts_alone_dismiss_anybody(kitchen: IntegrationHarness) -> None:
     """Two lie with one voice about everybody."""
     liars = {"oslo", "kobe"}
     with kitchen.database.begin() as connection:
@@ -181,7 +181,7 @@ def test_no_two_hosts_alone_dismiss_anybody(kitchen: Kitchen) -> None:
         assert court.happened("contradicted") == []
 
 
-def test_two_hosts_where_there_are_no_more_dismiss_nobody(kitchen: Kitchen) -> None:
+def test_two_hosts_where_there_are_no_more_dismiss_nobody(kitchen: IntegrationHarness) -> None:
     with kitchen.database.begin() as connection:
         court = Court(connection)
         for name in list(ELSEWHERE)[2:]:
@@ -192,7 +192,7 @@ def test_two_hosts_where_there_are_no_more_dismiss_nobody(kitchen: Kitchen) -> N
         assert set(court.happened("suspected")) == {"cuzco"}
 
 
-def test_a_page_that_changes_with_each_request_contradicts_nobody(kitchen: Kitchen) -> None:
+def test_a_page_that_changes_with_each_request_contradicts_nobody(kitchen: IntegrationHarness) -> None:
     numbers = iter(range(1, 1_000))
     with kitchen.database.begin() as connection:
         court = Court(connection)
@@ -203,7 +203,7 @@ def test_a_page_that_changes_with_each_request_contradicts_nobody(kitchen: Kitch
         assert court.happened("contradicted") == []
 
 
-def test_a_page_that_changed_and_changes_again_contradicts_nobody(kitchen: Kitchen) -> None:
+def test_a_page_that_changed_and_changes_again_contradicts_nobody(kitchen: IntegrationHarness) -> None:
     """All see the same other page, but the control look sees yet another one."""
     with kitchen.database.begin() as connection:
         court = Court(connection)
@@ -217,7 +217,9 @@ def test_a_page_that_changed_and_changes_again_contradicts_nobody(kitchen: Kitch
         assert court.happened("contradicted") == []
 
 
-def test_an_honest_crawler_keeps_its_standing_though_pages_change_a_little(kitchen: Kitchen) -> None:
+def test_an_honest_crawler_keeps_its_standing_though_pages_change_a_little(
+    kitchen: IntegrationHarness,
+) -> None:
     changed = seen("https://bread.example/long", "Long", f"<p>{TEXT} and a line that is new</p>")
     with kitchen.database.begin() as connection:
         court = Court(connection)
@@ -226,7 +228,7 @@ def test_an_honest_crawler_keeps_its_standing_though_pages_change_a_little(kitch
         assert court.happened("contradicted") == []
 
 
-def test_a_page_sent_as_a_delta_is_compared_whole(kitchen: Kitchen) -> None:
+def test_a_page_sent_as_a_delta_is_compared_whole(kitchen: IntegrationHarness) -> None:
     old = seen("https://bread.example/long", "Long", f"<p>{TEXT}</p>")
     new = seen("https://bread.example/long", "Long", f"<p>{TEXT}</p><p>and a lie</p>", visit=2)
     delta = delta_of(new, old.page.content_hash, base_digest(old.page))
@@ -241,7 +243,9 @@ def test_a_page_sent_as_a_delta_is_compared_whole(kitchen: Kitchen) -> None:
     assert case.content_hash == new.page.content_hash.hex(), "whatever the delta says of itself"
 
 
-def test_a_crawler_that_is_wrong_about_a_known_page_loses_its_standing(kitchen: Kitchen) -> None:
+def test_a_crawler_that_is_wrong_about_a_known_page_loses_its_standing(
+    kitchen: IntegrationHarness,
+) -> None:
     known = (KnownPage(url=PAGE.url, words="wheat"),)
     kitchen.send(pack([PAGE], "lima", 1))
     worker = Integrator(kitchen.database, kitchen.store, kitchen.index, "worker", CLAIM_S, 0.0, known)
@@ -253,7 +257,7 @@ def test_a_crawler_that_is_wrong_about_a_known_page_loses_its_standing(kitchen: 
         assert [event.subject for event in latest if event.kind == "distrusted"] == ["lima"]
 
 
-def test_a_known_page_that_is_right_is_taken_in(kitchen: Kitchen) -> None:
+def test_a_known_page_that_is_right_is_taken_in(kitchen: IntegrationHarness) -> None:
     known = (KnownPage(url=PAGE.url, words="rye"),)
     kitchen.send(pack([PAGE], "lima", 1))
     worker = Integrator(kitchen.database, kitchen.store, kitchen.index, "worker", CLAIM_S, 0.0, known)

@@ -19,18 +19,18 @@ from ipmicra.coordinator.store.packages import PackageArrival
 from ipmicra.model.ids import LeaseEpoch
 from ipmicra.model.records import PageGone, PageSeen
 from ipmicra.model.search import SearchRequest
-from tests.coordinator.ingest.ingest_harness import CLAIM_S, NOW, PAGE, Kitchen
+from tests.coordinator.ingest.ingest_harness import CLAIM_S, NOW, PAGE, IntegrationHarness
 from tests.search.worlds import seen
 
 
 @pytest.fixture
-def kitchen(database: Database, tmp_path: Path) -> Iterator[Kitchen]:
-    kitchen = Kitchen(database, tmp_path)
+def kitchen(database: Database, tmp_path: Path) -> Iterator[IntegrationHarness]:
+    kitchen = IntegrationHarness(database, tmp_path)
     yield kitchen
     kitchen.index.close()
 
 
-def test_pages_are_found_and_links_elsewhere_wait_for_a_crawler(kitchen: Kitchen) -> None:
+def test_pages_are_found_and_links_elsewhere_wait_for_a_crawler(kitchen: IntegrationHarness) -> None:
     assert kitchen.send(pack([PAGE], "lima", 1))
     assert kitchen.worker().integrate_pending(NOW) == 1
     assert [hit.url for hit in kitchen.index.search(SearchRequest(text="rye")).hits] == [PAGE.url]
@@ -42,7 +42,7 @@ def test_pages_are_found_and_links_elsewhere_wait_for_a_crawler(kitchen: Kitchen
     assert kitchen.worker().integrate_pending(NOW) == 0
 
 
-def test_a_worker_that_died_after_the_index_had_it_is_made_up_for(kitchen: Kitchen) -> None:
+def test_a_worker_that_died_after_the_index_had_it_is_made_up_for(kitchen: IntegrationHarness) -> None:
     data = pack([PAGE], "lima", 1)
     kitchen.send(data)
     with kitchen.database.begin() as connection:
@@ -54,7 +54,7 @@ def test_a_worker_that_died_after_the_index_had_it_is_made_up_for(kitchen: Kitch
     assert kitchen.found_sites() == {"waiting": 1}
 
 
-def test_what_does_not_unpack_is_kept_aside_and_stops_nobody(kitchen: Kitchen) -> None:
+def test_what_does_not_unpack_is_kept_aside_and_stops_nobody(kitchen: IntegrationHarness) -> None:
     kitchen.send(b"no package at all", 1)
     kitchen.send(pack([PAGE], "somebody-else", 2), 2)
     kitchen.send(pack([PAGE], "lima", 3), 3)
@@ -62,7 +62,7 @@ def test_what_does_not_unpack_is_kept_aside_and_stops_nobody(kitchen: Kitchen) -
     assert kitchen.states() == {"integrated": 1, "refused": 2}
 
 
-def test_a_package_whose_bytes_are_missing_waits_for_them(kitchen: Kitchen) -> None:
+def test_a_package_whose_bytes_are_missing_waits_for_them(kitchen: IntegrationHarness) -> None:
     data = pack([PAGE], "lima", 1)
     kitchen.send(data)
     kitchen.store.discard(digest_of(data))
@@ -73,7 +73,7 @@ def test_a_package_whose_bytes_are_missing_waits_for_them(kitchen: Kitchen) -> N
     assert kitchen.states() == {"integrated": 1}
 
 
-def test_two_workers_never_take_the_same(kitchen: Kitchen) -> None:
+def test_two_workers_never_take_the_same(kitchen: IntegrationHarness) -> None:
     for sequence in range(1, 6):
         kitchen.send(pack([PAGE], "lima", sequence), sequence)
     with kitchen.database.begin() as connection:
@@ -88,7 +88,7 @@ FOREIGN = seen("https://bank.example/", "Bank", '<p>forged</p><a href="https://m
 
 
 def test_pages_of_sites_that_were_never_the_crawlers_are_left_out_with_the_reason(
-    kitchen: Kitchen,
+    kitchen: IntegrationHarness,
 ) -> None:
     gone = PageGone(url="https://bank.example/a", visit=2, fetched_at_ms=1, status=404)
     kitchen.send(pack([PAGE, FOREIGN, gone], "lima", 1))
@@ -102,7 +102,7 @@ def test_pages_of_sites_that_were_never_the_crawlers_are_left_out_with_the_reaso
     assert kitchen.found_sites() == {"waiting": 1}, "and its links are nobody's to follow"
 
 
-def test_a_package_of_foreign_pages_alone_is_refused_and_kept(kitchen: Kitchen) -> None:
+def test_a_package_of_foreign_pages_alone_is_refused_and_kept(kitchen: IntegrationHarness) -> None:
     data = pack([FOREIGN], "lima", 1)
     kitchen.send(data)
     kitchen.worker().integrate_pending(NOW)
@@ -111,7 +111,7 @@ def test_a_package_of_foreign_pages_alone_is_refused_and_kept(kitchen: Kitchen) 
     assert kitchen.store.fetch(digest_of(data)) == data
 
 
-def test_a_page_that_says_it_is_anothers_is_left_out(kitchen: Kitchen) -> None:
+def test_a_page_that_says_it_is_anothers_is_left_out(kitchen: IntegrationHarness) -> None:
     posing = PageSeen(
         url="https://bread.example/x",
         visit=1,
@@ -125,7 +125,7 @@ def test_a_page_that_says_it_is_anothers_is_left_out(kitchen: Kitchen) -> None:
 
 
 def test_what_was_the_crawlers_under_an_earlier_lease_counts_for_that_lease_only(
-    kitchen: Kitchen,
+    kitchen: IntegrationHarness,
 ) -> None:
     kitchen.send(pack([PAGE], "lima", 1), 1)
     with kitchen.database.begin() as connection:
@@ -166,7 +166,7 @@ OTHER = seen("https://bread.example/other", "Other", "<p>spelt</p>")
     ],
 )
 def test_a_value_that_no_database_holds_refuses_its_package_alone(
-    kitchen: Kitchen, poison: dict[str, int]
+    kitchen: IntegrationHarness, poison: dict[str, int]
 ) -> None:
     kitchen.send(pack([msgspec.structs.replace(PAGE, **poison)], "lima", 1), 1)
     kitchen.send(pack([OTHER], "lima", 2), 2)
@@ -178,7 +178,9 @@ def test_a_value_that_no_database_holds_refuses_its_package_alone(
 
 
 @pytest.mark.parametrize("field", ["modified_at_s", "published_at_s", "body_bytes"])
-def test_a_page_whose_values_no_engine_holds_stops_nobody(kitchen: Kitchen, field: str) -> None:
+def test_a_page_whose_values_no_engine_holds_stops_nobody(
+    kitchen: IntegrationHarness, field: str
+) -> None:
     page = msgspec.structs.replace(PAGE.page, **{field: TOO_LARGE})
     kitchen.send(pack([msgspec.structs.replace(PAGE, page=page)], "lima", 1), 1)
     kitchen.send(pack([OTHER], "lima", 2), 2)
@@ -190,7 +192,7 @@ def test_a_page_whose_values_no_engine_holds_stops_nobody(kitchen: Kitchen, fiel
 
 
 def test_a_page_that_only_the_engine_refuses_is_left_out_and_named(
-    kitchen: Kitchen, caplog: pytest.LogCaptureFixture
+    kitchen: IntegrationHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
     page = msgspec.structs.replace(PAGE.page, modified_at_s=TOO_LARGE)
     poison = unpack(pack([PAGE], "lima", 1))
@@ -204,7 +206,7 @@ def test_a_page_that_only_the_engine_refuses_is_left_out_and_named(
 
 
 def test_a_defect_that_one_package_finds_is_named_and_stops_no_other(
-    kitchen: Kitchen, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    kitchen: IntegrationHarness, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     integrate = kitchen.index.integrate
 
@@ -223,7 +225,7 @@ def test_a_defect_that_one_package_finds_is_named_and_stops_no_other(
     assert (vars(told)["crawler"], vars(told)["sequence"]) == ("lima", 1)
 
 
-def test_a_clock_that_is_ahead_wins_against_nobody(kitchen: Kitchen) -> None:
+def test_a_clock_that_is_ahead_wins_against_nobody(kitchen: IntegrationHarness) -> None:
     year_ms = 365 * 86_400_000
     ahead = msgspec.structs.replace(PAGE, fetched_at_ms=int(NOW * 1000) + year_ms)
     kitchen.send(pack([ahead], "lima", 1), 1)
@@ -245,7 +247,7 @@ def test_a_clock_that_is_ahead_wins_against_nobody(kitchen: Kitchen) -> None:
     assert [hit.crawler for hit in kitchen.index.search(SearchRequest(text="barley")).hits] == ["oslo"]
 
 
-def test_a_page_among_the_other_records_is_refused(kitchen: Kitchen) -> None:
+def test_a_page_among_the_other_records_is_refused(kitchen: IntegrationHarness) -> None:
     """It would bring its own content hash, that of the true page, and compare as the same."""
     layout = ColumnEncoder()
     body = msgspec.msgpack.encode(layout.columns([PAGE]))
@@ -269,7 +271,7 @@ def framed(body: bytes, records: int) -> bytes:
     return MAGIC + len(head).to_bytes(4, "little") + head + frame
 
 
-def test_a_flood_of_links_is_cut(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_flood_of_links_is_cut(kitchen: IntegrationHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(integrator, "SITES_PER_PACKAGE_MAX", 7)
     links = "".join(f'<a href="https://s{number}.example/">x</a>' for number in range(50))
     kitchen.send(pack([seen(PAGE.url, "Flood", links)], "lima", 1), 1)

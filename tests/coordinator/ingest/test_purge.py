@@ -18,7 +18,7 @@ from ipmicra.coordinator.store.packages import PackageArrival
 from ipmicra.errors import OperatorFault
 from ipmicra.model.ids import LeaseEpoch
 from ipmicra.model.search import SearchRequest
-from tests.coordinator.ingest.ingest_harness import NOW, PAGE, Kitchen
+from tests.coordinator.ingest.ingest_harness import NOW, PAGE, IntegrationHarness
 from tests.search.worlds import seen
 
 OTHERS = seen("https://bread.example/rolls", "Rolls", '<p>wheat</p><a href="/">bread</a>')
@@ -26,8 +26,8 @@ AGAIN = msgspec.structs.replace(PAGE, fetched_at_ms=1)  # older than what the li
 
 
 @pytest.fixture
-def kitchen(database: Database, tmp_path: Path) -> Iterator[Kitchen]:
-    kitchen = Kitchen(database, tmp_path)
+def kitchen(database: Database, tmp_path: Path) -> Iterator[IntegrationHarness]:
+    kitchen = IntegrationHarness(database, tmp_path)
     with database.begin() as connection:
         hosts.register(connection, "oslo", "another", NOW, 60)
         hosts.enrol(connection, "another", bytes([1] * 32), "198.51.100.1", NOW)
@@ -35,21 +35,21 @@ def kitchen(database: Database, tmp_path: Path) -> Iterator[Kitchen]:
     kitchen.index.close()
 
 
-def found(kitchen: Kitchen, text: str) -> list[str]:
+def found(kitchen: IntegrationHarness, text: str) -> list[str]:
     return [hit.url for hit in kitchen.index.search(SearchRequest(text=text)).hits]
 
 
-def owned_by(kitchen: Kitchen, crawler: str) -> None:
+def owned_by(kitchen: IntegrationHarness, crawler: str) -> None:
     with kitchen.database.begin() as connection:
         assignments.record_assignments(connection, [("https://bread.example", crawler)], NOW)
 
 
-def purge(kitchen: Kitchen, crawler: str) -> int:
+def purge(kitchen: IntegrationHarness, crawler: str) -> int:
     with kitchen.database.begin() as connection:
         return ingest_purge.request_purge(connection, crawler, "it lied", NOW)
 
 
-def test_all_a_crawler_brought_leaves_the_index_and_nothing_else(kitchen: Kitchen) -> None:
+def test_all_a_crawler_brought_leaves_the_index_and_nothing_else(kitchen: IntegrationHarness) -> None:
     kitchen.send(pack([PAGE], "lima", 1))
     owned_by(kitchen, "oslo")
     brought(kitchen, "oslo", pack([OTHERS], "oslo", 1), 1)
@@ -68,7 +68,9 @@ def test_all_a_crawler_brought_leaves_the_index_and_nothing_else(kitchen: Kitche
     assert ("purged", "lima", "1 pages were taken out of the index") in told
 
 
-def test_another_crawlers_page_is_taken_in_whatever_the_liar_said_of_the_time(kitchen: Kitchen) -> None:
+def test_another_crawlers_page_is_taken_in_whatever_the_liar_said_of_the_time(
+    kitchen: IntegrationHarness,
+) -> None:
     kitchen.send(pack([PAGE], "lima", 1))
     kitchen.worker().integrate_pending(NOW)
     purge(kitchen, "lima")
@@ -79,7 +81,7 @@ def test_another_crawlers_page_is_taken_in_whatever_the_liar_said_of_the_time(ki
     assert found(kitchen, "rye") == [PAGE.url]
 
 
-def test_a_purge_that_was_interrupted_is_carried_out_again(kitchen: Kitchen) -> None:
+def test_a_purge_that_was_interrupted_is_carried_out_again(kitchen: IntegrationHarness) -> None:
     kitchen.send(pack([PAGE], "lima", 1))
     kitchen.worker().integrate_pending(NOW)
     purge(kitchen, "lima")
@@ -90,12 +92,12 @@ def test_a_purge_that_was_interrupted_is_carried_out_again(kitchen: Kitchen) -> 
         assert ingest_purge.pending_purges(connection) == []
 
 
-def test_whom_nobody_knows_cannot_be_purged(kitchen: Kitchen) -> None:
+def test_whom_nobody_knows_cannot_be_purged(kitchen: IntegrationHarness) -> None:
     with pytest.raises(OperatorFault, match="there is no crawler 'nobody'"):
         purge(kitchen, "nobody")
 
 
-def brought(kitchen: Kitchen, crawler: str, data: bytes, sequence: int) -> None:
+def brought(kitchen: IntegrationHarness, crawler: str, data: bytes, sequence: int) -> None:
     arrival = PackageArrival(crawler, sequence, digest_of(data), LeaseEpoch(0), data)
     assert packages.receive(kitchen.database, kitchen.store, arrival, NOW)
 
@@ -106,7 +108,7 @@ def purge_command(database_address: str, *words: str, typed: str = "") -> Result
 
 
 def test_the_command_asks_before_it_purges_and_says_what_it_did(
-    kitchen: Kitchen, database_address: str
+    kitchen: IntegrationHarness, database_address: str
 ) -> None:
     kitchen.send(pack([PAGE], "lima", 1))
     kitchen.worker().integrate_pending(NOW)
@@ -120,6 +122,6 @@ def test_the_command_asks_before_it_purges_and_says_what_it_did(
     assert kitchen.index.page_count() == 0
 
 
-def test_the_command_says_whose_fault_it_is(kitchen: Kitchen, database_address: str) -> None:
+def test_the_command_says_whose_fault_it_is(kitchen: IntegrationHarness, database_address: str) -> None:
     told = purge_command(database_address, "nobody", "--yes")
     assert isinstance(told.exception, OperatorFault)

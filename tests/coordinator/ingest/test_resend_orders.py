@@ -29,7 +29,7 @@ from ipmicra.protocol.host_messages import (
     OrderDone,
     SendWhole,
 )
-from tests.coordinator.ingest.ingest_harness import NOW, Kitchen
+from tests.coordinator.ingest.ingest_harness import NOW, IntegrationHarness
 from tests.crawler.local_site import Answer, Asked, LocalSite, html
 from tests.host.host_harness import host_settings, join, living, take
 from tests.host.scripted_coordinator import ScriptedCoordinator
@@ -41,15 +41,15 @@ AFTER = seen(f"{SITE}/", "Bread", "<p>" + "rye and spelt " * 60 + "</p><p>wheat<
 
 
 @pytest.fixture
-def kitchen(database: Database, tmp_path: Path) -> Iterator[Kitchen]:
-    kitchen = Kitchen(database, tmp_path)
+def kitchen(database: Database, tmp_path: Path) -> Iterator[IntegrationHarness]:
+    kitchen = IntegrationHarness(database, tmp_path)
     own(kitchen, SITE)
     says(kitchen, ORDER_KINDS)
     yield kitchen
     kitchen.index.close()
 
 
-def own(kitchen: Kitchen, site: str) -> None:
+def own(kitchen: IntegrationHarness, site: str) -> None:
     with kitchen.database.begin() as connection:
         add_links(connection, [Url(f"{site}/")], NOW)
         assignments.record_assignments(connection, [(site, "lima")], NOW)
@@ -60,18 +60,18 @@ def own(kitchen: Kitchen, site: str) -> None:
         )
 
 
-def says(kitchen: Kitchen, kinds: tuple[str, ...], *done: OrderDone) -> None:
+def says(kitchen: IntegrationHarness, kinds: tuple[str, ...], *done: OrderDone) -> None:
     with kitchen.database.begin() as connection:
         heartbeats.apply_heartbeat(connection, "lima", Heartbeat(order_kinds=kinds, done=done), NOW)
 
 
-def ordered(kitchen: Kitchen) -> list[tuple[int, SendWhole]]:
+def ordered(kitchen: IntegrationHarness) -> list[tuple[int, SendWhole]]:
     with kitchen.database.begin() as connection:
         offered = orders.open_orders(connection, "lima", NOW)
     return [(order.number, order.body) for order in offered if isinstance(order.body, SendWhole)]
 
 
-def test_a_page_whose_base_is_missing_is_asked_for_once(kitchen: Kitchen) -> None:
+def test_a_page_whose_base_is_missing_is_asked_for_once(kitchen: IntegrationHarness) -> None:
     kitchen.send(pack([changed(BEFORE, AFTER)], "lima", 1), 1)
     kitchen.worker().integrate_pending(NOW)
     ((number, body),) = ordered(kitchen)
@@ -88,7 +88,7 @@ def test_a_page_whose_base_is_missing_is_asked_for_once(kitchen: Kitchen) -> Non
     assert len(ordered(kitchen)) == 1, "it never came"
 
 
-def test_a_page_that_came_whole_is_not_asked_for(kitchen: Kitchen) -> None:
+def test_a_page_that_came_whole_is_not_asked_for(kitchen: IntegrationHarness) -> None:
     kitchen.send(pack([BEFORE], "lima", 1), 1)
     kitchen.send(pack([changed(BEFORE, AFTER)], "lima", 2), 2)
     kitchen.worker().integrate_pending(NOW)
@@ -96,7 +96,7 @@ def test_a_page_that_came_whole_is_not_asked_for(kitchen: Kitchen) -> None:
     assert len(kitchen.index.search(SearchRequest(text="wheat")).hits) == 1
 
 
-def test_an_older_host_and_one_that_has_lost_the_site_are_not_asked(kitchen: Kitchen) -> None:
+def test_an_older_host_and_one_that_has_lost_the_site_are_not_asked(kitchen: IntegrationHarness) -> None:
     says(kitchen, tuple(FIRST_ORDER_KINDS))
     kitchen.send(pack([changed(BEFORE, AFTER)], "lima", 1), 1)
     kitchen.worker().integrate_pending(NOW)
@@ -109,7 +109,7 @@ def test_an_older_host_and_one_that_has_lost_the_site_are_not_asked(kitchen: Kit
 
 def test_a_real_host_sends_the_whole_page_and_it_is_found(database: Database, tmp_path: Path) -> None:
     """The coordinator's own integrator and rows, a host that crawls a site which changes."""
-    kitchen = Kitchen(database, tmp_path / "home")
+    kitchen = IntegrationHarness(database, tmp_path / "home")
     text = "rye and spelt " * 60
 
     async def story() -> None:
@@ -163,7 +163,7 @@ def records(home: ScriptedCoordinator, kind: type) -> list[int]:
     ]
 
 
-def integrate(kitchen: Kitchen, home: ScriptedCoordinator, sequence: int) -> None:
+def integrate(kitchen: IntegrationHarness, home: ScriptedCoordinator, sequence: int) -> None:
     epoch, data = home.packages[sequence]
     arrival = PackageArrival("lima", sequence, digest_of(data), LeaseEpoch(epoch), data)
     packages.receive(kitchen.database, kitchen.store, arrival, NOW)

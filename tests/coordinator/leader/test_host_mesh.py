@@ -14,7 +14,7 @@ from ipmicra.coordinator.views import explanation
 from ipmicra.delegation.decision import IN_WORDS, Why
 from ipmicra.delegation.strategies.adaptive.strategy import Adaptive
 from ipmicra.model.ids import CrawlerId
-from tests.coordinator.harness import SETTINGS, Stage
+from tests.coordinator.harness import SETTINGS, CoordinatorHarness
 
 OSLO, LIMA, ROME = "192.0.2.1", "198.51.100.1", "203.0.113.1"
 ADAPTIVE = msgspec.structs.replace(
@@ -23,21 +23,23 @@ ADAPTIVE = msgspec.structs.replace(
 
 
 @pytest.fixture
-def stage(database: Database, tmp_path: Path) -> Stage:
-    return Stage(database, tmp_path, settings=ADAPTIVE)
+def stage(database: Database, tmp_path: Path) -> CoordinatorHarness:
+    return CoordinatorHarness(database, tmp_path, settings=ADAPTIVE)
 
 
-def state(stage: Stage) -> LeaderState:
+def state(stage: CoordinatorHarness) -> LeaderState:
     found = stage.delegator.state
     assert found is not None
     return found
 
 
-def between(stage: Stage, one: str, other: str) -> float | None:
+def between(stage: CoordinatorHarness, one: str, other: str) -> float | None:
     return state(stage).strategy.crawlers.mutual_ms(CrawlerId(one), CrawlerId(other))
 
 
-def test_hosts_that_answer_for_their_addresses_are_measured_once_in_a_refresh(stage: Stage) -> None:
+def test_hosts_that_answer_for_their_addresses_are_measured_once_in_a_refresh(
+    stage: CoordinatorHarness,
+) -> None:
     stage.round_trips_ms = {("lima", OSLO): 200.0, ("oslo", ROME): 40.0, ("lima", ROME): 190.0}
     for name, address in (("oslo", OSLO), ("lima", LIMA), ("rome", ROME)):
         stage.join(name, address)
@@ -51,7 +53,9 @@ def test_hosts_that_answer_for_their_addresses_are_measured_once_in_a_refresh(st
     assert sorted(stage.met) == sorted(asked * 2), "and again when the refresh has come"
 
 
-def test_where_one_hears_nothing_the_other_asks_and_silence_is_not_asked_for_ever(stage: Stage) -> None:
+def test_where_one_hears_nothing_the_other_asks_and_silence_is_not_asked_for_ever(
+    stage: CoordinatorHarness,
+) -> None:
     stage.round_trips_ms = {("oslo", LIMA): 210.0}
     stage.join("oslo", OSLO)
     stage.join("lima", LIMA)
@@ -63,7 +67,7 @@ def test_where_one_hears_nothing_the_other_asks_and_silence_is_not_asked_for_eve
     assert stage.met.count(("oslo", "host:rome")) == stage.met.count(("rome", "host:oslo")) == 1
 
 
-def test_a_site_next_to_a_silent_host_stands_for_it(stage: Stage) -> None:
+def test_a_site_next_to_a_silent_host_stands_for_it(stage: CoordinatorHarness) -> None:
     stage.join("oslo", OSLO)
     bread = stage.site("https://bread.example", "192.0.2.80", oslo=2.0, lima=205.0)
     stage.submit(f"{bread}/")
@@ -73,7 +77,7 @@ def test_a_site_next_to_a_silent_host_stands_for_it(stage: Stage) -> None:
     assert between(stage, "lima", "oslo") == 205.0
 
 
-def test_hosts_behind_one_address_are_next_door(stage: Stage) -> None:
+def test_hosts_behind_one_address_are_next_door(stage: CoordinatorHarness) -> None:
     stage.join("oslo", OSLO)
     stage.join("olso-too", OSLO)
     stage.play(rounds=30)
@@ -81,7 +85,7 @@ def test_hosts_behind_one_address_are_next_door(stage: Stage) -> None:
     assert stage.met == []
 
 
-def test_sleepers_are_not_asked_and_are_asked_about(stage: Stage) -> None:
+def test_sleepers_are_not_asked_and_are_asked_about(stage: CoordinatorHarness) -> None:
     stage.round_trips_ms = {("oslo", LIMA): 210.0}
     stage.join("oslo", OSLO)
     stage.join("lima", LIMA, awake=False)
@@ -92,7 +96,7 @@ def test_sleepers_are_not_asked_and_are_asked_about(stage: Stage) -> None:
 
 def test_a_host_has_so_many_partners_and_no_more(database: Database, tmp_path: Path) -> None:
     few = msgspec.structs.replace(ADAPTIVE, mesh_partners_max=4)
-    stage = Stage(database, tmp_path, settings=few)
+    stage = CoordinatorHarness(database, tmp_path, settings=few)
     names = [f"host-{number}" for number in range(12)]
     for number, name in enumerate(names):
         address = f"198.51.100.{number + 1}"
@@ -108,7 +112,7 @@ def test_a_host_has_so_many_partners_and_no_more(database: Database, tmp_path: P
 # --- what outlives a leader -----------------------------------------------------------------------
 
 
-def test_the_next_leader_knows_what_the_last_one_learnt(stage: Stage) -> None:
+def test_the_next_leader_knows_what_the_last_one_learnt(stage: CoordinatorHarness) -> None:
     stage.round_trips_ms = {("lima", OSLO): 200.0}
     stage.join("oslo", OSLO)
     stage.join("lima", LIMA, capacity_bytes_a_day=1_000_000)
@@ -143,7 +147,7 @@ def test_the_next_leader_knows_what_the_last_one_learnt(stage: Stage) -> None:
     assert len(stage.met) == asked, "nobody is asked again what is known"
 
 
-def test_a_memory_that_cannot_be_read_is_left_out(stage: Stage) -> None:
+def test_a_memory_that_cannot_be_read_is_left_out(stage: CoordinatorHarness) -> None:
     stage.join("oslo", OSLO)
     stage.play(rounds=2)
     stage.delegator.resign(stage.now_s)
@@ -159,7 +163,9 @@ def test_what_is_in_many_places_is_recognised_and_never_moved_for_latency(
     database: Database, tmp_path: Path
 ) -> None:
     """Without positions: by the hosts' own round trip to each other. The next leader knows it too."""
-    stage = Stage(database, tmp_path, settings=msgspec.structs.replace(ADAPTIVE, strategy="first-fit@1"))
+    stage = CoordinatorHarness(
+        database, tmp_path, settings=msgspec.structs.replace(ADAPTIVE, strategy="first-fit@1")
+    )
     stage.round_trips_ms = {("lima", OSLO): 200.0}
     stage.join("oslo", OSLO)
     stage.join("lima", LIMA)

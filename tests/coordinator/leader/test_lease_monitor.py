@@ -9,12 +9,14 @@ from ipmicra.coordinator.store import events, packages, sites
 from ipmicra.coordinator.store.hosts import HostRefused, HostState
 from ipmicra.coordinator.store.packages import PackageArrival
 from ipmicra.model.ids import LeaseEpoch
-from tests.coordinator.harness import SETTINGS, Stage
+from tests.coordinator.harness import SETTINGS, CoordinatorHarness
 
 # --- hosts that go --------------------------------------------------------------------------------
 
 
-def test_a_silent_host_loses_its_sites_and_its_late_packages_are_refused(stage: Stage) -> None:
+def test_a_silent_host_loses_its_sites_and_its_late_packages_are_refused(
+    stage: CoordinatorHarness,
+) -> None:
     stage.join("lima")
     stage.join("oslo", "198.18.0.2")
     bread = stage.site("https://bread.example", "198.51.100.7", lima=20, oslo=40)
@@ -34,7 +36,7 @@ def test_a_silent_host_loses_its_sites_and_its_late_packages_are_refused(stage: 
         packages.receive(stage.database, stage.store, late, stage.now_s)
 
 
-def test_a_host_that_was_given_up_and_comes_back_begins_with_nothing(stage: Stage) -> None:
+def test_a_host_that_was_given_up_and_comes_back_begins_with_nothing(stage: CoordinatorHarness) -> None:
     stage.join("lima")
     bread = stage.site("https://bread.example", "198.51.100.7", lima=20, oslo=30)
     stage.submit(f"{bread}/")
@@ -52,7 +54,9 @@ def test_a_host_that_was_given_up_and_comes_back_begins_with_nothing(stage: Stag
 
 
 @pytest.mark.parametrize("away_s", [90, 600])
-def test_a_coordinator_that_is_cut_off_takes_nothing_from_anybody(stage: Stage, away_s: int) -> None:
+def test_a_coordinator_that_is_cut_off_takes_nothing_from_anybody(
+    stage: CoordinatorHarness, away_s: int
+) -> None:
     stage.join("lima")
     stage.join("oslo", "198.18.0.2")
     bread = stage.site("https://bread.example", "198.51.100.7", lima=20, oslo=80)
@@ -74,7 +78,9 @@ def test_a_coordinator_that_is_cut_off_takes_nothing_from_anybody(stage: Stage, 
     assert kinds[:2] == ["line-back", "line-cut"]
 
 
-def test_who_does_not_come_back_with_the_others_is_missed_after_a_lease(stage: Stage) -> None:
+def test_who_does_not_come_back_with_the_others_is_missed_after_a_lease(
+    stage: CoordinatorHarness,
+) -> None:
     stage.join("lima")
     stage.join("oslo", "198.18.0.2")
     bread = stage.site("https://bread.example", "198.51.100.7", lima=20, oslo=80)
@@ -91,7 +97,9 @@ def test_who_does_not_come_back_with_the_others_is_missed_after_a_lease(stage: S
 
 
 @pytest.mark.parametrize("state", [HostState.REVOKED, HostState.LEFT])
-def test_what_a_host_leaves_behind_goes_to_others_at_once(stage: Stage, state: HostState) -> None:
+def test_what_a_host_leaves_behind_goes_to_others_at_once(
+    stage: CoordinatorHarness, state: HostState
+) -> None:
     stage.join("lima")
     bread = stage.site("https://bread.example", "198.51.100.7", lima=20, oslo=30)
     stage.submit(f"{bread}/")
@@ -105,7 +113,7 @@ def test_what_a_host_leaves_behind_goes_to_others_at_once(stage: Stage, state: H
 # --- leaders --------------------------------------------------------------------------------------
 
 
-def test_another_replica_goes_on_where_a_silent_leader_stopped(stage: Stage) -> None:
+def test_another_replica_goes_on_where_a_silent_leader_stopped(stage: CoordinatorHarness) -> None:
     stage.join("lima")
     bread = stage.site("https://bread.example", "198.51.100.7", lima=20)
     cake = stage.site("https://cake.example", "198.51.100.9", lima=20)
@@ -125,7 +133,9 @@ def test_another_replica_goes_on_where_a_silent_leader_stopped(stage: Stage) -> 
     assert not first.is_leader
 
 
-def test_a_coordinator_that_was_away_holds_nobody_silent_for_that_time(stage: Stage) -> None:
+def test_a_coordinator_that_was_away_holds_nobody_silent_for_that_time(
+    stage: CoordinatorHarness,
+) -> None:
     stage.join("lima")
     bread = stage.site("https://bread.example", "198.51.100.7", lima=20)
     stage.submit(f"{bread}/")
@@ -138,14 +148,14 @@ def test_a_coordinator_that_was_away_holds_nobody_silent_for_that_time(stage: St
     assert (stage.row(bread).epoch, stage.epochs["lima"]) == (epoch, lease_epoch)
 
 
-def test_a_leader_that_lays_down_is_followed_at_once(stage: Stage) -> None:
+def test_a_leader_that_lays_down_is_followed_at_once(stage: CoordinatorHarness) -> None:
     stage.join("lima")
     stage.play(rounds=2)
     stage.delegator.resign(stage.now_s)
     assert stage.replica("second").tick(stage.now_s)
 
 
-def test_what_was_asked_when_the_leader_died_is_asked_again(stage: Stage) -> None:
+def test_what_was_asked_when_the_leader_died_is_asked_again(stage: CoordinatorHarness) -> None:
     stage.join("lima")
     bread = stage.site("https://bread.example", "198.51.100.7", lima=20)
     stage.submit(f"{bread}/")
@@ -159,7 +169,7 @@ def test_what_was_asked_when_the_leader_died_is_asked_again(stage: Stage) -> Non
     assert stage.crawls["lima"] == {bread: {f"{bread}/"}}
 
 
-def test_counts_tell_how_things_stand(stage: Stage) -> None:
+def test_counts_tell_how_things_stand(stage: CoordinatorHarness) -> None:
     stage.join("lima")
     bread = stage.site("https://bread.example", "198.51.100.7", lima=20)
     stage.submit(f"{bread}/", "https://nowhere.example/")

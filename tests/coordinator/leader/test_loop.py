@@ -9,12 +9,12 @@ import msgspec
 from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.delegations import delegation_rows
 from ipmicra.coordinator.store.sites import SiteStatus
-from tests.coordinator.harness import SETTINGS, START_S, TREE, Stage
+from tests.coordinator.harness import SETTINGS, START_S, TREE, CoordinatorHarness
 
 # --- who gets what --------------------------------------------------------------------------------
 
 
-def test_a_site_goes_to_the_nearest_and_its_subnet_with_it(stage: Stage) -> None:
+def test_a_site_goes_to_the_nearest_and_its_subnet_with_it(stage: CoordinatorHarness) -> None:
     stage.join("lima")
     stage.join("oslo", "198.18.0.2")
     bread = stage.site("https://bread.example", "198.51.100.7", lima=80, oslo=20)
@@ -30,7 +30,7 @@ def test_a_site_goes_to_the_nearest_and_its_subnet_with_it(stage: Stage) -> None
     assert stage.row(cake).unit == "198.51.100.0/24"
 
 
-def test_links_that_come_later_go_to_the_sites_crawler_once(stage: Stage) -> None:
+def test_links_that_come_later_go_to_the_sites_crawler_once(stage: CoordinatorHarness) -> None:
     stage.join("lima")
     bread = stage.site("https://bread.example", "198.51.100.7", lima=20)
     stage.submit(f"{bread}/")
@@ -41,7 +41,7 @@ def test_links_that_come_later_go_to_the_sites_crawler_once(stage: Stage) -> Non
     assert stage.row(bread).epoch == 1
 
 
-def test_a_hosts_own_subnet_is_its_own_from_the_start(stage: Stage) -> None:
+def test_a_hosts_own_subnet_is_its_own_from_the_start(stage: CoordinatorHarness) -> None:
     stage.join("oslo", "198.18.0.2")
     mine = stage.site("https://mine.example", "192.0.2.80", lima=300, oslo=1)
     stage.join("lima", "192.0.2.10")
@@ -53,7 +53,7 @@ def test_a_hosts_own_subnet_is_its_own_from_the_start(stage: Stage) -> None:
         assert delegation_rows(connection, ["192.0.2.0/24"])["192.0.2.0/24"].reasons.why == "own-subnet"
 
 
-def test_an_own_subnet_that_another_has_is_handed_over(stage: Stage) -> None:
+def test_an_own_subnet_that_another_has_is_handed_over(stage: CoordinatorHarness) -> None:
     stage.join("oslo", "198.18.0.2")
     mine = stage.site("https://mine.example", "192.0.2.80", oslo=10)
     stage.submit(f"{mine}/")
@@ -66,7 +66,7 @@ def test_an_own_subnet_that_another_has_is_handed_over(stage: Stage) -> None:
 
 
 def test_without_a_tree_every_address_stands_for_itself(database: Database, tmp_path: Path) -> None:
-    stage = Stage(database, tmp_path)
+    stage = CoordinatorHarness(database, tmp_path)
     stage.join("lima")
     bread = stage.site("https://bread.example", "198.51.100.7", lima=20)
     stage.submit(f"{bread}/")
@@ -75,7 +75,9 @@ def test_without_a_tree_every_address_stands_for_itself(database: Database, tmp_
 
 
 def test_adaptive_delegates_live_too(database: Database, tmp_path: Path) -> None:
-    stage = Stage(database, tmp_path, TREE, msgspec.structs.replace(SETTINGS, strategy="adaptive"))
+    stage = CoordinatorHarness(
+        database, tmp_path, TREE, msgspec.structs.replace(SETTINGS, strategy="adaptive")
+    )
     stage.join("lima")
     stage.join("oslo", "198.18.0.2")
     bread = stage.site("https://bread.example", "198.51.100.7", lima=180, oslo=20)
@@ -84,7 +86,7 @@ def test_adaptive_delegates_live_too(database: Database, tmp_path: Path) -> None
     assert stage.owner(bread) == "oslo"
 
 
-def test_a_name_on_many_addresses_stays_at_the_one_that_was_probed(stage: Stage) -> None:
+def test_a_name_on_many_addresses_stays_at_the_one_that_was_probed(stage: CoordinatorHarness) -> None:
     stage.join("lima")
     many = stage.site("https://many.example", "203.0.113.9", "198.51.100.7", lima=20)
     stage.submit(f"{many}/")
@@ -98,7 +100,7 @@ def test_a_name_on_many_addresses_stays_at_the_one_that_was_probed(stage: Stage)
     assert stage.row(many).address == "198.51.100.7"
 
 
-def test_what_nobody_reaches_is_noted_and_looked_at_again_later(stage: Stage) -> None:
+def test_what_nobody_reaches_is_noted_and_looked_at_again_later(stage: CoordinatorHarness) -> None:
     stage.join("lima")
     mute = stage.site("https://mute.example", "198.51.100.7")
     stage.submit(f"{mute}/", "https://nowhere.example/")
@@ -115,7 +117,9 @@ def test_what_nobody_reaches_is_noted_and_looked_at_again_later(stage: Stage) ->
     assert stage.owner(mute) == "lima"
 
 
-def test_an_owners_own_site_is_crawled_from_there_unless_another_has_it(stage: Stage) -> None:
+def test_an_owners_own_site_is_crawled_from_there_unless_another_has_it(
+    stage: CoordinatorHarness,
+) -> None:
     stage.join("oslo", "198.18.0.2")
     taken = stage.site("https://taken.example", "198.51.100.7", oslo=20)
     stage.submit(f"{taken}/")
@@ -131,7 +135,7 @@ def test_an_owners_own_site_is_crawled_from_there_unless_another_has_it(stage: S
 # --- hours and caps -------------------------------------------------------------------------------
 
 
-def test_nobody_is_asked_or_given_anything_outside_of_their_hours(stage: Stage) -> None:
+def test_nobody_is_asked_or_given_anything_outside_of_their_hours(stage: CoordinatorHarness) -> None:
     stage.join("lima", awake=False)
     stage.join("oslo", "198.18.0.2", awake_until_ms=int((START_S + 30) * 1000))
     first = stage.site("https://first.example", "198.51.100.7", lima=1, oslo=90)
@@ -152,7 +156,7 @@ def test_nobody_is_asked_or_given_anything_outside_of_their_hours(stage: Stage) 
 
 def test_an_address_gets_no_more_probes_an_hour_than_the_cap(database: Database, tmp_path: Path) -> None:
     settings = msgspec.structs.replace(SETTINGS, strategy="brute-force", probes_per_target_an_hour_max=3)
-    stage = Stage(database, tmp_path, TREE, settings)
+    stage = CoordinatorHarness(database, tmp_path, TREE, settings)
     for number in range(6):
         stage.join(f"host-{number}", f"198.18.0.{number}")
     busy = stage.site(
@@ -166,7 +170,7 @@ def test_an_address_gets_no_more_probes_an_hour_than_the_cap(database: Database,
 
 def test_all_hosts_together_probe_no_faster_than_the_cap(database: Database, tmp_path: Path) -> None:
     settings = msgspec.structs.replace(SETTINGS, probes_per_second_max=2.0)
-    stage = Stage(database, tmp_path, None, settings)
+    stage = CoordinatorHarness(database, tmp_path, None, settings)
     stage.join("lima")
     for number in range(20):
         name = stage.site(f"https://s{number}.example", f"198.51.100.{number}", lima=10)
@@ -177,7 +181,7 @@ def test_all_hosts_together_probe_no_faster_than_the_cap(database: Database, tmp
     assert len(stage.probed) == 20
 
 
-def test_a_probe_that_is_not_answered_in_time_is_taken_back(stage: Stage) -> None:
+def test_a_probe_that_is_not_answered_in_time_is_taken_back(stage: CoordinatorHarness) -> None:
     stage.join("lima")
     stage.join("oslo", "198.18.0.2")
     stage.deaf.add("oslo")

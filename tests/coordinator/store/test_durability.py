@@ -13,7 +13,7 @@ from ipmicra.coordinator.ingest.integrator import Integrator
 from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.package_files import FilePackageStore
 from ipmicra.search.catalogue import PageCatalogue
-from tests.coordinator.ingest.ingest_harness import NOW, PAGE, Kitchen
+from tests.coordinator.ingest.ingest_harness import NOW, PAGE, IntegrationHarness
 
 FULL = 2
 
@@ -89,7 +89,7 @@ def test_rows_are_written_after_the_index_has_committed(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A death in between must repeat the work, not lose it."""
-    kitchen = Kitchen(database, tmp_path)
+    kitchen = IntegrationHarness(database, tmp_path)
     kitchen.send(pack([PAGE], "lima", 1), 1)
 
     def die() -> None:

@@ -28,18 +28,18 @@ from ipmicra.coordinator.store.hosts import HostState
 from ipmicra.coordinator.views.crawlers import CrawlerStatus, crawler_named, crawlers
 from ipmicra.errors import OperatorFault
 from ipmicra.protocol.host_messages import Upgrade
-from tests.coordinator.harness import Stage
+from tests.coordinator.harness import CoordinatorHarness
 
 S = CrawlerState
 HERE = CrawlerStateInputs(HostState.ENROLLED, present=True, has_reported=True, awake=True)
 
 
 @pytest.fixture
-def stage(database: Database, tmp_path: Path) -> Stage:
-    return Stage(database, tmp_path)
+def stage(database: Database, tmp_path: Path) -> CoordinatorHarness:
+    return CoordinatorHarness(database, tmp_path)
 
 
-def standing(stage: Stage, name: str) -> CrawlerStatus:
+def standing(stage: CoordinatorHarness, name: str) -> CrawlerStatus:
     with stage.database.read() as connection:
         return crawler_named(connection, name, stage.now_s)
 
@@ -98,7 +98,7 @@ def test_what_it_is_already_may_be_wished_again() -> None:
 # --- rows -----------------------------------------------------------------------------------------
 
 
-def test_a_crawlers_life_follows_the_table(stage: Stage) -> None:
+def test_a_crawlers_life_follows_the_table(stage: CoordinatorHarness) -> None:
     """Looked at after every round, each change is one that the table has."""
     seen = [S.EXPECTED]
 
@@ -124,7 +124,7 @@ def test_a_crawlers_life_follows_the_table(stage: Stage) -> None:
     assert all(later in by_steps[earlier] for earlier, later in pairwise(seen))
 
 
-def test_since_when_a_state_lasts_is_noted_by_the_leader(stage: Stage) -> None:
+def test_since_when_a_state_lasts_is_noted_by_the_leader(stage: CoordinatorHarness) -> None:
     stage.join("lima")
     stage.play(rounds=5)
     first = standing(stage, "lima")
@@ -140,7 +140,7 @@ def test_since_when_a_state_lasts_is_noted_by_the_leader(stage: Stage) -> None:
     assert paused_s > first.since_s
 
 
-def test_a_silent_host_is_lost_and_works_again_when_it_is_back(stage: Stage) -> None:
+def test_a_silent_host_is_lost_and_works_again_when_it_is_back(stage: CoordinatorHarness) -> None:
     stage.join("lima")
     stage.play(rounds=2)
     said = stage.said["lima"]
@@ -155,7 +155,7 @@ def test_a_silent_host_is_lost_and_works_again_when_it_is_back(stage: Stage) -> 
 # --- upgrades -------------------------------------------------------------------------------------
 
 
-def test_one_crawler_is_upgraded_to_a_published_version(stage: Stage) -> None:
+def test_one_crawler_is_upgraded_to_a_published_version(stage: CoordinatorHarness) -> None:
     stage.join("lima", code={"takes_bundles": True})
     stage.join("oslo")
     with stage.database.begin() as connection:
@@ -172,7 +172,7 @@ def test_one_crawler_is_upgraded_to_a_published_version(stage: Stage) -> None:
 # --- moves ----------------------------------------------------------------------------------------
 
 
-def moved_scene(stage: Stage) -> tuple[str, str, str]:
+def moved_scene(stage: CoordinatorHarness) -> tuple[str, str, str]:
     """Lima has two sites, oslo is far from them and has one of its own."""
     stage.join("lima")
     bread = stage.site("https://bread.example", "198.51.100.7", lima=20, oslo=90)
@@ -187,12 +187,12 @@ def moved_scene(stage: Stage) -> tuple[str, str, str]:
     return bread, cake, fish
 
 
-def move(stage: Stage, crawler: str, target: str) -> None:
+def move(stage: CoordinatorHarness, crawler: str, target: str) -> None:
     with stage.database.begin() as connection:
         commands.move(connection, crawler, target, stage.now_s)
 
 
-def test_a_crawler_moves_with_all_it_knows_and_its_host_is_left_empty(stage: Stage) -> None:
+def test_a_crawler_moves_with_all_it_knows_and_its_host_is_left_empty(stage: CoordinatorHarness) -> None:
     bread, cake, fish = moved_scene(stage)
     move(stage, "lima", "oslo")
     assert standing(stage, "lima").state is S.MOVING
@@ -215,7 +215,7 @@ def test_a_crawler_moves_with_all_it_knows_and_its_host_is_left_empty(stage: Sta
     assert stage.owner(bread) == "oslo", "what has moved stays"
 
 
-def test_another_leader_carries_a_move_on(stage: Stage) -> None:
+def test_another_leader_carries_a_move_on(stage: CoordinatorHarness) -> None:
     bread, cake, _ = moved_scene(stage)
     stage.deaf.add("lima")
     move(stage, "lima", "oslo")
@@ -231,7 +231,7 @@ def test_another_leader_carries_a_move_on(stage: Stage) -> None:
     assert len(stage.warm) == 2
 
 
-def test_who_dies_while_it_moves_leaves_its_sites_to_the_target(stage: Stage) -> None:
+def test_who_dies_while_it_moves_leaves_its_sites_to_the_target(stage: CoordinatorHarness) -> None:
     bread, cake, _ = moved_scene(stage)
     move(stage, "lima", "oslo")
     stage.deaf.add("lima")
@@ -242,7 +242,7 @@ def test_who_dies_while_it_moves_leaves_its_sites_to_the_target(stage: Stage) ->
     assert {stage.owner(bread), stage.owner(cake)} == {"oslo"}
 
 
-def test_a_move_to_a_host_that_is_gone_ends_and_the_rest_stays(stage: Stage) -> None:
+def test_a_move_to_a_host_that_is_gone_ends_and_the_rest_stays(stage: CoordinatorHarness) -> None:
     bread, cake, _ = moved_scene(stage)
     stage.deaf.add("lima")
     move(stage, "lima", "oslo")
@@ -254,7 +254,7 @@ def test_a_move_to_a_host_that_is_gone_ends_and_the_rest_stays(stage: Stage) -> 
     assert standing(stage, "lima").state is S.WORKING
 
 
-def test_the_owners_own_sites_stay_on_his_machine(stage: Stage) -> None:
+def test_the_owners_own_sites_stay_on_his_machine(stage: CoordinatorHarness) -> None:
     stage.join("lima", own_sites=("https://own.example/",))
     stage.join("oslo", "198.18.0.2")
     stage.play()
@@ -265,7 +265,7 @@ def test_the_owners_own_sites_stay_on_his_machine(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("target", ["lima", "nobody", "rome"])
-def test_there_must_be_somewhere_to_move_to(stage: Stage, target: str) -> None:
+def test_there_must_be_somewhere_to_move_to(stage: CoordinatorHarness, target: str) -> None:
     stage.join("lima")
     with stage.database.begin() as connection:
         commands.register(connection, "rome", stage.now_s, 60)

@@ -14,7 +14,7 @@ from ipmicra.coordinator.views import packages as views_packages
 from ipmicra.coordinator.views.alerts import alerts
 from ipmicra.model.ids import LeaseEpoch
 from ipmicra.protocol.host_messages import Passive
-from tests.web.dashboard_harness import Scene
+from tests.web.dashboard_harness import DashboardHarness
 
 SITE = "https://near.example"
 PAGES = ["/", "/figures", "/map", "/map.json", "/tree", "/hosts", "/hosts/oslo", "/packages", "/errors",
@@ -29,7 +29,7 @@ def seen(site: str, body_bytes: int, round_trip_ms: float) -> Passive:
 
 
 def test_traffic_is_summed_by_site_and_crawler(database_address: str, tmp_path: Path) -> None:
-    with Scene(tmp_path, database=database_address) as scene:
+    with DashboardHarness(tmp_path, database=database_address) as scene:
         for crawler in ("oslo", "lima"):
             with scene.database.begin() as connection:
                 traffic.add(connection, crawler, [seen(SITE, 100, 10.0), seen(SITE, 50, 20.0)])
@@ -42,7 +42,7 @@ def test_traffic_is_summed_by_site_and_crawler(database_address: str, tmp_path: 
 
 
 def test_every_page_is_read_from_either_database(database_address: str, tmp_path: Path) -> None:
-    with Scene(tmp_path, database=database_address) as scene:
+    with DashboardHarness(tmp_path, database=database_address) as scene:
         scene.join("oslo")
         scene.site(SITE, "192.0.2.1", oslo=10.0)
         scene.submit(f"{SITE}/", "https://no-such-name.example/")
@@ -62,7 +62,7 @@ def test_every_page_is_read_from_either_database(database_address: str, tmp_path
 
 
 def test_operators_get_in_and_out_on_either_database(database_address: str, tmp_path: Path) -> None:
-    with Scene(tmp_path, database=database_address) as scene:
+    with DashboardHarness(tmp_path, database=database_address) as scene:
         with scene.database.begin() as connection:
             link = sessions.create_first_link(connection, scene.now_s)
             assert link is not None
@@ -84,7 +84,7 @@ def test_operators_get_in_and_out_on_either_database(database_address: str, tmp_
 @pytest.mark.parametrize("words", ["", "eleven char", "x" * 1001])
 def test_a_passphrase_is_neither_short_nor_endless(words: str, tmp_path: Path) -> None:
     with (
-        Scene(tmp_path) as scene,
+        DashboardHarness(tmp_path) as scene,
         scene.database.begin() as connection,
         pytest.raises(Exception, match="a passphrase has"),
     ):
