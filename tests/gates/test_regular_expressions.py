@@ -30,6 +30,7 @@ PROOFS: dict[str | bytes, str] = {
     r"[,;\s]+": _RUNS,
     r"[\w\s]*": _RUNS,
     r"[^\W_]+": _RUNS,
+    r"[^\s!-/:-@\[-`{-~]+": _RUNS,
     "[\u2e80-\u303f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff\uaa60-\uaa7f\ua9e0-\ua9ff]+": _RUNS,
     r"https?://\S{1,2048}": _RUNS,

@@ -17,7 +17,7 @@ from ipmicra.search.stop_words import stop_words_in
 ENOUGH_OF_FEW = 5  # pages that have all words of a short question
 ENOUGH_OF_MANY = 30  # of a longer one: pages that have all of its words by chance are the longest pages
 _MANY_WORDS = 4
-_PIECES = re.compile(r"[^\W_]+")
+_PIECES = re.compile(r"[^\s!-/:-@\[-`{-~]+")  # apart by signs of ASCII; marks of a letter stay with it
 _STEPS_MAX = 5  # forms of one question after the first
 
 

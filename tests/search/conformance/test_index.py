@@ -102,6 +102,24 @@ def test_text_without_spaces_is_found(index: SearchIndex, text: str) -> None:
     assert found(index, text) == ([B] if text == "서울" else [A])
 
 
+@pytest.mark.parametrize(
+    ("language", "text", "word"),
+    [
+        ("th", "วันนี้อากาศดีมากในกรุงเทพมหานคร", "อากาศ"),
+        ("lo", "ມື້ນີ້ອາກາດດີຫຼາຍຢູ່ວຽງຈັນ", "ອາກາດ"),
+        ("km", "ថ្ងៃនេះអាកាសធាតុល្អណាស់នៅភ្នំពេញ", "អាកាសធាតុ"),
+        ("my", "ယနေ့ရန်ကုန်တွင်ရာသီဥတုကောင်းသည်", "ရာသီဥတု"),
+        ("zh", "今天北京的天气非常好", "天气"),
+    ],
+)
+def test_a_word_inside_a_text_without_spaces_is_found(
+    index: SearchIndex, language: str, text: str, word: str
+) -> None:
+    fill(index, seen(A, "x", f"<p>{text}</p>", language=language), seen(B, "y", "<p>other</p>"))
+    assert found(index, word) == [A]
+    assert found(index, word[::-1]) == []
+
+
 def test_a_word_counts_most_in_the_title(index: SearchIndex) -> None:
     filler = "other words that make a text " * 5
     fill(

@@ -19,7 +19,7 @@ _WORDS_MAX = 4
 _PAGES_READ = 8  # of those that have a word like it
 _FIELDS = ("title", "text")
 _LETTERS_MIN = 3
-_PIECES = re.compile(r"[^\W_]+")  # of `shared_memory` two
+_PIECES = re.compile(r"[^\s!-/:-@\[-`{-~]+")  # of `shared_memory` two
 
 TextsOf = Callable[[list[int]], Iterable[str]]  # the texts of pages
 
