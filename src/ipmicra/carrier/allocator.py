@@ -1,7 +1,7 @@
 """Memory that the process has freed -> memory that the system has back, at the moments when that pays.
 
-Law: nothing here changes what a crawl does, only how much of the machine it holds meanwhile. Where the C
-library is another than glibc, nothing is done.
+Invariant: nothing here changes what a crawl does, only how much of the machine it holds meanwhile. Where
+the C library is another than glibc, nothing is done.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Packages -> files that other tools read: JSON lines and Parquet.
 
-Law: one row a record, with the crawler that made it; nothing is changed on the way but the form. A file
-bears its name only once it is whole.
+Invariant: one row a record, with the crawler that made it; nothing is changed on the way but the form. A
+file bears its name only once it is whole.
 """
 
 from __future__ import annotations

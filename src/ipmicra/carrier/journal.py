@@ -1,7 +1,8 @@
 """Batches of records -> frames at the end of one file, each synced before it counts, and back.
 
-Law: a frame that is whole has its length and its CRC right; what follows the last whole frame was being
-written when the process died, and is cut off. Records are in the file only: memory holds where they are.
+Invariant: a frame that is whole has its length and its CRC right; what follows the last whole frame was
+being written when the process died, and is closed. Records are in the file only: memory holds where they
+are.
 """
 
 from __future__ import annotations

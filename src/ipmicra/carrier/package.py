@@ -1,8 +1,8 @@
 """Records -> the bytes of a package, and back; and the file that holds them.
 
-Law: a package is named by what it holds (SHA-256) and numbered by who sent it (crawler, sequence). What
-does not unpack to the last byte within the caps is refused whole, with a reason; nothing of it is used.
-The format is described in docs/reference/package-format.md.
+Invariant: a package is named by what it holds (SHA-256) and numbered by who sent it (crawler, sequence).
+What does not unpack to the last byte within the caps is refused whole, with a reason; nothing of it is
+used. The format is described in docs/reference/package-format.md.
 """
 
 from __future__ import annotations

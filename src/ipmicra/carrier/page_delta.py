@@ -1,12 +1,13 @@
-"""A page and what is remembered of the one before -> what changed; and back, on the side that has the page.
+"""A page and what is remembered of the one before -> what changed; and back, on the side that has the
+page.
 
-A page is taken as a list of strings: title, description and the like, headings, lines of text, links. Of the
-page that was sent before, its crawler keeps a sketch: four bytes a string. A change is the strings that are
-new, and from where the others are taken.
+A page is taken as a list of strings: title, description and the like, headings, lines of text, links. Of
+the page that was sent before, its crawler keeps a base digest: four bytes a string. A change is the
+strings that are new, and from where the others are taken.
 
-Law: pure. What `restored` returns is the page to the last character, or it raises `BaseMissing`: the
-sketch is too small to be sure, so a change carries a digest of the whole that it was made from. The content
-hash of what it returns is computed from it, whatever the change says.
+Invariant: pure. What `restored` returns is the page to the last character, or it raises `BaseMissing`:
+the base digest is too small to be sure, so a change carries a digest of the whole that it was made from.
+The content hash of what it returns is computed from it, whatever the change says.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def base_digest(page: Page) -> bytes:
 
 
 def delta_of(seen: PageSeen, base_hash: bytes, base_sketch: bytes) -> PageChanged | None:
-    """What `seen` differs in from the page with that hash and sketch; None where it should go whole."""
+    """What `seen` differs in from the page with that hash and base digest; None where it should go whole."""
     page = seen.page
     strings, lines = _strings(page), page.text.count("\n") + 1
     taken, new = _difference(array("I", base_sketch).tolist(), strings)

@@ -1,7 +1,8 @@
 """Records as they were decoded -> the same, or ValueError where a value is beyond what it can be.
 
-Law: pure. All that passes fits into 64-bit columns, a calendar and a page of results. What a site can make
-long (a title, a type, a link's rel) has no bound here: an honest crawler would be refused for it.
+Invariant: pure. All that passes fits into 64-bit columns, a calendar and a page of results. What a site
+can make long (a title, a type, a link's rel) has no bound here: an honest crawler would be refused for
+it.
 """
 
 from __future__ import annotations

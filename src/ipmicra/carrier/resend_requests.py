@@ -1,6 +1,7 @@
-"""Pages that a receiver lacks -> a file in the spool of the crawler that should send them whole, and back.
+"""Pages that a receiver lacks -> a file in the spool of the crawler that should send them whole, and
+back.
 
-Law: a wish is durable when it is written, and forgotten only after the crawler has noted it.
+Invariant: a request is durable when it is written, and forgotten only after the crawler has noted it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ _FILE = "wanted-whole"
 
 
 def write_requests(spool: Path, urls: Sequence[str]) -> None:
-    """Replace what was wished for before; nothing to wish for leaves no file."""
+    """Replace what was requested before; nothing to request for leaves no file."""
     if urls:
         write_durably(spool / _FILE, "\n".join(urls).encode("utf-8", "surrogatepass"))
     else:

@@ -1,8 +1,9 @@
 """A spool's full journals -> packages, in a thread beside whoever appends to it.
 
-Law: one journal at a time, in their order. What is sealed is committed (the spool's law), and stays in its
-journal until its package is durable; so a death in between costs nothing but doing it again. Packing takes as
-much memory as the records themselves, so what others have freed is given back before.
+Invariant: one journal at a time, in their order. What is sealed is committed (the spool's law), and
+stays in its journal until its package is durable; so a death in between costs nothing but doing it
+again. Packing takes as much memory as the records themselves, so what others have freed is returned
+before.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ class Sealer:
         return finished
 
     def wait(self) -> int:
-        """Until nothing is under way. How many packages have been finished since last asked."""
+        """Until nothing is in progress. How many packages have been finished since last asked."""
         return self._finished(wait=True)
 
     async def seal(self) -> int:
-        """Seal everything now, after what is under way. How many packages that made."""
+        """Seal everything now, after what is in progress. How many packages that made."""
         finished = 0
         while self._under_way is not None:
             await asyncio.wait([asyncio.wrap_future(self._under_way)])
@@ -53,7 +54,7 @@ class Sealer:
             self.close()
 
     def close(self) -> None:
-        """End after what is under way."""
+        """End after what is in progress."""
         self._thread.shutdown()
 
     def _finished(self, wait: bool) -> int:

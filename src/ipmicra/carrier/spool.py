@@ -6,9 +6,9 @@
         (or in two steps, the second of them in a thread: `turn_if_due`, `pack_journal`)
     for package in spool.waiting(): send it, then spool.acknowledge(package)
 
-Law: nothing is lost and nothing is there twice, whenever the process dies. The caller's transaction is
-the truth: at opening, what was appended behind the position that it committed is forgotten. Seal only
-when all that was appended is committed; so a package holds committed records only.
+Invariant: nothing is lost and nothing is there twice, whenever the process dies. The caller's
+transaction is the truth: at opening, what was appended behind the position that it committed is
+forgotten. Seal only when all that was appended is committed; so a package holds committed records only.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Raw exchanges with sites -> a WARC file (ISO 28500, version 1.1), a gzip member a record.
 
-Law: what crossed the wire is kept as it was, encodings and all. A record is appended whole or, after a
-death, cut off at the next opening by its readers: gzip members end where they end.
+Invariant: what crossed the wire is kept as it was, encodings and all. A record is appended whole or,
+after a death, closed at the next opening by its readers: gzip members end where they end.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Settings and a wish -> one crawl, run with its frontier, spool and fetcher opened and closed.
+"""Settings and a request -> one crawl, run with its frontier, spool and fetcher opened and closed.
 
 A crawl has a name, and under the data folder a frontier and a spool of that name; run again, it goes on
-where it was. Law: without a contact nothing outside of the opened address ranges is asked for anything.
+where it was. Invariant: without a contact nothing outside of the opened address ranges is asked for
+anything.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ ALONE = Share(0, 1)
 
 @dataclass(frozen=True)
 class CrawlRequest:
-    """What somebody wants crawled."""
+    """What is to be crawled."""
 
     seeds: tuple[str, ...]
     scope: ScopeKind = "site"
@@ -93,7 +94,7 @@ class Crawl:
         self.spool_folder = settings.data_folder / SPOOL_FOLDER / self.name
 
     def fetcher(self) -> Fetcher:
-        """The fetcher that says who we are, and archives what it gets where that was wished for."""
+        """A fetcher with our User-Agent, which also archives responses if that was requested."""
         if self.request.warc is None:
             return fetcher_for(self.settings.crawler, self.settings.fetching)
         stem, dot, ending = self.request.warc.name.partition(".")
@@ -103,7 +104,7 @@ class Crawl:
 
     @contextmanager
     def open_stores(self) -> Iterator[tuple[Frontier, Spool]]:
-        """The frontier, and the spool as far as the frontier vouches for it."""
+        """The frontier, and the spool up to the position that the frontier has committed."""
         frontier = Frontier(self.frontier_path, self.plan.budget, self.plan.traps)
         try:
             self._check_same_scope(frontier)
@@ -123,7 +124,7 @@ class Crawl:
         on_start: Callable[[Engine], None] = lambda _engine: None,
         limit: PageLimit | None = None,
     ) -> tuple[Progress, Counts]:
-        """Crawl until done or stopped. Made for one event loop of its own. Raises a Fault."""
+        """Crawl until done or stopped, in an event loop of its own. Raises a Fault."""
         try:
             return await self._run(on_commit, on_start, limit)
         except (OSError, sqlite3.DatabaseError, ExceptionGroup) as error:
@@ -132,8 +133,8 @@ class Crawl:
                 raise cause from error
             place = self.settings.data_folder if isinstance(cause, OSError) else self.frontier_path
             raise HostFault(
-                f"crawling {self.name!r}: {place}: {cause}; mend this, and run the same command again: "
-                "it goes on from what is kept"
+                f"crawling {self.name!r}: {place}: {cause}; fix this, and run the same command "
+                "again: it continues from the stored state"
             ) from error
 
     async def _run(
@@ -162,7 +163,7 @@ class Crawl:
             return progress, frontier.counts()
 
     def _resend_requested(self, frontier: Frontier) -> None:
-        """Pages that whoever reads the packages lacks are visited now, and sent whole."""
+        """Visit pages now that the reader of the packages lacks, and send them in full."""
         requested = requests_in(self.spool_folder)
         urls = [url for url in map(self.plan.normaliser.url, requested) if url is not None]
         if requested:
@@ -189,8 +190,8 @@ class Crawl:
             frontier.set_fact("scope", scope)
         elif begun_with != scope:
             raise OperatorFault(
-                f"the crawl {self.name!r} was begun with --scope {begun_with}, not {scope}; "
-                "give this one a --name of its own"
+                f"the crawl {self.name!r} was started with --scope {begun_with}, not {scope}; "
+                "choose another --name for this one"
             )
 
     def _widen_scope(self, frontier: Frontier) -> None:
@@ -235,14 +236,14 @@ def fetcher_for(
     resolver: Resolver | None = None,
     connector: Connector | None = None,
 ) -> Fetcher:
-    """The fetcher that says who we are."""
+    """A fetcher with our User-Agent."""
     contact = f" (+{crawler.contact})" if crawler.contact else ""
     user_agent = f"{crawler.product}/{__version__}{contact}"
     return WebFetcher(allowed_fetching(crawler, fetching), user_agent, resolver, connector)
 
 
 def allowed_fetching(crawler: CrawlerSettings, fetching: FetchingSettings) -> FetchingSettings:
-    """Where we may connect to: without a contact all that is not opened is closed."""
+    """Where we may connect to: without a contact, only to opened ranges."""
     if crawler.contact:
         return fetching
     opened = ranges_of(fetching.open_ranges, "fetching.open_ranges")
@@ -258,7 +259,7 @@ def _seeds(request: CrawlRequest, normaliser: Normaliser) -> tuple[Url, ...]:
     for text in request.seeds:
         url = normaliser.url(f"https://{text}" if _BARE_NAME.fullmatch(text) else text)
         if url is None:
-            raise OperatorFault(f"{text!r} is not the address of a web page; write https://example.org/")
+            raise OperatorFault(f"{text!r} is not a valid URL; example: https://example.org/")
         if "*" in name_of(site_of(url)):
             raise OperatorFault(
                 f"{text!r} names no site: a wildcard cannot be looked up; give one address and --scope domain"
@@ -274,7 +275,7 @@ def _plan(settings: CrawlSettings, request: CrawlRequest, seeds: Sequence[Url]) 
         scope = scope_around(seeds, request.scope, request.pattern)
     except re.error as error:
         raise OperatorFault(
-            f"--pattern {request.pattern!r} is no regular expression: {error}"
+            f"--pattern {request.pattern!r} is not a regular expression: {error}"
         ) from error
     return plan_from(
         settings.crawler,
@@ -320,7 +321,7 @@ def _name_from(seeds: Sequence[Url]) -> str:
 
 
 def crawl_names(data_folder: Path) -> list[str]:
-    """The crawls that have been begun under the data folder."""
+    """The crawls that have been started under the data folder."""
     return sorted(path.stem for path in (data_folder / FRONTIER_FOLDER).glob("*.sqlite"))
 
 

@@ -1,10 +1,10 @@
 """Seeds, a plan and a fetcher -> pages in the spool, until nothing is left or somebody stops it.
 
-The engine opens a lane for every site that may be asked now, collects what the lanes report, and commits
-it in batches: records into the spool's journal first, then, in one transaction, outcomes, new links,
-clocks and the journal's position. Law: the transaction is the truth. What the journal holds beyond its
-position is forgotten at the next start, what the frontier holds as leased is pending again; so a SIGKILL
-at any moment loses no URL and sends no page twice.
+The engine opens a site worker for every site that may be asked now, collects what the site workers
+report, and commits it in batches: records into the spool's journal first, then, in one transaction,
+outcomes, new links, clocks and the journal's position. Invariant: the transaction is the truth. What the
+journal holds beyond its position is forgotten at the next start, what the frontier holds as leased is
+pending again; so a SIGKILL at any moment loses no URL and sends no page twice.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Engine:
         self._limit = limit or self._own_limit()
         self._partition = partition
         self._wanted_whole: set[Url] = set()
-        self._sites_to_close = 0  # while any is, no lane is opened: it might be that site's
+        self._sites_to_close = 0  # while any is, no site worker is opened: it might be that site's
         self._is_inconsistent = (
             False  # the journal is ahead of the frontier, and will be until the next start
         )
@@ -92,7 +92,7 @@ class Engine:
     async def run(self, seeds: list[DiscoveredUrl]) -> Progress:
         """Crawl until done or stopped; everything fetched is committed on return.
 
-        With neighbours there is no knowing when it is done: `stop` it when all of them are idle.
+        With other processes there is no knowing when it is done: `stop` it when all of them are idle.
         """
         self._frontier.repair_future_timestamps(int(time.time() * 1000))
         self.progress.found += self._frontier.add(seeds)
@@ -119,7 +119,7 @@ class Engine:
         return bool(sealed)
 
     def stop(self) -> None:
-        """Begin no further request; `run` returns when those under way have ended."""
+        """Begin no further request; `run` returns when those in progress have ended."""
         self._stopping = True
         self._event.set()
 
@@ -130,9 +130,10 @@ class Engine:
         self._event.set()
 
     async def close_site(self, site: Site, grace_seconds: float = 0.0) -> None:
-        """Ask a site nothing more: requests that are still under way after the grace are broken off.
+        """Ask a site nothing more: requests that are still in progress after the grace are aborted.
 
-        On return all that is known of it is committed, and it stays closed until the caller awaits again.
+        On return all that is known of it is committed, and it stays closed until the caller awaits
+        again.
         """
         self._sites_to_close += 1
         try:
@@ -149,7 +150,7 @@ class Engine:
             self._event.set()
 
     def send_whole(self, urls: Iterable[Url]) -> None:
-        """Somebody lacks these pages: they are due at once, and go home whole.
+        """Somebody lacks these pages: they are due at once, and are sent whole.
 
         One that is being visited just now is visited once more, because that visit knows what it held.
         """
@@ -178,11 +179,11 @@ class Engine:
         return self._partition is not None and self._partition.is_foreign(address)
 
     def release_if_foreign(self, site: FrontierSite, address: str) -> bool:
-        """Whether the site is another process's; if so, it goes there when its lane is closed."""
+        """Whether the site is another process's; if so, it goes there when its site worker is closed."""
         return self._partition is not None and self._partition.release_if_foreign(site, address)
 
     def make_room_for(self, fetched: Fetched) -> None:
-        """Before a large page is read, let go of all that can be had again, and of what was freed."""
+        """Before a large page is read, release all that can be had again, and of what was freed."""
         if len(fetched.body) >= LARGE_PAGE_BYTES:
             self.progress.packages += self._sealer.wait()
             self._frontier.release_memory()
@@ -232,7 +233,7 @@ class Engine:
         return self._partition is None and self.is_idle()
 
     def is_idle(self) -> bool:
-        """Whether nothing is under way, and nothing will be in reasonable time."""
+        """Whether nothing is in progress, and nothing will be in reasonable time."""
         if self._workers or self._has_uncommitted() or self.plan.watch:
             return False
         ready_ms = self._frontier.next_ready_ms()
@@ -301,7 +302,7 @@ class Engine:
 
     def _commit(self, last: bool = False) -> None:
         if self._is_inconsistent:
-            raise HostFault("crawling cannot go on: a transaction failed before; start again")
+            raise HostFault("crawling cannot continue: a transaction failed before; start again")
         now, self._is_inconsistent = time.time(), True
         batch, records = self._batch, self._records
         self._batch, self._records, self._held_bytes = Batch(), [], 0
@@ -352,7 +353,7 @@ class Engine:
             self._partition.mailbox.remove(path)
 
     def _seal_if_due(self, now: float, last: bool = False) -> None:
-        """The last pages go home too, though nothing further happens."""
+        """The last pages are sent too, though nothing further happens."""
         self.progress.packages += self._sealer.finish() if last else self._sealer.seal_if_due(now)
 
     def _drain_statistics(self, records: list[Record], now: float, last: bool) -> list[FetchStatistics]:
@@ -392,7 +393,7 @@ class Engine:
 
 
 def _held_bytes(result: VisitResult) -> int:
-    """About what a harvest takes in memory, as far as that differs from page to page."""
+    """About what a visit result takes in memory, as far as that differs from page to page."""
     pages = [record.page for record in result.records if isinstance(record, PageSeen)]
     links = len(result.discoveries) + sum(len(page.links) for page in pages)
     return LINK_BYTES * links + sum(len(page.text) for page in pages)

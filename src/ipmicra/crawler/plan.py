@@ -1,4 +1,4 @@
-"""Settings and an operator's wish -> the fixed rules of one crawl, as the decisions want them."""
+"""Settings and an operator's request -> the fixed rules of one crawl, as the decisions want them."""
 
 from __future__ import annotations
 

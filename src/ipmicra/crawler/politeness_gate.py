@@ -1,8 +1,8 @@
-"""A site, its address and the manners towards it -> a turn to make one request.
+"""A site, its address and its politeness policy -> a turn to make one request.
 
-Executes what `decisions.politeness` decides. Law: no request begins before the site's clock and the
-address's clock both allow it, nor while the address serves as many of our requests as the manners allow.
-Sites that share an address wait for each other in the order in which they came.
+Executes what `decisions.politeness` decides. Invariant: no request starts before the site's clock and
+the address's clock both allow it, nor while the address serves as many of our requests as the policy
+allows. Sites that share an address are served in the order of arrival.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from ipmicra.crawler.decisions.politeness import (
 )
 from ipmicra.crawler.frontier.entries import FrontierSite
 
-WAIT_SECONDS_MAX = 5.0  # a longer wait is not sat out: the site is closed and opened again later
+WAIT_SECONDS_MAX = 5.0  # after a longer wait the site is closed and opened again later
 
 
 class _AddressQueue:
-    """One address: its clock, who is being served, who waits, and how many care."""
+    """One address: its clock, running requests, waiters and users."""
 
     __slots__ = ("clock", "running", "users", "waiting")
 
@@ -38,7 +38,7 @@ class _AddressQueue:
 
 
 class PolitenessGate:
-    """The turns of one crawler. Clocks that moved are handed over for keeping by `moved_clocks`."""
+    """The turns of one crawler. `changed_clocks` returns clocks to be stored."""
 
     def __init__(self, clock_of_address: Callable[[str], PolitenessClock]) -> None:
         self._clock_of_address = clock_of_address
@@ -46,7 +46,7 @@ class PolitenessGate:
         self._changed: set[str] = set()
 
     async def acquire(self, site: FrontierSite, address: str, policy: PolitenessPolicy) -> float | None:
-        """Wait for a turn and take it. When it is far off, return the time when it will come."""
+        """Wait for a turn and take it. If it is too far in the future, return its time."""
         queue = self._queues.get(address)
         if queue is None:
             queue = self._queues[address] = _AddressQueue(self._clock_of_address(address))
@@ -70,7 +70,7 @@ class PolitenessGate:
         status: int | None = None,
         retry_after: str | None = None,
     ) -> None:
-        """The request is over: move both clocks, and let the next one in."""
+        """The request has ended: advance both clocks, and wake the next waiter."""
         queue = self._queues[address]
         queue.running -= 1
         now = time.time()
@@ -84,14 +84,16 @@ class PolitenessGate:
         self._leave(queue)
 
     def cancel(self, address: str) -> None:
-        """The turn is not used: nothing was asked, and the next one may look whether it is his."""
+        """The turn is not used: nothing was requested; wake the next waiter."""
         queue = self._queues[address]
         queue.running -= 1
         self._changed.add(address)
         self._leave(queue)
 
     def changed_clocks(self) -> dict[str, PolitenessClock]:
-        """Addresses whose clocks moved since the last call. Idle gates are forgotten: they are kept."""
+        """Addresses whose clocks changed since the last call. Unused queues are dropped: their clocks
+        are stored.
+        """
         changed = {address: self._queues[address].clock for address in self._changed}
         self._changed.clear()
         for address in changed:
@@ -100,7 +102,7 @@ class PolitenessGate:
         return changed
 
     def _leave(self, queue: _AddressQueue) -> None:
-        """One user fewer; whoever waits longest may look whether it is his turn."""
+        """One user less; wake the longest waiter."""
         queue.users -= 1
         while queue.waiting:
             waiter = queue.waiting.popleft()

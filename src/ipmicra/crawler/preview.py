@@ -1,6 +1,6 @@
 """A crawl -> what its seeds link to, and what would be done with each link; nothing is kept.
 
-Only robots.txt and the seeds themselves are fetched, by the same engine, in a folder that is thrown away.
+Only robots.txt and the seeds themselves are fetched, by the same engine, in a folder that is discarded.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class Progress(msgspec.Struct):
         self.waits_until = min(self.waits_until, other.waits_until)
 
     def count(self, outcome: str, failure: str) -> None:
-        """One visit more, by the word of its harvest."""
+        """One visit more, by the word of its visit result."""
         if outcome in {"seen", "unchanged", "gone", "moved", "failed", "listing"}:
             self.pages += 1
         if outcome in _COUNTED:

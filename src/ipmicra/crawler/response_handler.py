@@ -1,7 +1,8 @@
-"""One answer of a site -> what is sent home, what is remembered of the page, and the URLs it names.
+"""One response of a site -> records to send, what the frontier stores of the page, and the URLs found.
 
-Law: synchronous, no network, no clock; (url, visit) names every record. An unchanged page has no record.
-What the page's own robots directives forbid is not kept (noindex) or not followed (nofollow).
+Invariant: synchronous, no network, no clock; (url, visit) identifies every record. An unchanged page has
+no record. Robots directives of the page are obeyed: noindex pages are not stored, nofollow links are not
+followed.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class VisitResult:
 
 
 class ResponseHandler:
-    """Turns answers into harvests by one crawl's plan."""
+    """Turns responses into visit results by one crawl's plan."""
 
     def __init__(
         self, plan: CrawlPlan, base_digest_of: Callable[[LeasedUrl], bytes] = lambda _: b""
@@ -73,7 +74,7 @@ class ResponseHandler:
         self._recent = SeenCache(self._plan.settings.recent_urls_max)
 
     def on_response(self, leased: LeasedUrl, fetched: Fetched, now_ms: int) -> VisitResult:
-        """The harvest of an answer, whatever its status."""
+        """The visit result of an answer, whatever its status."""
         status = fetched.status
         if status == UNCHANGED and leased.visit:
             return self._unchanged(leased, fetched, now_ms)
@@ -168,7 +169,7 @@ class ResponseHandler:
         return result
 
     def _delta(self, leased: LeasedUrl, seen: PageSeen) -> PageChanged | None:
-        """Only what changed, where the page before is remembered; now and then the whole all the same."""
+        """Only what changed, where the page before is remembered; now and then the whole anyway."""
         if not leased.content_hash or seen.visit % FULL_PAGE_EVERY == 0:
             return None
         base_digest = self._base_digest_of(leased)

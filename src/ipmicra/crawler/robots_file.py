@@ -1,7 +1,7 @@
 """A site -> its robots.txt, asked for politely and remembered for a day at most.
 
-Executes what `decisions.robots` decides. Law: no answer blocks the site as a refusal does, and is asked for
-again when the block is over.
+Executes what `decisions.robots` decides. Invariant: no answer blocks the site as a refusal does, and is
+asked for again when the block is over.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """One open site -> its requests, made politely one after the other, and what came of each.
 
-A lane asks for robots.txt first, then takes leased URLs as long as there are any, with as many workers as
-the manners towards the site allow connections. Law: every request passes through `_request`, which waits
-for its turn; no page is asked for that robots.txt forbids; a lane that must wait for long gives its
-leases back and closes.
+A site worker asks for robots.txt first, then takes leased URLs as long as there are any, with as many
+workers as the policy towards the site allow connections. Invariant: every request passes through
+`_request`, which waits for its turn; no page is asked for that robots.txt forbids; a site worker that
+must wait for long gives its leases back and closes.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class TurnNotSoon(Exception):
 
 
 class SiteWorkerHost(Protocol):
-    """What a lane needs of the engine."""
+    """What a site worker needs of the engine."""
 
     plan: CrawlPlan
     fetcher: Fetcher
@@ -84,7 +84,7 @@ class SiteWorker:
         self._stopped = True
 
     async def run(self) -> None:
-        """Until nothing is left to fetch now. Leases that are left over are given back."""
+        """Until nothing is left to fetch now. Leases that are left over are returned."""
         try:
             if await self._is_ours() and await self._load_robots():
                 async with asyncio.TaskGroup() as self._workers:
@@ -96,7 +96,7 @@ class SiteWorker:
                 self._give_back(leased, leased.due_ms)
 
     def top_up(self) -> None:
-        """New URLs may have been committed: put idle connections of a running lane to work."""
+        """New URLs may have been committed: put idle connections of a running site worker to work."""
         if 0 < self._working < self._policy.connections:
             self._start_workers()
 
@@ -131,7 +131,9 @@ class SiteWorker:
             self._working -= 1
 
     def _knows_robots(self) -> bool:
-        """Whether robots.txt need not be asked for again. If it must, the lane closes; the next one asks."""
+        """Whether robots.txt need not be asked for again. If it must, the site worker closes; the
+        next one asks.
+        """
         self._stopped = self._stopped or not is_current(self.site, time.time())
         return not self._stopped
 
@@ -214,10 +216,10 @@ class SiteWorker:
     # --- requests ---------------------------------------------------------------------------------
 
     async def _request(self, request: FetchRequest, redirected_robots: bool = False) -> FetchOutcome:
-        """One hop, when it is this site's and its address's turn.
+        """One request, when it is this site's and its address's turn.
 
-        Where robots.txt was redirected to, it is ours to ask whosever the address is, and a turn far off is
-        waited for: a lane that came back later would begin at the first hop, and never get further.
+        A redirected robots.txt may be fetched from an address that another process owns, and we wait for
+        its turn instead of yielding: a new worker would restart at the first hop and never finish.
         """
         engine, policy = self._engine, self._policy
         located = await engine.fetcher.locate(request.url)
@@ -225,7 +227,9 @@ class SiteWorker:
             return located
         address = self._text_of(located)
         if engine.is_foreign(address) and not redirected_robots:
-            raise TurnNotSoon(time.time())  # the name has moved: the next lane will find it is not ours
+            raise TurnNotSoon(
+                time.time()
+            )  # the name has moved: the next site worker will find it is not ours
         ready_at = await engine.politeness.acquire(self.site, address, policy)
         waited_until = time.time() + (REDIRECTED_WAIT_SECONDS_MAX if redirected_robots else 0.0)
         while ready_at is not None:

@@ -1,4 +1,4 @@
-"""A hosting machine -> where a crawler may live: hours, limits, and the line to the coordinator.
+"""A hosting machine -> where a crawler may run: hours, limits, and the connection to the coordinator.
 
-Law: the host's own rules always win, and the host only ever calls out.
+Invariant: the host's own rules always win, and the host only makes outgoing connections.
 """

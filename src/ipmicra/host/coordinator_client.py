@@ -1,10 +1,10 @@
-"""What a host has to say -> signed requests to the coordinator, and its answers.
+"""A host's messages -> signed requests to the coordinator, and its responses.
 
-httpx is the client: it is here with the web framework already, verifies certificates, goes through
-proxies as the machine is set up, and streams. Law: the host begins every request. Requests of one channel go
-one after the other, each with a sequence number used once. A coordinator that is away is an ordinary
-event (`LineDown`); one that says no is heard (`Refused`); one that has ended the host is final
-(`Dismissed`).
+The client is httpx: it comes with the web framework, verifies certificates, uses the machine's proxies,
+and streams. Invariant: the host begins every request. Requests of one channel are sent one after the
+other, each with a sequence number used once. An unavailable coordinator is an ordinary event
+(`CoordinatorUnavailable`), a refusal is reported (`RequestRefused`), and a revoked host stops
+(`HostRevoked`).
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from ipmicra.protocol.signing import RequestSignature, signed_headers
 
 CONNECT_SECONDS = 15.0
 ANSWER_SECONDS = 60.0
-POLL_SLACK_SECONDS = 20.0  # beyond the wait that was asked for
+POLL_SLACK_SECONDS = 20.0  # in addition to the requested wait
 PIECE_BYTES = 64 << 10
-ANSWER_BYTES_MAX = 128 << 20  # a site's state is the largest; a larger one is done without
+ANSWER_BYTES_MAX = 128 << 20  # a site's state is the largest response; larger ones are given up
 MEDIA_TYPE = "application/msgpack"
 FINAL = frozenset({"unknown-host", "not-enrolled"})
 
@@ -55,11 +55,11 @@ class _Answer(NamedTuple):
 
 
 class CoordinatorUnavailable(Exception):
-    """The coordinator cannot be reached, or is not well."""
+    """The coordinator cannot be reached, or fails."""
 
 
 class RequestRefused(Exception):
-    """The coordinator says no to this request, and why."""
+    """The coordinator refuses this request, with a reason."""
 
     def __init__(self, refusal: RefusalMessage) -> None:
         super().__init__(refusal.reason)
@@ -67,11 +67,11 @@ class RequestRefused(Exception):
 
 
 class HostRevoked(Exception):
-    """The coordinator knows this host no more."""
+    """The coordinator no longer accepts this host."""
 
 
 class Backoff:
-    """How long to wait after failures in a row: doubling, with jitter, up to five minutes."""
+    """Delay after consecutive failures: doubling, with jitter, up to five minutes."""
 
     SECONDS_MAX = 300.0
 
@@ -82,14 +82,14 @@ class Backoff:
         self._failures = 0
 
     def next_delay_seconds(self) -> float:
-        """The wait after one failure more."""
+        """The delay after one more failure."""
         longest = min(self._first * 2**self._failures, self.SECONDS_MAX)
         self._failures = min(self._failures + 1, 30)
         return self._dice.uniform(longest / 2, longest)
 
 
 class CoordinatorConnection:
-    """The line of one enrolled host."""
+    """The connection of one enrolled host."""
 
     def __init__(
         self,
@@ -103,10 +103,10 @@ class CoordinatorConnection:
     ) -> None:
         self._base, self._host, self._key = coordinator.rstrip("/"), host, key
         self._store, self._meter, self._clock_ms = store, meter, clock_ms
-        self._ahead_ms = 0  # the coordinator's clock, seen from ours
+        self._ahead_ms = 0  # the coordinator's clock minus ours
         self._channels: dict[str, asyncio.Lock] = {}
         self._client = _client(source_address)
-        self.coordinator_protocol = PROTOCOL_WITHOUT_NONE  # until it says more
+        self.coordinator_protocol = PROTOCOL_WITHOUT_NONE  # until the coordinator reports a newer one
 
     async def __aenter__(self) -> Self:
         return self
@@ -117,13 +117,13 @@ class CoordinatorConnection:
         await self._client.aclose()
 
     async def poll_orders(self, wait_seconds: float) -> OfferedOrders:
-        """Wait for orders; an empty answer means that there are none."""
+        """Wait for orders. An empty response means that there are none."""
         path = f"/v1/host/orders?wait={wait_seconds:g}"
         answer = await self._request("orders", "POST", path, b"", wait_seconds + POLL_SLACK_SECONDS)
         try:
             offered = read_orders(answer)
         except msgspec.MsgspecError as error:
-            raise CoordinatorUnavailable(f"an answer that is no Orders: {error}") from error
+            raise CoordinatorUnavailable(f"a response that is not an Orders message: {error}") from error
         self.coordinator_protocol = offered.readable.protocol
         return offered
 
@@ -140,7 +140,7 @@ class CoordinatorConnection:
         await self._request("packages", "PUT", path, data)
 
     async def get_state(self, site: str) -> bytes | None:
-        """A former crawler's state of a site; None where none waits."""
+        """The state of a site, left by its former crawler; None if there is none."""
         path = f"/v1/host/states?site={quote(site, safe='')}"
         return await self._request("packages", "GET", path, b"") or None
 
@@ -203,7 +203,7 @@ class CoordinatorConnection:
 
 
 async def enrol(coordinator: str, token: str, public_key: bytes) -> Enrolled:
-    """Use the join token. Raises the fault of whoever can mend it."""
+    """Use the join token. Raises the fault of the party that can fix it."""
     url = f"{checked_coordinator(coordinator)}/v1/host/enrol"
     body = _encode(Enrolment(token=token, public_key=public_key, version=__version__))
     async with _client() as client:
@@ -226,13 +226,13 @@ async def enrol(coordinator: str, token: str, public_key: bytes) -> Enrolled:
 
 
 def checked_coordinator(address: str) -> str:
-    """The address of a coordinator, which is reached by TLS unless it is on this machine."""
+    """The address of a coordinator: https, unless it is on this machine."""
     parts = urlsplit(address)
     is_here = (parts.hostname or "").startswith("127.") or parts.hostname in ("localhost", "::1")
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise OperatorFault(f"{address!r} is no coordinator's address; write https://example.org")
+        raise OperatorFault(f"{address!r} is not a coordinator's address; example: https://example.org")
     if parts.scheme == "http" and not is_here:
-        raise OperatorFault(f"{address}: a coordinator elsewhere is reached by https:// only")
+        raise OperatorFault(f"{address}: a coordinator on another machine is reached by https:// only")
     return address.rstrip("/")
 
 
@@ -248,21 +248,21 @@ def _client(source_address: str = "") -> httpx.AsyncClient:
 
 
 async def _content(response: httpx.Response) -> bytes:
-    """The whole body as it came. A coordinator, even one taken over, fills no host's memory."""
+    """The whole body. Bounded, so that no coordinator can fill a host's memory."""
     content = bytearray()
     async for piece in response.aiter_raw():
         content += piece
         if len(content) > ANSWER_BYTES_MAX:
-            raise CoordinatorUnavailable(f"an answer of more than {ANSWER_BYTES_MAX:,} bytes")
+            raise CoordinatorUnavailable(f"a response of more than {ANSWER_BYTES_MAX:,} bytes")
     return bytes(content)
 
 
 def _refusal(answer: _Answer) -> RefusalMessage | None:
-    """The coordinator's no; None for a yes. Whatever else is wrong, the line is down."""
+    """The coordinator's refusal; None for success. Any other error counts as unavailable."""
     if 200 <= answer.status < 300:
         return None
     if answer.status == 404:
-        return RefusalMessage(kind="not-found", reason="there is no such thing here")
+        return RefusalMessage(kind="not-found", reason="not found")
     if answer.status in (400, 401, 403, 409, 413):
         try:
             return msgspec.msgpack.decode(answer.content, type=RefusalMessage)
@@ -275,4 +275,4 @@ def _decoded(data: bytes, kind: type[MessageType]) -> MessageType:
     try:
         return msgspec.msgpack.decode(data, type=kind)
     except msgspec.MsgspecError as error:
-        raise CoordinatorUnavailable(f"an answer that is no {kind.__name__}: {error}") from error
+        raise CoordinatorUnavailable(f"a response that is not a {kind.__name__}: {error}") from error

@@ -1,9 +1,10 @@
-"""A host that has joined -> its life: orders heard and done, work within the owner's rules, packages sent.
+"""A host that has joined -> a running daemon: orders executed, work within the owner's rules,
+packages sent.
 
-Four loops side by side: *hear* (long poll for orders), *report* (heartbeats), *deliver* (packages) and
-*work* (once a second: may the crawler work?). Law: the owner's rules are looked at before anything is begun,
-and from the host's own copy. Without a coordinator everything but hearing and delivering goes on. All that
-matters is in the ledger, the frontier and the spool, so the process may die at any moment.
+Four concurrent loops: *poll* (orders), *report* (heartbeats), *deliver* (packages) and *work* (is the
+crawler allowed to run?). Invariant: the owner's rules are checked before anything starts, from the
+host's own copy. Without a coordinator, everything but polling and delivery continues. All state is in
+the store, the frontier and the spool, so the process may be killed at any moment.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ T = TypeVar("T")
 
 
 class ExitReason(StrEnum):
-    """Why a life has ended."""
+    """Why the daemon has stopped."""
 
     STOPPED = "stopped"
     RETIRED = "retired"
@@ -86,7 +87,7 @@ class HostDaemon:
     ) -> None:
         """With `code` the crawler runs in a sandbox; without, in this process.
 
-        With `dispatched` the coordinator may send other code for the sandbox.
+        With `updater` the coordinator may send other code for the sandbox.
         """
         self._folder, self._store, self._dice = folder, store, dice
         self._rules = OwnerRules(folder, settings, store, clock, reload)
@@ -121,12 +122,14 @@ class HostDaemon:
         return crawler
 
     def stop(self, exit_reason: ExitReason = ExitReason.STOPPED) -> None:
-        """End the life: what is under way is given a moment, everything is kept."""
+        """Stop the daemon. Work in progress gets a short time to finish; all state is kept."""
         self._exit_reason = self._exit_reason or exit_reason
         self._stopping.set()
 
     async def run(self) -> ExitReason:
-        """Until stopped, retired or dismissed. Raises HostFault where the machine fails: a full disk."""
+        """Run until stopped, retired or revoked. Raises HostFault if the machine fails, for example a
+        full disk.
+        """
         try:
             await self._run_loops()
         except (OSError, sqlite3.OperationalError, ExceptionGroup) as error:
@@ -135,7 +138,8 @@ class HostDaemon:
                 raise
             why = "; ".join(dict.fromkeys(map(str, causes)))
             raise HostFault(
-                f"running the host in {self._folder}: {why}; nothing is lost: mend it, and run it again"
+                f"running the host in {self._folder}: {why}; nothing is lost: fix this, and start "
+                "it again"
             ) from error
         return self._exit_reason or ExitReason.STOPPED
 
@@ -161,7 +165,7 @@ class HostDaemon:
                 await self._crawler.close()
 
     async def _restore_sites(self) -> None:
-        """Sites that are held, as the ledger has them; the rest of a release that was interrupted."""
+        """Add the assigned sites from the store, and finish a release that was interrupted."""
         for held in self._store.held_sites():
             self._crawler.add_site(held)
         for state in self._store.waiting_states():
@@ -170,8 +174,8 @@ class HostDaemon:
     # --- hear ---------------------------------------------------------------------------------------
 
     async def _poll_orders(self) -> None:
-        """Without waiting for news at first, and when an answer may have been lost: to the coordinator an
-        order that it has sent is no news, and only its answer says how often to report.
+        """Poll without waiting at start and after a failed poll: orders already sent do not end a
+        long poll, and only the response carries the lease time.
         """
         backoff, wait_seconds = Backoff(self._dice), 0.0
         async with asyncio.TaskGroup() as doing:
@@ -190,7 +194,9 @@ class HostDaemon:
                     doing.create_task(self._orders.execute(order))
                     await asyncio.sleep(0)
                 if (message.orders or offered.unknown) and not fresh:
-                    await asyncio.sleep(1)  # known to us, and not yet to the coordinator as done
+                    await asyncio.sleep(
+                        1
+                    )  # we know them already, and the coordinator does not know yet that they are done
 
     async def _on_orders(self, message: Orders) -> None:
         self._store.set(heard_s=str(int(time.time())))
@@ -202,7 +208,7 @@ class HostDaemon:
             await self._begin_epoch(message.epoch)
 
     async def _begin_epoch(self, epoch: LeaseEpoch) -> None:
-        """The lease was lost: the sites are others' now, and what is unsent is not wanted."""
+        """The lease was lost: the sites belong to others now, and unsent packages are not accepted."""
         self._store.log_event(f"the lease was lost; epoch {epoch} begins without sites")
         await self._crawler.stop(0)
         await self._orders.forget_all_sites()
@@ -210,7 +216,9 @@ class HostDaemon:
         self._store.begin_epoch(epoch, await self._crawler.next_package())
 
     async def _with_backoff(self, backoff: Backoff, ask: Callable[[], Awaitable[T]]) -> T | None:
-        """The answer; None after a failure and a wait. A coordinator that is away is an ordinary event."""
+        """The response; None after a failure and a delay. An unavailable coordinator is an ordinary
+        event.
+        """
         try:
             answer = await ask()
         except (CoordinatorUnavailable, RequestRefused) as error:
@@ -218,7 +226,7 @@ class HostDaemon:
             await asyncio.sleep(backoff.next_delay_seconds())
             return None
         except HostRevoked as error:
-            self._store.log_event(f"the coordinator has ended this host: {error}")
+            self._store.log_event(f"the coordinator has revoked this host: {error}")
             retired = self._store.get("retired") is not None
             self.stop(ExitReason.RETIRED if retired else ExitReason.DISMISSED)
             await asyncio.Event().wait()
@@ -293,7 +301,7 @@ class HostDaemon:
                 await asyncio.sleep(TICK_SECONDS)
 
     async def _finish_retiring(self) -> None:
-        """All is released and sent: the order is done, and the next report is the last one."""
+        """Everything is released and sent: report the order as done; that report is the last one."""
         number = self._store.get("retiring_order")
         if number is None or self._store.get("released_all") is None or self._crawler.is_working:
             return
@@ -309,7 +317,7 @@ class HostDaemon:
             self._meter.flush()
             if self._rules.refresh():
                 self._crawler.settings = self._rules.settings
-                self._crawler.drain()  # and begin again by the new rules
+                self._crawler.drain()  # and start again with the new rules
             self._crawler.check()
             reason = self._rules.blocked_reason()
             if reason is not None:
@@ -322,7 +330,7 @@ class HostDaemon:
             await asyncio.sleep(TICK_SECONDS)
 
     def _publish_status(self, reason: str | None) -> None:
-        """What `host status` shows; and whether the owner is leaving."""
+        """Write what `host status` shows, and stop if the owner is leaving."""
         if self._store.get("leaving") is not None:
             self.stop()
         if reason != self._published_reason:
@@ -342,7 +350,7 @@ class HostDaemon:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """What is inside of groups within groups."""
+    """The exceptions inside nested groups."""
     if isinstance(error, BaseExceptionGroup):
         for inner in error.exceptions:
             yield from _causes(inner)

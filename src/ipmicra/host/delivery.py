@@ -1,6 +1,7 @@
-"""Sealed packages in the spool -> the coordinator's hands, one after the other, oldest first.
+"""Sealed packages in the spool -> delivered to the coordinator one after the other, oldest first.
 
-Law: a package is removed when the coordinator holds it durably, or says that it will never want it.
+Invariant: a package is removed when the coordinator stores it durably, or says that it will never accept
+it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ UNWANTED = frozenset({"epoch", "number", "digest", "malformed"})
 
 
 async def deliver(crawler: HostedCrawler, store: HostStore, connection: CoordinatorConnection) -> bool:
-    """Send the oldest package, if there is one. Raises LineDown where it could not be sent."""
+    """Send the oldest package, if there is one. Raises CoordinatorUnavailable if it could not be
+    sent.
+    """
     package = next(iter(crawler.waiting_packages()), None)
     if package is None or store.epoch() is None:
         return False
@@ -32,6 +35,6 @@ async def _send(
     except RequestRefused as refused:
         if refused.refusal.kind not in UNWANTED:
             raise
-        store.log_event(f"package {package.sequence} is not wanted: {refused}")
+        store.log_event(f"package {package.sequence} is not accepted: {refused}")
     else:
         store.log_event(f"sent package {package.sequence}: {len(data):,} bytes")

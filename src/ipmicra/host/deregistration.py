@@ -1,6 +1,7 @@
-"""A host that stops for good -> its sites handed over, its packages sent, the coordinator told: if it can be.
+"""A host that stops for good -> its sites handed over, its packages sent, the coordinator informed,
+if possible.
 
-Law: nothing here keeps an owner from leaving: it is tried within a time, and given up.
+Invariant: nothing here prevents an owner from leaving: it is tried for a limited time.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ from ipmicra.model.urls import Site
 async def deregister(
     folder: Path, settings: HostingSettings, store: HostStore, seconds: float
 ) -> str | None:
-    """What kept us from it; None when all went well."""
+    """The reason why deregistration failed, or None."""
     if store.get("retired") is not None:
-        return None  # all was handed over and said when it retired
+        return None  # everything was handed over when it retired
     try:
         member = folders.membership(store)
         meter = UsageMeter(store, settings.host, lambda: datetime.now(UTC))
@@ -46,7 +47,7 @@ async def deregister(
             async with asyncio.timeout(max(seconds, 5)):
                 await connection.deregister()
     except (TimeoutError, CoordinatorUnavailable, RequestRefused, HostRevoked, Fault) as error:
-        return f"the coordinator could not be told: {error or 'it took too long'}"
+        return f"the coordinator could not be informed: {error or 'it took too long'}"
     return None
 
 

@@ -1,6 +1,6 @@
-"""A host's folder: who it is, all it keeps, and a lock so that one process runs it at a time.
+"""A host's folder: its identity, all its data, and a lock so that one process runs it at a time.
 
-Law: everything that ipmicra keeps on a host is in this one folder, so that leaving is removing it.
+Invariant: everything that ipmicra stores on a host is in this one folder, so leaving means removing it.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ FOLDER = "host"  # under the data folder
 
 
 class HostMembership(NamedTuple):
-    """Whose host this is."""
+    """The coordinator that this host belongs to."""
 
     coordinator: str
     host: str
-    contact: str  # whom owners of sites can turn to, as the coordinator says
+    contact: str  # contact address for site owners, from the coordinator
 
 
 def is_joined(folder: Path) -> bool:
@@ -35,7 +35,7 @@ def is_joined(folder: Path) -> bool:
 
 @contextmanager
 def open_store(folder: Path) -> Iterator[HostStore]:
-    """The ledger of a host that has joined."""
+    """The store of a host that has joined."""
     if not is_joined(folder):
         raise OperatorFault(f"no host has joined in {folder}; run: ipmicra host join COORDINATOR TOKEN")
     store = HostStore(folder)
@@ -55,7 +55,7 @@ def membership(store: HostStore) -> HostMembership:
 
 @contextmanager
 def hold_lock(folder: Path) -> Iterator[None]:
-    """Be the one process that runs this host."""
+    """Be the only process that runs this host."""
     handle = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         try:
@@ -76,14 +76,14 @@ def is_running(folder: Path) -> bool:
 
 
 def disk_bytes(folder: Path) -> int:
-    """What all files in the folder take up."""
+    """Bytes that all files in the folder use."""
     total = 0
     for path in folder.rglob("*"):
-        with suppress(FileNotFoundError):  # sent and removed meanwhile
+        with suppress(FileNotFoundError):  # sent and removed in the meantime
             total += path.lstat().st_size
     return total
 
 
 def remove(folder: Path) -> None:
-    """Leave nothing behind."""
+    """Remove everything."""
     shutil.rmtree(folder)

@@ -1,4 +1,4 @@
-"""A folder -> the host's own key: made here, kept here, readable by its owner alone."""
+"""A folder -> the host's own key: created here, stored here, readable by its owner alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MODE = 0o600
 
 
 def make_key(folder: Path) -> Ed25519PrivateKey:
-    """A new key in a new file; one that is there already is never overwritten."""
+    """A new key in a new file; an existing key is never overwritten."""
     key = Ed25519PrivateKey.generate()
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     with os.fdopen(os.open(folder / FILE, flags, _MODE), "wb") as file:

@@ -1,20 +1,20 @@
-"""Orders of the coordinator -> done, each once in effect, and what became of each into the ledger.
+"""Orders of the coordinator -> executed, each once in effect, and the result of each in the store.
 
-| order     | what is done                                                                     |
-|-----------|----------------------------------------------------------------------------------|
-| probe     | measured now, or refused while the host rests                                    |
-| take      | state fetched and imported where one waits, site held, links queued              |
-| own-sites | the same                                                                         |
-| look      | pages fetched once, and told how they look; refused while the host rests         |
-| send-whole | what the pages held is forgotten, and their next visit is due: they are sent whole |
-| release   | stopped at once, state exported and sent, then forgotten                         |
-| pause     | remembered until resume                                                          |
-| retire    | all sites released, all packages sent, then the host ends                        |
-| (unknown) | refused by itself, with its kind; the orders beside it are done                   |
-| upgrade   | fetched, verified and tried; refused where the owner runs his own code only      |
+| order      | action                                                                             |
+|------------|------------------------------------------------------------------------------------|
+| probe      | measured now, or refused while the host is paused                                  |
+| take       | state fetched and imported if there is one, site added, URLs queued                |
+| own-sites  | the same                                                                           |
+| look       | pages fetched once and described; refused while the host is paused                 |
+| send-whole | base digests are deleted and the next visit is due, so pages are sent in full      |
+| release    | stopped at once, state exported and sent, then forgotten                           |
+| pause      | stored until resume                                                                |
+| retire     | all sites released, all packages sent, then the host stops                         |
+| upgrade    | fetched, verified and tried; refused if the owner allows only installed code       |
+| (unknown)  | refused alone, with its kind; the other orders are executed                        |
 
-Law: whatever is half done when the process dies is done again when the order is offered again, with the
-same end. An order is reported only when its effect is durable.
+Invariant: an order that was interrupted by a crash is executed again when it is sent again, with the same
+result. An order is reported only when its effect is durable.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ OBSERVATIONS_AT_ONCE = 20
 
 
 class OrderExecutor:
-    """Does orders. `reportable` is set when there is something new to report."""
+    """Executes orders. `reportable` is set when there is something new to report."""
 
     def __init__(
         self,
@@ -90,7 +90,9 @@ class OrderExecutor:
                 self.reportable.set()
 
     async def execute(self, order: Order) -> None:
-        """Do an order and note it as done; what the line keeps from being done stays to be done."""
+        """Execute an order and record it as done. An order that needs the coordinator while it is
+        unavailable stays open.
+        """
         self._under_way.add(order.number)
         try:
             done = await self._execute(order)
@@ -134,12 +136,12 @@ class OrderExecutor:
         return OrderDone(number=order.number)
 
     async def _try_upgrade(self, version: str) -> str:
-        """Why not; empty where the version is being tried."""
+        """The reason why not; empty if the version is being tried."""
         if self._upgrade is None:
-            return f"no upgrade to {version}: programs are installed by this host's owner"
+            return f"no upgrade to {version}: this host runs only code that its owner installs"
         try:
             return await self._upgrade(version)
-        except HostFault as fault:  # the coordinator is away, or gives half a file
+        except HostFault as fault:  # the coordinator is unavailable, or sent an incomplete file
             raise CoordinatorUnavailable(str(fault)) from fault
 
     # --- probes -------------------------------------------------------------------------------------
@@ -175,23 +177,23 @@ class OrderExecutor:
         if grant.has_state and site not in self._crawler.held.addresses:
             await self._import_state(site)
         if not self._store.add_site(held):
-            self._store.log_event(f"{site} in epoch {grant.epoch} was given up before: not taken")
+            self._store.log_event(f"{site} in epoch {grant.epoch} was released before: not added")
             return
         self._crawler.add_site(held)
         await self._crawler.enqueue(grant.links or (f"{site}/",))
 
     async def _import_state(self, site: Site) -> None:
-        """A state that cannot be had is no reason to leave the site alone."""
+        """If the state cannot be had, the site is crawled from the start."""
         try:
             state = await self._connection.get_state(site)
             if state is not None:
                 await self._crawler.import_site(state)
-                self._store.log_event(f"took over what is known of {site}: {len(state):,} bytes")
+                self._store.log_event(f"imported the state of {site}: {len(state):,} bytes")
         except (RequestRefused, Fault) as error:
-            self._store.log_event(f"{site} begins anew, without its state: {error}")
+            self._store.log_event(f"{site} is crawled from the start, without its state: {error}")
 
     async def release_site(self, site: Site, epoch: SiteEpoch) -> None:
-        """Export, note, forget: in this order, so that any of it may be repeated."""
+        """Export, record, forget: in this order, so that each step may be repeated."""
         held = {held.site: held for held in self._store.held_sites()}.get(site)
         if held is None or held.epoch > epoch:
             return
@@ -200,20 +202,20 @@ class OrderExecutor:
         await self._crawler.forget_site(site)
 
     async def send_states(self) -> None:
-        """Send what was exported. A state that nobody wants any more is thrown away."""
+        """Send exported states. A state that nobody accepts is discarded."""
         for state in self._store.waiting_states():
             try:
                 data = self._crawler.state_bytes(state.file)
                 await self._connection.put_state(state.site, state.epoch, data)
             except RequestRefused as refused:
-                self._store.log_event(f"the state of {state.site} is not wanted: {refused}")
+                self._store.log_event(f"the state of {state.site} is not accepted: {refused}")
             except FileNotFoundError:
-                self._store.log_event(f"the state of {state.site} is gone: {state.file}")
+                self._store.log_event(f"the state of {state.site} is missing: {state.file}")
             self._store.remove_state(state)
             self._crawler.remove_state(state.file)
 
     async def forget_all_sites(self) -> None:
-        """The sites were given to others."""
+        """The sites were assigned to others."""
         for held in self._store.held_sites():
             self._store.release_site(held.site, held.epoch, None)
             await self._crawler.forget_site(Site(held.site))
@@ -221,8 +223,8 @@ class OrderExecutor:
     # --- the end ------------------------------------------------------------------------------------
 
     async def _retire(self, number: int, reason: str) -> None:
-        """Let go of all; the life sends the packages, reports the order, and ends."""
-        self._store.set(retiring=reason or "the coordinator wants it so", retiring_order=str(number))
+        """Release all sites; then the daemon sends the packages, reports the order, and stops."""
+        self._store.set(retiring=reason or "ordered by the coordinator", retiring_order=str(number))
         for held in self._store.held_sites():
             await self.release_site(Site(held.site), held.epoch)
         await self.send_states()

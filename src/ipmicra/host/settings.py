@@ -1,4 +1,6 @@
-"""The owner's rules for lending a machine: hours, limits and own sites. The copy on the host always wins."""
+"""The owner's rules for lending a machine: hours, limits and own sites. The copy on the host always
+wins.
+"""
 
 from __future__ import annotations
 
@@ -24,70 +26,84 @@ class HostSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """When the crawler may work on this host, how much it may use, and what it keeps fresh for its owner."""
 
     hours: Annotated[
-        str, setting_field("When work is done: 'mon-fri 22:00-06:00, sat-sun 00:00-24:00', or 'always'.")
+        str,
+        setting_field("Working hours, such as 'mon-fri 22:00-06:00, sat-sun 00:00-24:00', or 'always'."),
     ] = "always"
-    time_zone: Annotated[str, setting_field("The clock that hours, days and months are read on.")] = (
-        "UTC"
-    )
+    time_zone: Annotated[str, setting_field("Time zone of the working hours, days and months.")] = "UTC"
     download_bytes_per_second_max: Annotated[
-        int, setting_field("What is fetched, averaged over some seconds; 0 is without limit.")
+        int,
+        setting_field(
+            "Maximum download rate in bytes per second, averaged over some seconds; 0 means no limit."
+        ),
     ] = 0
     upload_bytes_per_second_max: Annotated[
-        int, setting_field("What is sent home, averaged over some seconds; 0 is without limit.")
+        int,
+        setting_field(
+            "Maximum upload rate to the coordinator in bytes per second, averaged over some "
+            "seconds; 0 means no limit."
+        ),
     ] = 0
     bytes_per_day_max: Annotated[
-        int, setting_field("Bytes in both directions in a day; 0 is without limit.")
+        int, setting_field("Maximum bytes per day, both directions together; 0 means no limit.")
     ] = 0
     bytes_per_month_max: Annotated[
-        int, setting_field("Bytes in both directions in a month; 0 is without limit.")
+        int, setting_field("Maximum bytes per month, both directions together; 0 means no limit.")
     ] = 0
     cpu_share_max: Annotated[
         float,
         setting_field(
-            "Of one processor, averaged over some seconds, while others use it; 1.0 is all of it."
+            "Maximum share of one CPU while others use the machine, averaged over some "
+            "seconds; 1.0 is a whole CPU."
         ),
     ] = 0.5
     cpu_share_idle_max: Annotated[
-        float, setting_field("The same while nobody else uses the machine; 0 is no more than otherwise.")
+        float,
+        setting_field(
+            "Maximum share of one CPU while nobody else uses the machine; 0 means the same as "
+            "cpu_share_max."
+        ),
     ] = 0.0
     memory_bytes_max: Annotated[
         int,
         setting_field(
-            "Memory of the crawler, and again of the dock beside it; the kernel gives no more."
+            "Maximum memory of the crawler, and again of the host's own process; enforced by the kernel."
         ),
     ] = 512 << 20
     disk_bytes_max: Annotated[
-        int, setting_field("The host's folder: known URLs, and packages not yet sent.")
+        int,
+        setting_field("Maximum disk space of the host's folder: known URLs, and packages not yet sent."),
     ] = 2 << 30
     connections_max: Annotated[
-        int, setting_field("Open connections to sites, those being kept for later included.")
+        int, setting_field("Maximum number of open connections to sites, including idle ones.")
     ] = 200
     position: Annotated[
         str,
-        setting_field("Where the machine stands, '59.9, 10.8': latitude, longitude; empty: not told."),
+        setting_field(
+            "Position of the machine, latitude and longitude, such as '59.9, 10.8'; empty: not reported."
+        ),
     ] = ""
     sandbox: Annotated[
         Literal["auto", "always", "never"],
         setting_field(
-            "Whether the installed crawler runs in a sandbox; auto: where this machine can make one."
+            "Whether the installed crawler runs in a sandbox; auto: if this machine can make one."
         ),
     ] = "auto"
     guards_done_without: Annotated[
         tuple[str, ...],
         setting_field(
-            "Guards that dispatched code may run without here; `ipmicra host check` names them."
+            "Guards that dispatched code may run without on this host; `ipmicra host check` lists them."
         ),
     ] = ()
     own_sites: Annotated[
         tuple[str, ...],
-        setting_field("Your own sites, https://example.org, to be kept fresh by this host."),
+        setting_field("Your own sites, such as https://example.org, that this host keeps fresh."),
     ] = ()
 
     def working_hours(self) -> Hours:
         return Hours.parse(self.hours, self.time_zone)
 
     def coordinates(self) -> tuple[float, float] | None:
-        """Latitude and longitude in degrees, where the owner tells them."""
+        """Latitude and longitude in degrees, if the owner reports them."""
         if not self.position.strip():
             return None
         try:
@@ -101,7 +117,7 @@ class HostSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         return latitude, longitude
 
     def sites_open_max(self) -> int:
-        """How many sites may be open at once, by connections and by memory."""
+        """Maximum number of open sites, by connections and by memory."""
         by_memory = (self.memory_bytes_max - MEMORY_OF_THE_PROGRAM) // MEMORY_A_SITE
         return max(1, min(self.connections_in_use_max(), by_memory))
 
@@ -120,9 +136,11 @@ class HostingSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def checked(settings: HostSettings) -> HostSettings:
-    """The same settings. Raises OperatorFault where they contradict themselves or allow nothing."""
+    """The same settings. Raises OperatorFault if they contradict each other or allow nothing."""
     if not settings.working_hours().spans:
-        raise OperatorFault("host.hours: there is no hour at all; to rest, use `ipmicra host pause`")
+        raise OperatorFault(
+            "host.hours contains no working hours; to stop the crawler use `ipmicra host pause`"
+        )
     settings.coordinates()
     for name, least in _LEAST.items():
         if getattr(settings, name) < least:
@@ -130,20 +148,20 @@ def checked(settings: HostSettings) -> HostSettings:
     day, month = settings.bytes_per_day_max, settings.bytes_per_month_max
     if day and month and day > month:
         raise OperatorFault(
-            f"host.bytes_per_day_max = {day} is more than host.bytes_per_month_max = {month}: a day "
-            "cannot have more than its month; lower the one or raise the other"
+            f"host.bytes_per_day_max = {day} is more than host.bytes_per_month_max = {month}: "
+            "lower the first or raise the second"
         )
     idle = settings.cpu_share_idle_max
     if idle and not settings.cpu_share_max <= idle <= 64:
         raise OperatorFault(
             f"host.cpu_share_idle_max = {idle} is less than host.cpu_share_max = "
-            f"{settings.cpu_share_max}: an idle machine cannot lend less than one in use"
+            f"{settings.cpu_share_max}: the share of an idle machine cannot be lower"
         )
     if not 0.01 <= settings.cpu_share_max <= 64:
         raise OperatorFault(f"host.cpu_share_max = {settings.cpu_share_max}: write 0.01 to 64")
     for site in settings.own_sites:
         if not site.startswith(("http://", "https://")):
-            raise OperatorFault(f"host.own_sites: {site!r} is no site; write https://example.org")
+            raise OperatorFault(f"host.own_sites: {site!r} is not a site; example: https://example.org")
     return settings
 
 
@@ -159,7 +177,7 @@ _LEAST = {
 
 
 def describe_rules(settings: HostSettings) -> dict[str, str]:
-    """The rules for people, as they are shown to the owner and reported to the coordinator."""
+    """The rules as text, as shown to the owner and reported to the coordinator."""
     rate = "{:,} bytes/s".format
     amount = "{:,} bytes".format
     return {
@@ -178,7 +196,7 @@ def describe_rules(settings: HostSettings) -> dict[str, str]:
 
 
 def describe_maximum_usage(settings: HostSettings) -> dict[str, str]:
-    """What the rules allow at the very most, for an owner who has to pay for it."""
+    """The most that the rules allow, for an owner who pays for it."""
     hours = settings.working_hours().hours_a_week()
     share = max(settings.cpu_share_max, settings.cpu_share_idle_max)
     month = settings.bytes_per_month_max or settings.bytes_per_day_max * 31
@@ -187,7 +205,7 @@ def describe_maximum_usage(settings: HostSettings) -> dict[str, str]:
         "traffic a month": f"{month / 1e9:,.1f} GB" if month else "no limit is set",
         "processor": f"{share * hours:,.0f} hours of one processor a week",
         "disk": f"{settings.disk_bytes_max / 1e9:,.1f} GB",
-        "memory": f"{2 * settings.memory_bytes_max / 1e9:,.1f} GB, dock and crawler together",
+        "memory": f"{2 * settings.memory_bytes_max / 1e9:,.1f} GB, host and crawler together",
     }
 
 

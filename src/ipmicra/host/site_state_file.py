@@ -1,6 +1,7 @@
-"""A site's part of the frontier, in chunks -> one compressed file to be handed over, and back.
+"""A site's part of the frontier, in chunks -> one compressed file for the hand-over, and back.
 
-Law: a file bears its final name only when it is whole; what does not read as one is refused whole.
+Invariant: a file gets its final name only when it is complete; incomplete or damaged data is refused as
+a whole.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def write_state(folder: Path, site: str, epoch: SiteEpoch, chunks: Iterable[byte
 
 
 def chunks_in(data: bytes) -> Iterator[bytes]:
-    """The chunks of a state. Raises HostFault where the bytes are none."""
+    """The chunks of a state. Raises HostFault if the data is not a state."""
     try:
         with zstandard.ZstdDecompressor().stream_reader(data) as reader:
             while (length := _LENGTH.unpack(reader.read(_LENGTH.size))[0]) != _END:

@@ -1,11 +1,11 @@
-"""What a host did, owes and was told -> one SQLite file that survives a kill at any moment.
+"""What a host did, must do and received -> one SQLite file that survives a kill at any moment.
 
-Held here: facts by name, sequence numbers of the channels, orders and what became of them, the sites the
-host holds with their epochs, states of released sites that are still to be sent, which packages were made
-in which epoch, and every address contacted with its bytes, by day.
+Contents: facts by name, sequence numbers of the channels, orders and their results, assigned sites with
+their epochs, states of released sites that are still to be sent, which packages were made in which
+epoch, and every address contacted with its bytes, by day.
 
-Law: a sequence number is given out only after its reservation is committed. An address is noted before
-the first packet of a day goes to it; bytes may lag behind by what one second brings.
+Invariant: a sequence number is used only after its reservation is committed. An address is recorded
+before the first packet of a day goes to it; byte counts may lag by one second.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class HostEvent(NamedTuple):
 
 
 class HostStore:
-    """One host's ledger. Several processes may have it open; only the running host writes orders."""
+    """One host's store. Several processes may open it; only the running host writes orders."""
 
     def __init__(self, folder: Path) -> None:
         path = folder / FILE
@@ -92,7 +92,7 @@ class HostStore:
         (version,) = self._database.execute("PRAGMA user_version").fetchone()
         if version > SCHEMA:
             self._database.close()
-            raise HostFault(f"{path} was made by a newer ipmicra (schema {version}); run that one")
+            raise HostFault(f"{path} was made by a newer ipmicra (schema {version}); use that version")
         self._database.executescript(f"{_TABLES} PRAGMA user_version = {SCHEMA};")
         self._sequences: dict[str, Iterator[int]] = {}
         path.chmod(0o600)
@@ -110,7 +110,7 @@ class HostStore:
         return dict(self._database.execute("SELECT name, value FROM facts ORDER BY name"))
 
     def set(self, **facts: str | None) -> None:
-        """Facts by name; None removes one."""
+        """Set facts by name; None removes one."""
         with self._transaction():
             for name, value in facts.items():
                 if value is None:
@@ -119,7 +119,7 @@ class HostStore:
                     self._database.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
 
     def log_event(self, what: str) -> None:
-        """An event for `host log`."""
+        """Add an event for `host log`."""
         with self._transaction():
             number = self._database.execute(
                 "INSERT INTO events (at_s, what) VALUES (?, ?)", (time.time(), what)
@@ -129,7 +129,7 @@ class HostStore:
             )
 
     def events(self, most: int) -> list[HostEvent]:
-        """The last ones, oldest first."""
+        """The latest ones, oldest first."""
         rows = self._database.execute(
             "SELECT at_s, what FROM events ORDER BY number DESC LIMIT ?", (most,)
         )
@@ -138,7 +138,7 @@ class HostStore:
     # --- sequences ----------------------------------------------------------------------------------
 
     def next_sequence(self, channel: str) -> int:
-        """A number that no request on the channel had before, whatever happens to this process."""
+        """A number that no request on the channel has used, even before a crash of this process."""
         numbers = self._sequences.get(channel)
         number = next(numbers, None) if numbers is not None else None
         if number is None:
@@ -163,7 +163,7 @@ class HostStore:
         return self._database.execute(query, (number,)).fetchone() is not None
 
     def record_order(self, done: OrderDone) -> None:
-        """From now on the order is reported, and never done again."""
+        """From now on the order is reported, and never executed again."""
         with self._transaction():
             self._database.execute(
                 "INSERT OR IGNORE INTO orders VALUES (?, ?)", (done.number, _encode_done(done))
@@ -176,7 +176,7 @@ class HostStore:
         return [_decode_done(outcome) for (outcome,) in rows]
 
     def mark_reported(self, done: list[OrderDone]) -> None:
-        """The coordinator knows. The numbers stay, for an offer that was already on its way."""
+        """The coordinator knows. The numbers stay, in case an order was sent again in the meantime."""
         with self._transaction():
             self._database.executemany(
                 "UPDATE orders SET outcome = NULL WHERE number = ?", [(order.number,) for order in done]
@@ -190,7 +190,7 @@ class HostStore:
     # --- sites --------------------------------------------------------------------------------------
 
     def add_site(self, held: HeldSite) -> bool:
-        """Note a site as held. False: it was given up in this or a later epoch."""
+        """Record a site as assigned. False if it was released in this or a later epoch."""
         with self._transaction():
             row = self._database.execute(
                 "SELECT epoch, held FROM sites WHERE site = ?", (held.site,)
@@ -205,7 +205,7 @@ class HostStore:
         return [HeldSite(*row) for row in rows]
 
     def release_site(self, site: str, epoch: SiteEpoch, state_file: str | None) -> None:
-        """The site is no longer held; its state, where there is one, waits to be sent."""
+        """The site is no longer assigned here; its state, if any, waits to be sent."""
         with self._transaction():
             self._database.execute(
                 "INSERT INTO sites VALUES (?, ?, '', 0) ON CONFLICT DO UPDATE"
@@ -227,12 +227,12 @@ class HostStore:
     # --- epochs of packages -------------------------------------------------------------------------
 
     def epoch(self) -> LeaseEpoch | None:
-        """Of the host's lease, as last heard; None before the first word of the coordinator."""
+        """Epoch of the host's lease; None before the first response of the coordinator."""
         (epoch,) = self._database.execute("SELECT max(epoch) FROM epochs").fetchone()
         return None if epoch is None else LeaseEpoch(epoch)
 
     def begin_epoch(self, epoch: LeaseEpoch, first_package: int) -> None:
-        """Packages from that number on are made in this epoch."""
+        """Packages from this number on belong to this epoch."""
         with self._transaction():
             self._database.execute("INSERT OR REPLACE INTO epochs VALUES (?, ?)", (first_package, epoch))
 
@@ -261,7 +261,7 @@ class HostStore:
         return [Contact(*row) for row in rows]
 
     def bytes_since(self, day: str) -> int:
-        """In both directions, from that day on."""
+        """Both directions together, from that day on."""
         (total,) = self._database.execute(
             "SELECT coalesce(sum(bytes_in + bytes_out), 0) FROM contacts WHERE day >= ?", (day,)
         ).fetchone()

@@ -1,8 +1,9 @@
 """What is asked of a site -> what came of it: the boundary between the crawl engine and the network.
 
-Law: a `Fetcher` makes ONE hop and answers with an ordinary value. A status, even 500, is a `Fetched`;
-everything that kept a whole answer from arriving is a `FetchFailed` with its kind. Redirects, robots,
-retries and politeness are the caller's decisions (`redirects.follow` walks hops with his consent).
+Invariant: a `Fetcher` makes ONE hop and answers with an ordinary value. A status, even 500, is a
+`Fetched`; everything that kept a whole answer from arriving is a `FetchFailed` with its kind. Redirects,
+robots, retries and politeness are the caller's decisions (`redirects.follow` walks hops with their
+consent).
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ class FetchFailed(msgspec.Struct, frozen=True, kw_only=True):
     detail: str  # for people: what was being done and what was wrong
     address: IPAddress | None = None  # where known
     round_trip_ms: float | None = None  # where a connection was made
-    bytes_on_wire: int = 0  # what was received all the same
+    bytes_on_wire: int = 0  # what was received anyway
 
     @property
     def fault(self) -> Blame:

@@ -1,6 +1,6 @@
 """What extraction found in one response: the shape that travels home and into the index.
 
-Law: plain data. Times are whole seconds since 1970 in UTC; None means that the page does not say.
+Invariant: plain data. Times are whole seconds since 1970 in UTC; None means that the page does not say.
 """
 
 from __future__ import annotations

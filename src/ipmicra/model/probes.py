@@ -1,7 +1,7 @@
 """What a strategy asks and what it is told: targets, probes, answers, measurements.
 
-Law: plain values. A round trip is in milliseconds, a moment in seconds of whatever clock the driver
-keeps; this room only ever subtracts moments.
+Invariant: plain values. A round trip is in milliseconds, a moment in seconds of whatever clock the
+driver keeps; this room only ever subtracts moments.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Target(msgspec.Struct, frozen=True):
 
 
 class Probe(msgspec.Struct, frozen=True):
-    """A wish: let this crawler measure its round trip to that target."""
+    """A request: let this crawler measure its round trip to that target."""
 
     crawler: CrawlerId
     target: Target

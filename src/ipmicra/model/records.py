@@ -1,8 +1,9 @@
 """The records that travel in a package: what a crawler has to say about the pages it takes care of.
 
-Law: (url, visit) names what happened to one page at one visit, so that whoever reads a record twice can
-tell. `visit` counts a page's fetches from 1 and never falls. A page found unchanged has no record: it
-costs nothing on the way home. Times are milliseconds since 1970 in UTC, by the crawler's clock.
+Invariant: (url, visit) names what happened to one page at one visit, so that whoever reads a record
+twice can tell. `visit` counts a page's fetches from 1 and never falls. A page found unchanged has no
+record: it costs nothing on the way home. Times are milliseconds since 1970 in UTC, by the crawler's
+clock.
 """
 
 from __future__ import annotations

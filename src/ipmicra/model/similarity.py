@@ -65,7 +65,7 @@ def _every_window(data: _Bytes) -> _Features:
 
 
 def _ones(features: _Features) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
-    """How many features have each of the 64 bits, summed eight byte-wide lanes at a time."""
+    """How many features have each of the 64 bits, summed eight byte-wide site workers at a time."""
     bits = np.unpackbits(features.view(np.uint8)).view(np.uint64).reshape(-1, 8)
     ones: np.ndarray[tuple[int], np.dtype[np.uint8]] = np.add.reduce(bits).view(np.uint8)
     return ones

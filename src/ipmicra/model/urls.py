@@ -1,8 +1,8 @@
 """Text that claims to be a URL -> one normal form, its site, and the key it is known by.
 
 Two texts that name the same page by the WHATWG URL standard and RFC 3986 (6.2.2) get the same normal
-form, and so the same key. Law: normalising twice changes nothing; a `Url` is always normal, absolute,
-http or https, and carries neither fragment nor credentials.
+form, and so the same key. Invariant: normalising twice changes nothing; a `Url` is always normal,
+absolute, http or https, and carries neither fragment nor credentials.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Corners -> axis-parallel boxes, the shape of every zone.
 
-Law: boxes are half-open, `low <= point < high` in each dimension, so boxes that tile a space give each
-point one owner. Nobody else compares a box's bounds by hand. The space is no torus: coordinates have
-ends.
+Invariant: boxes are half-open, `low <= point < high` in each dimension, so boxes that tile a space give
+each point one owner. Nobody else compares a box's bounds by hand. The space is no torus: coordinates
+have ends.
 """
 
 from __future__ import annotations

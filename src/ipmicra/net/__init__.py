@@ -1,1 +1,1 @@
-"""The network as processes see it: who may be connected to, who may connect, how long it takes."""
+"""The network below fetching and probing: address guard, DNS, connections, kernel round trips."""

@@ -1,8 +1,8 @@
 """An address or a port -> why we must not connect to it, or None.
 
-Law: an own table, not `ipaddress.is_global` (which says True for multicast and for NAT64 and 6to4
+Invariant: an own table, not `ipaddress.is_global` (which says True for multicast and for NAT64 and 6to4
 wrappings of private addresses). What wraps an IPv4 address is judged by the address inside, too. IPv6
-outside of 2000::/3 is not public, whatever it is. The verdict is asked for the very address that a
+outside of 2000::/3 is not public, whatever it is. The verdict is asked for the exact address that a
 socket is about to connect to, so a name that changes its answer (rebinding) gains nothing.
 """
 
@@ -72,7 +72,7 @@ OTHER_PROTOCOLS_PORTS = frozenset(
 
 
 class AddressGuard:
-    """Where a fetch may go. `open_ranges` are allowed whatever they are, `closed_ranges` never."""
+    """Where a fetch may go. `open_ranges` are always allowed, `closed_ranges` never."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class AddressGuard:
         self._open_ports = WEB_PORTS | frozenset(open_ports)
 
     def denial_reason(self, address: IPAddress) -> str | None:
-        """Why not to connect to this address. Reads this machine's routes; sends nothing."""
+        """The reason not to connect to this address. Reads this machine's routes; sends nothing."""
         if any(block.holds(address) for block in self._closed):
             return f"{address} is closed by the settings"
         if any(block.holds(address) for block in self._open):
@@ -105,7 +105,7 @@ class AddressGuard:
 
 
 def special_kind(address: IPAddress) -> str | None:
-    """What a non-public address is for; None for a public one. Wrappings are not looked into."""
+    """What a non-public address is for; None for a public one. Wrapped addresses are not examined."""
     for block, what in SPECIAL_RANGES.items():
         if block.holds(address):
             return what
@@ -148,7 +148,7 @@ def is_own(address: IPAddress) -> bool:
 
 
 def ranges_of(texts: Iterable[str], setting: str) -> tuple[AddressRange, ...]:
-    """The ranges that a setting names; OperatorFault where one is none."""
+    """The ranges of a setting. Raises OperatorFault if one is not a range."""
     try:
         return tuple(AddressRange.parse(text) for text in texts)
     except ValueError as error:

@@ -1,8 +1,8 @@
-"""Site names, asked again and again -> the one address each is crawled at.
+"""Site names -> the one address at which each is crawled.
 
-Law: a name on many addresses is crawled at one and the same while that address answers and DNS still
-lists it, so that politeness per address is exact. TTLs are respected within the settings' bounds; a
-failure is remembered too; a name is never looked up twice at once; memory is bounded.
+Invariant: a name with many addresses is crawled at the same one as long as that address answers and DNS
+still lists it, so that politeness per address is exact. TTLs are respected within the settings' bounds;
+failures are cached too; a name is never looked up twice at once; memory is bounded.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class DnsEntry:
         self.expires_at = expires_at
         self.failure = failure
         self.proven = proven  # the first address has answered
-        self.located: IPAddress | None = None  # what was told to who asked, until something changes
+        self.located: IPAddress | None = None  # the latest reply, until something changes
 
     def mark_reachable(self, address: IPAddress) -> None:
         """A connection to this address was made: stay with it."""
@@ -87,12 +87,12 @@ class DnsCache:
         self._queries: dict[str, asyncio.Future[DnsEntry]] = {}
 
     def cached(self, name: str) -> DnsEntry | None:
-        """What needs no question: a remembered name that has not expired."""
+        """A cached name that has not expired; None if a query is needed."""
         entry = self._entries.get(name)
         return entry if entry is not None and entry.expires_at > self._clock() else None
 
     async def resolve(self, name: str) -> DnsEntry:
-        """Where the name is, looked up if need be. Raises DnsFailure."""
+        """The entry of a name, looked up if needed. Raises DnsFailure."""
         entry = self.cached(name) or self._literal(name) or await self._query_once(name)
         if entry.failure is not None:
             raise DnsFailure(entry.failure.kind, str(entry.failure))
@@ -122,7 +122,7 @@ class DnsCache:
         return self._remember(name, self._updated_entry(name, answer))
 
     def _updated_entry(self, name: str, answer: DnsAnswer) -> DnsEntry:
-        """The new answer, with the address we were at kept in front while it is still listed."""
+        """The new answer, with the present address kept in front while it is still listed."""
         low, high = self._bounds.ttl_seconds_min, self._bounds.ttl_seconds_max
         expires_at = self._clock() + min(max(answer.ttl_seconds, low), high)
         entry = DnsEntry(tuple(sorted(answer.addresses, key=_preference)), expires_at)

@@ -1,7 +1,7 @@
 """A site's name -> its addresses with their time to live, asked of name servers.
 
-Law: an answer is only what DNS (or the machine's hosts file) says; whether we may connect there is the
-guard's business. Failures are of two kinds: the name has no address, or nobody could tell.
+Invariant: an answer is only what DNS (or the machine's hosts file) says; whether we may connect there is
+the guard's business. Failures are of two kinds: the name has no address, or nobody could tell.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pycares
 
 from ipmicra.addresses import IPAddress
 
-QUERY_SECONDS_MAX = 3.0  # per try and server; c-ares tries each server anew
+QUERY_SECONDS_MAX = 3.0  # per try and server; c-ares tries each server again
 QUERY_TRIES = 3
 _NO_NAME_ERRORS = frozenset({aiodns.error.ARES_ENOTFOUND, aiodns.error.ARES_ENODATA})
 

@@ -1,7 +1,7 @@
 """A connected TCP socket -> the kernel's own round-trip time of it.
 
 The kernel times each segment against its acknowledgement, so the figure is free of the server's
-thinking and of this process's stalls. Law: no packet is sent for it. Where TCP_INFO is missing the
+thinking and of this process's stalls. Invariant: no packet is sent for it. Where TCP_INFO is missing the
 answer is None.
 """
 

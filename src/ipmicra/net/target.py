@@ -1,7 +1,7 @@
 """A URL -> what a connection and a request line need of it, or a refusal.
 
-Law: the URL is read the way browsers read it (WHATWG), so "http://0x7f000001/" is 127.0.0.1 here and not
-a name that some resolver reads otherwise. Credentials in a URL are never sent.
+Invariant: the URL is read the way browsers read it (WHATWG), so "http://0x7f000001/" is 127.0.0.1 here
+and not a name that some resolver reads otherwise. Credentials in a URL are never sent.
 """
 
 from __future__ import annotations

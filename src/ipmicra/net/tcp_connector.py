@@ -1,10 +1,10 @@
 """An address and a port -> a connected socket, or the kind of the failure.
 
-A `Connector` is the one thing that a fetcher needs of the network beside names. `DirectConnector` connects
-from this very process. Where dispatched code has no network, a broker connects for it and passes the
-socket in (`ipmicra.host.broker.client`).
+A `Connector` is all that a fetcher needs of the network besides names. `DirectConnector` connects from
+this process. Where dispatched code has no network, a broker connects for it and passes the socket in
+(`ipmicra.host.broker.client`).
 
-Law: whoever connects judges the very address that the socket then connects to, each time.
+Invariant: the connecting process checks the exact address that the socket then connects to, each time.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class ConnectFailed(Exception):
     def __init__(self, kind: FailureKind, detail: str, http2_wanted: bool = False) -> None:
         super().__init__(detail)
         self.kind = kind
-        self.http2_wanted = http2_wanted  # the handshake failed for want of HTTP/2
+        self.http2_wanted = http2_wanted  # the handshake failed because HTTP/2 was not offered
 
 
 class Connector(Protocol):
-    """Who connects for a fetcher. Raises OpeningFailed."""
+    """Connects for a fetcher. Raises ConnectFailed."""
 
     async def connect(self, name: str, address: IPAddress, port: int, patience_ms: int) -> socket.socket:
         """A non-blocking socket that is connected to the address; `name` is the site's."""
@@ -45,7 +45,7 @@ class Connector(Protocol):
 
 
 class DirectConnector:
-    """Connects from this process, where the guard lets it."""
+    """Connects from this process, if the guard allows it."""
 
     def __init__(self, guard: AddressGuard, source_address: str = "") -> None:
         self._guard, self._source_address = guard, source_address
@@ -67,7 +67,9 @@ class DirectConnector:
 
 
 def new_socket(address: IPAddress, source_address: str = "") -> socket.socket:
-    """A socket for connecting to the address, from the given one where that is of the same family."""
+    """A socket for connecting to the address, bound to the given source if that is of the same
+    family.
+    """
     family = socket.AF_INET if address.version == 4 else socket.AF_INET6
     sock = socket.socket(family, socket.SOCK_STREAM)
     sock.setblocking(False)

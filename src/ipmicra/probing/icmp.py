@@ -1,6 +1,6 @@
 """An address -> the time of one ICMP echo, on the socket type that needs no privilege, else a raw one.
 
-Law: one packet out. Its answer is known by a token in the payload, since the kernel chooses the
+Invariant: one packet out. Its answer is known by a token in the payload, since the kernel chooses the
 identifier of unprivileged sockets.
 """
 

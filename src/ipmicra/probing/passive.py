@@ -1,7 +1,7 @@
-"""Outcomes of fetches -> the least recent round trip per address: probes that cost nothing.
+"""Outcomes of fetches -> the smallest recent round trip per address: probes that cost nothing.
 
-Law: bounded in number and age. The least counts, since all that can happen to a packet makes it later;
-but only of a window of time, since routes change.
+Invariant: bounded in number and age. The smallest counts, since every disturbance makes a packet later;
+but only within a time window, since routes change.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ipmicra.probing.settings import ProbingSettings
 
 
 class PassiveRoundTrips:
-    """What fetches have shown."""
+    """Round trips that fetches have shown."""
 
     def __init__(self, settings: ProbingSettings, clock: Callable[[], float] = time.monotonic) -> None:
         self._settings = settings
@@ -28,7 +28,7 @@ class PassiveRoundTrips:
         return len(self._seen)
 
     def record_outcome(self, outcome: FetchOutcome) -> float | None:
-        """Learn from a fetch, be it a success or a failure after connecting. Returns its round trip."""
+        """Record a fetch, a success or a failure after connecting. Returns its round trip."""
         round_trip_ms = round_trip_in(outcome, self._settings.by_answers)
         if outcome.address is None or round_trip_ms is None:
             return None
@@ -36,14 +36,14 @@ class PassiveRoundTrips:
         return round_trip_ms
 
     def record(self, address: IPAddress, round_trip_ms: float) -> None:
-        """A round trip that was seen just now."""
+        """Record a round trip that was measured just now."""
         now = self._clock()
         known = self._seen.get(address)
         if known is None or round_trip_ms <= known[0] or self._is_old(known, now):
             self._remember(address, round_trip_ms, now)
 
     def recent(self, address: IPAddress) -> ProbeOutcome | None:
-        """The round trip to that address, if a fetch has shown it lately."""
+        """The round trip to that address, if a recent fetch has shown it."""
         seen = self._seen.get(address)
         if seen is None or self._is_old(seen, self._clock()):
             return None

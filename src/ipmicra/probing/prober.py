@@ -1,7 +1,8 @@
-"""An address and a port -> a sounding: what fetches have shown, else the first way that brings an answer.
+"""An address and a port -> a probe outcome: what fetches have shown, else the first method that
+succeeds.
 
-Law: never a packet to an address that the guard refuses. A connection is closed as soon as it stands. A
-refused connection is no round trip: a firewall on the way may have said no.
+Invariant: never a packet to an address that the guard denies. A connection is closed as soon as it is
+established. A refused connection is not a round trip: a firewall on the way may have refused it.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _TIMEOUTS = frozenset(
 )
 
 
-HOST_PORT = 443  # of a machine that is no web server: most refuse there, few are silent
+HOST_PORT = 443  # of a machine that is not a web server: most refuse there, few drop the packet
 
 
 class Prober:
@@ -49,12 +50,14 @@ class Prober:
         self._source_address = source_address
 
     async def probe(self, address: IPAddress, port: int = 443, site: str = "") -> ProbeOutcome:
-        """The round trip to an address. `site`, such as https://example.org, is whom HEAD asks."""
+        """The round trip to an address. `site`, such as https://example.org, is the site that HEAD
+        requests.
+        """
         known = self._passive.recent(address)
         if known is not None:
             return known
         outcome = ProbeOutcome(
-            method="connect", silence=NoAnswer.REFUSED, detail="no way to probe is set"
+            method="connect", silence=NoAnswer.REFUSED, detail="no probe method is set"
         )
         for method in self._settings.ways:
             outcome = await self.probe_with(method, address, port, site)
@@ -63,13 +66,14 @@ class Prober:
         return outcome
 
     async def probe_host(self, address: IPAddress) -> ProbeOutcome:
-        """The round trip to a machine that need not serve anything: a refusal is an answer too.
+        """The round trip to a machine that need not serve anything: a refusal counts as an answer.
 
-        Where round trips are read off answers there is none to be had: whoever refuses is near by.
+        Not available where round trips are taken from responses: the refusal may come from a machine
+        near by.
         """
         if self._settings.by_answers:
             return ProbeOutcome(
-                method="answer", silence=NoAnswer.REFUSED, detail="a host answers no questions"
+                method="answer", silence=NoAnswer.REFUSED, detail="a host cannot be probed by responses"
             )
         known = self._passive.recent(address)
         if known is not None:
@@ -84,7 +88,7 @@ class Prober:
     async def probe_with(
         self, method: ProbeMethod, address: IPAddress, port: int = 443, site: str = ""
     ) -> ProbeOutcome:
-        """The least round trip of the tries, by this one way."""
+        """The smallest round trip of the tries, by this one method."""
         refusal = self._guard.denial_reason(address) or self._guard.port_denial_reason(port)
         if refusal is not None:
             return ProbeOutcome(method=method, silence=NoAnswer.REFUSED, detail=refusal)
@@ -105,7 +109,7 @@ class Prober:
         return await self._timed(method, asks[method]())
 
     async def _timed(self, method: ProbeMethod, asking: Awaitable[ProbeOutcome]) -> ProbeOutcome:
-        """What asking brought, be it a failure."""
+        """The outcome, also for a failure."""
         try:
             return await asking
         except TimeoutError:
@@ -117,7 +121,7 @@ class Prober:
             return ProbeOutcome(method=method, silence=silence, detail=error.strerror or str(error))
 
     async def _meet(self, address: IPAddress) -> ProbeOutcome:
-        """Knock at a machine's door, where being turned away is an answer."""
+        """Connect to a machine, where a refusal is an answer too."""
         started_at = monotonic()
         try:
             return await self._connect(address, HOST_PORT)
@@ -134,12 +138,14 @@ class Prober:
         return ProbeOutcome(method="connect", round_trip_ms=connect_ms if measured is None else measured)
 
     async def _head(self, method: ProbeMethod, address: IPAddress, port: int, site: str) -> ProbeOutcome:
-        """By HEAD: the kernel's round trip, or ("answer") the one that the answer shows.
+        """By HEAD: the kernel's round trip, or ("answer") the one that the response shows.
 
-        The latter has the server's thinking in it, and is the only one that sees behind a proxy.
+        The latter includes the server's processing time, and is the only one that sees behind a proxy.
         """
         if self._fetcher is None:
-            return ProbeOutcome(method=method, silence=NoAnswer.REFUSED, detail="no fetcher to ask with")
+            return ProbeOutcome(
+                method=method, silence=NoAnswer.REFUSED, detail="there is no fetcher for HEAD"
+            )
         url = f"{site or _site_at(address, port)}/"
         outcome = await self._fetcher.fetch(FetchRequest(url=url, method="HEAD"))
         self._passive.record_outcome(outcome)
@@ -172,5 +178,5 @@ def _least_first(outcome: ProbeOutcome) -> float:
 
 def _unseen() -> ProbeOutcome:
     return ProbeOutcome(
-        method="passive", silence=NoAnswer.TIMED_OUT, detail="no fetch has been there lately"
+        method="passive", silence=NoAnswer.TIMED_OUT, detail="no recent fetch from this address"
     )

@@ -1,4 +1,4 @@
-"""What one measurement brought: a round trip and the way it was taken, or why there is none."""
+"""The result of one measurement: a round trip and its method, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ipmicra.probing.settings import ProbeMethod
 
 
 def answer_ms(timings: Timings) -> float:
-    """The round trip as an answer shows it, the server's thinking included.
+    """The round trip as a response shows it, including the server's processing time.
 
-    A connection that was opened for it cost one round trip before; on the way to a proxy that one was
-    short, and the answer came so much later. Half of both together is right either way.
+    If a connection was opened for it, that cost one round trip before; with a proxy that one was short,
+    and the response came later by as much. Half of both together is right in either case.
     """
     if timings.connect_ms is None:
         return timings.first_byte_ms
@@ -21,7 +21,7 @@ def answer_ms(timings: Timings) -> float:
 
 
 def round_trip_in(outcome: FetchOutcome, by_answers: bool) -> float | None:
-    """What a fetch shows of how far its address is: by the kernel's clock, or by the answer's."""
+    """The round trip that a fetch shows: by the kernel, or by the response."""
     if isinstance(outcome, FetchFailed):
         return None if by_answers else outcome.round_trip_ms
     return answer_ms(outcome.timings) if by_answers else outcome.timings.round_trip_ms
@@ -33,8 +33,8 @@ class ProbeOutcome(msgspec.Struct, frozen=True, kw_only=True):
     method: ProbeMethod
     round_trip_ms: float | None = None
     silence: NoAnswer | None = None
-    detail: str = ""  # for people, where there is no round trip
+    detail: str = ""  # text for people, if there is no round trip
 
     def to_answer(self) -> ProbeAnswer:
-        """As the delegation's strategies want it."""
+        """In the form that delegation strategies use."""
         return ProbeAnswer(self.round_trip_ms, self.silence)

@@ -1,4 +1,4 @@
-"""The knobs of probing. More tries cost packets and time, and take the noise out of the least of them."""
+"""Settings of probing. More tries cost packets and time, and remove noise from the smallest of them."""
 
 from __future__ import annotations
 
@@ -16,20 +16,29 @@ class ProbingSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
     ways: Annotated[
         tuple[ProbeMethod, ...],
-        setting_field("Ways to ask until one answers: connect, head, answer, icmp."),
+        setting_field(
+            "Probe methods in the order in which they are tried: connect, head, answer, icmp."
+        ),
     ] = ("connect", "icmp")
-    patience_ms: Annotated[int, setting_field("How long one try may take.")] = 2_000
-    tries: Annotated[int, setting_field("Tries of one way; the least round trip counts.")] = 1
+    patience_ms: Annotated[int, setting_field("Timeout of one try, in milliseconds.")] = 2_000
+    tries: Annotated[
+        int, setting_field("Number of tries per method; the smallest round trip counts.")
+    ] = 1
     passive_seconds_max: Annotated[
-        float, setting_field("A round trip seen by a fetch is as good as a probe for this long.")
+        float, setting_field("How long a round trip seen by a fetch replaces a probe, in seconds.")
     ] = 3_600.0
     passive_addresses_max: Annotated[
-        int, setting_field("Addresses whose round trips are remembered; some 200 bytes each.")
+        int,
+        setting_field(
+            "Maximum number of addresses whose round trips are remembered; about 200 bytes each."
+        ),
     ] = 100_000
 
     @property
     def by_answers(self) -> bool:
-        """Whether round trips are read off answers, since the kernel's would be a proxy's near by."""
+        """Whether round trips are taken from responses, since the kernel's would be that of a proxy
+        near by.
+        """
         return self.ways[:1] == ("answer",)
 
     @property

@@ -1,11 +1,11 @@
 """A folder of Python files -> one bundle, always the same bytes; and a bundle -> a folder, or a refusal.
 
-A bundle is a zip archive: `manifest.json` says the version, the program to run, the runtime it needs and the
-digest of every file; the files lie under `code/`.
+A bundle is a zip archive: `manifest.json` says the version, the program to run, the runtime it needs and
+the digest of every file; the files lie under `code/`.
 
-Law: a bundle is unpacked wholly or not at all. Refused are names that leave the folder, links, files that
-the manifest does not list or that differ from it, anything but Python source, and more files or bytes than
-the caps allow, whatever the archive says of itself.
+Invariant: a bundle is unpacked wholly or not at all. Refused are names that leave the folder, links,
+files that the manifest does not list or that differ from it, anything but Python source, and more files
+or bytes than the caps allow, whatever the archive says of itself.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import msgspec
 from ipmicra.errors import HostFault
 
 FORMAT = 1
-HOST_INTERFACE = 1  # what the dock offers to code: /code, /state, /settings.json, control and broker
+HOST_INTERFACE = 1  # what the host offers to code: /code, /state, /settings.json, control and broker
 MANIFEST = "manifest.json"
 CODE = "code"
 MANIFEST_BYTES_MAX = 1 << 20
@@ -155,7 +155,7 @@ def _manifest(data: bytes) -> Manifest:
     except msgspec.MsgspecError as error:
         raise BadBundle(f"the bundle's manifest cannot be read: {error}") from error
     if manifest.format != FORMAT:
-        raise BadBundle(f"the bundle has format {manifest.format}; this dock reads {FORMAT}")
+        raise BadBundle(f"the bundle has format {manifest.format}; this host reads {FORMAT}")
     return manifest
 
 

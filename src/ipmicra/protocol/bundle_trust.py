@@ -1,9 +1,9 @@
 """A coordinator's bundles and a root of trust -> the bytes of one bundle, or a refusal with its reason.
 
-The Update Framework does the deciding: a threshold of root keys that are kept offline says which keys sign
-what; metadata expires, so nobody can hold a host back at an old state, and is numbered, so nobody can take it
-back to one. Law: no byte of a bundle is believed before its length and digest were signed for; the first root
-is the one that the host's owner accepted on joining.
+The Update Framework does the deciding: a threshold of root keys that are kept offline says which keys
+sign what; metadata expires, so nobody can hold a host back at an old state, and is numbered, so nobody
+can take it back to one. Invariant: no byte of a bundle is believed before its length and digest were
+signed for; the first root is the one that the host's owner accepted on joining.
 """
 
 from __future__ import annotations
@@ -105,7 +105,9 @@ def bundle_name(version: str) -> str:
 
 
 def fingerprint(root: bytes) -> str:
-    """What the owner compares before he trusts: the first root's digest, in groups that can be read aloud."""
+    """What the owner compares before they trusts: the first root's digest, in groups that can be read
+    aloud.
+    """
     digest = hashlib.sha256(root).hexdigest()[:32]
     return " ".join(digest[at : at + 4] for at in range(0, len(digest), 4))
 

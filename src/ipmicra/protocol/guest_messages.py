@@ -1,8 +1,9 @@
-"""What the dock asks of a crawler in a sandbox, and what that says: frames of MessagePack on a local stream.
+"""What the host asks of a crawler in a sandbox, and what that says: frames of MessagePack on a local
+stream.
 
 A frame is four bytes of length and a message. Every ask is answered, in any order, by its number; *news*
-come unasked. Law: fields may be added, none changes its meaning, so that a dock and code of other versions
-understand each other. A frame that is too long ends the conversation.
+come unasked. Invariant: fields may be added, none changes its meaning, so that a host and code of other
+versions understand each other. A frame that is too long ends the conversation.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import msgspec
 from ipmicra.model.ids import SiteEpoch
 from ipmicra.protocol.host_messages import PROTOCOL_WITHOUT_NONE, Passive
 
-FRAME_BYTES_MAX = 256 << 20  # a site's state is the largest thing that the dock says
+FRAME_BYTES_MAX = 256 << 20  # a site's state is the largest thing that the host says
 MESSAGE_BYTES_MAX = 4 << 20
 _LENGTH = struct.Struct("<I")
 
@@ -107,7 +108,7 @@ class GuestRequest(msgspec.Struct, frozen=True):
 
 
 class UnknownCommand(NamedTuple):
-    """An order of a newer dock's."""
+    """An order of a newer host's."""
 
     why: str
 

@@ -1,6 +1,6 @@
 """What a host and the coordinator say to each other: requests, orders and reports, as MessagePack records.
 
-Every request is begun by the host. A record may gain fields with defaults; none ever changes its
+Every request is started by the host. A record may gain fields with defaults; none ever changes its
 meaning.
 
 | protocol | what is new in it                                                                   |
@@ -327,7 +327,7 @@ class Heartbeat(_Record, frozen=True, kw_only=True):
     position: tuple[float, float] | None = None  # latitude and longitude, where the owner tells them
     own_sites: tuple[str, ...] = ()  # the owner's, to be crawled from here
     rules: dict[str, str] = {}  # in the owner's words, for people
-    version: str = ""  # of the dock
+    version: str = ""  # of the host
     code: CodeReport = CodeReport()
     protocol: int = PROTOCOL_WITHOUT_NONE
     order_kinds: tuple[str, ...] = ()  # that the host understands; none stated: those of protocol 1

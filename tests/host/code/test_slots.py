@@ -140,7 +140,7 @@ def _cut_after(steps: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> boo
 
 def test_a_state_that_cannot_be_read_is_said_clearly(tmp_path: Path) -> None:
     (tmp_path / "slots.json").write_text("{nonsense")
-    with pytest.raises(HostFault, match="to begin anew"):
+    with pytest.raises(HostFault, match="to start again"):
         Slots(tmp_path)
 
 

@@ -130,7 +130,7 @@ def is_page(path: str) -> bool:
 @pytest.mark.parametrize(
     ("source", "reason"),
     [
-        ("raise SystemExit(3)", "ended by itself"),
+        ("raise SystemExit(3)", "exited by itself"),
         ("while True: pass", "answer"),
     ],
 )
@@ -210,7 +210,7 @@ def test_a_host_whose_owner_runs_his_own_code_takes_no_other(tmp_path: Path) -> 
             async with living(tmp_path, host_settings(tmp_path)):
                 order = home.give(Upgrade(version="9.1"))
                 await home.until(lambda: order in home.done)
-                assert "installed by this host's owner" in home.done[order].detail
+                assert "only code that its owner installs" in home.done[order].detail
                 assert not code(home).takes_bundles
 
     asyncio.run(story())

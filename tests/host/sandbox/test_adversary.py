@@ -46,7 +46,7 @@ REFUSED_BY_THE_BROKER = [
     ("ask_for_the_cloud", "169.254.169.254 is not public (link-local)"),
     ("ask_for_the_wrapped_cloud", "wraps an address: 169.254.169.254 is not public"),
     ("ask_for_mail", "port 25 is not a web server's"),
-    ("ask_under_a_false_name", "no name server said that site.example is at 127.0.0.1"),
+    ("ask_under_a_false_name", "no name server says that site.example is at 127.0.0.1"),
 ]
 NOT_THERE = [
     ("read_the_home_folder", "FileNotFoundError"),
@@ -96,7 +96,7 @@ def test_what_is_the_owners_is_not_there_to_be_taken(tmp_path: Path, name: str, 
         more: dict[str, object] = {"secret_folder": str(secret)}
         async with attack(tmp_path, name, more=more, memory_bytes_max=256 << 20) as tried:
             assert stopped_by in await tried.over()
-            assert tried.says(f"the crawler's code says: {name}: "), tried.log
+            assert tried.says(f"the crawler's code prints: {name}: "), tried.log
 
     asyncio.run(story())
 
@@ -142,7 +142,7 @@ def test_code_that_never_gives_up_is_ended(tmp_path: Path) -> None:
     async def story() -> None:
         async with attack(tmp_path, "never_give_up") as tried:
             assert await tried.over() == "ended"
-            assert tried.says("tried 1,000 times what is not permitted: ended"), tried.log
+            assert tried.says("tried forbidden calls 1,000 times: ended"), tried.log
 
     asyncio.run(story())
 

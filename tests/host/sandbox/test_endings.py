@@ -28,7 +28,7 @@ def test_code_cannot_outlive_its_dock(tmp_path: Path) -> None:
         told = json.loads(dock.stdout.readline())
         process = Path(f"/proc/{told['pid']}")
         assert "PermissionError" in told["stopped"]
-        assert any("to outlive its dock (prctl): not permitted" in line for line in told["log"])
+        assert any("to outlive the host (prctl): not permitted" in line for line in told["log"])
         assert process.exists()
         dock.kill()
     end = time.monotonic() + SECONDS_TO_STOP_MAX

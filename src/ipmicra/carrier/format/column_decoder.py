@@ -1,7 +1,7 @@
 """Words and columns -> the records that they were made of.
 
-Law: whatever the columns say, this returns records or raises ValueError, in time and memory that the
-size of the columns bounds: addresses have a cap of their own, everything else is shared, not copied.
+Invariant: whatever the columns say, this returns records or raises ValueError, in time and memory that
+the size of the columns bounds: addresses have a cap of their own, everything else is shared, not copied.
 """
 
 from __future__ import annotations

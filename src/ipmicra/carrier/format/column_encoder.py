@@ -1,7 +1,8 @@
 """Pages, one after the other -> words and columns that compress well.
 
-Law: lossless, but for what the receiver can compute again (content hash, similarity hash). Whatever is
-added, no page is kept: its words go on as they come, columns hold numbers, and each address and link once.
+Invariant: lossless, but for what the receiver can compute again (content hash, similarity hash).
+Whatever is added, no page is kept: its words go on as they come, columns hold numbers, and each address
+and link once.
 
 Like stands by like. What a page says in words is one string: title, description, text, headings, and the
 texts of links that did not occur before, a line each, so that a heading stands near the line of the text
@@ -50,7 +51,7 @@ class PackageColumns(msgspec.Struct, frozen=True, array_like=True, forbid_unknow
     body_bytes: list[int]
     published_at_s: list[int | None]
     modified_at_s: list[int | None]
-    flags: list[int]  # noindex 1, nofollow 2, nosnippet 4, truncated 8, told apart 16
+    flags: list[int]  # noindex 1, nofollow 2, nosnippet 4, truncated 8, distinguished 16
 
 
 class _Row(NamedTuple):

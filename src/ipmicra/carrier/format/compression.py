@@ -1,7 +1,7 @@
 """Pieces of bytes -> a zstd frame, and back.
 
-Law: the same pieces at the same level give the same frame. A frame is never inflated beyond what was
-promised of it, and what inflates to less is refused too.
+Invariant: the same pieces at the same level give the same frame. A frame is never inflated beyond what
+was promised of it, and what inflates to less is refused too.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 A heading or a link's text that is a line of its page's text is told there as the way to that line:
 positive for a step on, the step less one for a step back or to the same line, 0 for no line.
 
-Law: whatever the columns say, this returns records or raises ValueError, in time and memory that the
-size of the columns bounds. Nothing writes these formats any more.
+Invariant: whatever the columns say, this returns records or raises ValueError, in time and memory that
+the size of the columns bounds. Nothing writes these formats any more.
 """
 
 from __future__ import annotations

@@ -81,9 +81,9 @@ def command(
     as_json: bool,
     **options: Any,
 ) -> int:
-    """Crawl sites into packages, politely; run again, it goes on where it was.
+    """Crawl sites politely into packages. Run it again to continue.
 
-    Ctrl-C stops when the requests under way have ended, a second one at once; nothing is lost either way.
+    Ctrl-C stops when the requests in progress have ended, a second one at once; nothing is lost either way.
 
     \b
     Examples:
@@ -146,7 +146,7 @@ class _Watched:
 
     def __init__(self, name: str) -> None:
         self.interrupted = False
-        self._shown_until = 0.0  # of which wait someone has been told
+        self._shown_until = 0.0  # end of the wait that was shown last
         self._live = _live_figures(name) if sys.stderr.isatty() else None
 
     async def run(self, crawl: Crawl) -> tuple[Progress, Counts]:
@@ -179,7 +179,7 @@ class _Watched:
         stop()
 
     def _show_wait(self, progress: Progress, _: Counts) -> None:
-        """Where no one watches figures: why nothing happens, once for each wait."""
+        """Without live figures: print once per wait why nothing happens."""
         wait = progress.wait_text()
         if wait and progress.waits_until > self._shown_until:
             self._shown_until = progress.waits_until

@@ -1,4 +1,4 @@
-"""`ipmicra export`: what was crawled, for other tools."""
+"""`ipmicra export`: crawled pages, for other tools."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def command(context: click.Context, form: str, output: Path | None) -> None:
 def _write(packages: Iterator[Package], form: str, output: Path | None) -> int:
     if form == "parquet":
         if output is None:
-            raise OperatorFault("exporting to Parquet: say where with --output FILE")
+            raise OperatorFault("exporting to Parquet needs --output FILE")
         return write_parquet(packages, output)
     if output is None:
         return write_json_lines(packages, sys.stdout.buffer)

@@ -1,4 +1,4 @@
-"""`ipmicra probe`: round trips from this machine to sites, by every way that it allows."""
+"""`ipmicra probe`: round trips from this machine to sites, by every method that it allows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WAYS: tuple[ProbeMethod, ...] = ("connect", "head", "icmp")
 
 
 class ProbedSite(msgspec.Struct, frozen=True):
-    """One line of the table."""
+    """One row of the table."""
 
     url: str
     address: str
@@ -114,7 +114,7 @@ def _row(url: str, address: str, outcome: ProbeOutcome) -> ProbedSite:
 
 
 def _table(probed: list[ProbedSite]) -> Table:
-    table = Table("URL", "address", "way", "round trip", "or why none")
+    table = Table("URL", "address", "way", "round trip", "reason, if none")
     for line in probed:
         shown = "" if line.round_trip_ms is None else f"{line.round_trip_ms:.3f} ms"
         table.add_row(line.url, line.address, line.way, shown, line.silence)

@@ -1,4 +1,4 @@
 """Facts about sites and pages -> what to fetch next, how politely, and when again.
 
-Law: pure. Time comes in as an argument; nothing here reads a clock, a socket or a file.
+Invariant: pure. Time comes in as an argument; nothing here reads a clock, a socket or a file.
 """

@@ -1,8 +1,8 @@
 """An address and a number of processes -> the one process that may ask it anything.
 
-Law: stable over runs and machines, and a matter of the address alone. Since every request goes to an
-address, and each address has one owner, politeness per address needs no messages between processes; a site
-belongs where its address does.
+Invariant: stable over runs and machines, and a matter of the address alone. Since every request goes to
+an address, and each address has one owner, politeness per address needs no messages between processes; a
+site belongs where its address does.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a site's answers were like -> when its next request may begin.
 
-A clock for each site and each address. Law: a request begins only when both clocks allow it; a grant may
-raise a site's rate and connections, but neither robots.txt nor back-off can be switched off.
+A clock for each site and each address. Invariant: a request begins only when both clocks allow it; a
+grant may raise a site's rate and connections, but neither robots.txt nor back-off can be switched off.
 
 Delay after an answer = max(minimum, factor × response time, robots' Crawl-delay). 429 and 503 block the
 clock: as long as Retry-After says, else 60 s, doubling with each further refusal up to a day; after a
@@ -30,7 +30,7 @@ class PolitenessPolicy:
 
     delay_seconds_min: float = 1.0
     response_time_factor: float = 5.0
-    connections: int = 1  # requests under way at once
+    connections: int = 1  # requests in progress at once
     requests_per_second: float | None = None  # of a granted site: paced from start to start
 
     def pause_seconds(self, response_seconds: float, crawl_delay_seconds: float | None = None) -> float:
@@ -55,7 +55,7 @@ class RateOverride:
 
 
 def policy_for(site: Site, usual: PolitenessPolicy, grants: Sequence[RateOverride]) -> PolitenessPolicy:
-    """The usual manners, or those that the operator granted to the site by name or name and port."""
+    """The usual policy, or those that the operator granted to the site by name or name and port."""
     name, port = name_of(site), port_of(site)
     names = {name, f"{name}:{port}", f"[{name}]", f"[{name}]:{port}"}  # IPv6 is written in brackets
     for grant in grants:
@@ -78,7 +78,7 @@ class PolitenessClock(msgspec.Struct):
 
 
 def after_start(clock: PolitenessClock, started_at: float, policy: PolitenessPolicy) -> PolitenessClock:
-    """The clock when a request has begun."""
+    """The clock when a request has started."""
     next_at = max(clock.next_at, started_at + policy.spacing_seconds())
     return PolitenessClock(next_at, clock.blocked_until, clock.block_seconds)
 
@@ -95,7 +95,7 @@ def after_response(clock: PolitenessClock, ended_at: float, pause_seconds: float
 
 
 def after_refusal(clock: PolitenessClock, ended_at: float, retry_after: str | None) -> PolitenessClock:
-    """The clock after a 429 or 503. A refusal of a request begun before the block counts once."""
+    """The clock after a 429 or 503. A refusal of a request started before the block counts once."""
     asked = retry_after_seconds(retry_after, ended_at) if retry_after else None
     if asked is not None:
         seconds, doubling = asked, clock.block_seconds

@@ -2,12 +2,12 @@
 
 `parse_robots` reads the file as leniently as section 2.2 and the larger engines do; `Robots.allows` is
 the longest match of section 2.2.2. What an answer other than a readable file means (section 2.3.1) is
-`verdict_on_status`. Law: nothing here can be told to ignore a rule.
+`verdict_on_status`. Invariant: nothing here can be told to ignore a rule.
 
 Written here rather than taken from a library: Python 3.11's `urllib.robotparser` takes the first match
-instead of the longest, knows no `*` or `$` and leaves out the second of two groups for one agent; Protego
-0.7 does all that, but takes a group for `foo` to be meant for `foobot`. The RFC's own list of cases is in
-tests/crawler/decisions/test_robots.py.
+instead of the longest, knows no `*` or `$` and leaves out the second of two groups for one agent;
+Protego 0.7 does all that, but takes a group for `foo` to be meant for `foobot`. The RFC's own list of
+cases is in tests/crawler/decisions/test_robots.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Seeds and an operator's wish -> which pages belong to a crawl, and how much of each site.
+"""Seeds and an operator's request -> which pages belong to a crawl, and how much of each site.
 
-Law: pure, and decided from the URL alone, so that a URL is judged the same at discovery, on every hop of
-a redirect and after a restart.
+Invariant: pure, and decided from the URL alone, so that a URL is judged the same at discovery, on every
+hop of a redirect and after a restart.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Bytes of a sitemap or feed -> the URLs it names, with its dates and frequencies as hints.
 
-Sitemaps and sitemap indexes (sitemaps.org 0.9), plain-text sitemaps, RSS 0.9 to 2.0 and Atom.
-Law: whatever the bytes are, the answer comes in bounded time and memory; entity declarations are refused,
-so nothing expands.
+Sitemaps and sitemap indexes (sitemaps.org 0.9), plain-text sitemaps, RSS 0.9 to 2.0 and Atom. Invariant:
+whatever the bytes are, the answer comes in bounded time and memory; entity declarations are refused, so
+nothing expands.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Bytes and their content type -> the same as UTF-8, and the name of the charset that they were written in.
+"""Bytes and their content type -> the same as UTF-8, and the name of the charset that they were
+written in.
 
-Law: the WHATWG order (byte-order mark, HTTP header, meta, content) with two corrections for pages that
-lie: bytes that are UTF-8 beyond ASCII are UTF-8 whatever single-byte charset was declared, and bytes
-declared UTF-8 that are not are judged by their content. Decoding never fails.
+Invariant: the WHATWG order (byte-order mark, HTTP header, meta, content) with two corrections for pages
+that lie: bytes that are UTF-8 beyond ASCII are UTF-8 whatever single-byte charset was declared, and
+bytes declared UTF-8 that are not are judged by their content. Decoding never fails.
 """
 
 from __future__ import annotations

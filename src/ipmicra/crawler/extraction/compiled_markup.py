@@ -1,6 +1,8 @@
-"""The compiled half of extraction (`native/markup`), where it is installed and was built for this version.
+"""The compiled half of extraction (`native/markup`), where it is installed and was built for this
+version.
 
-Law: nothing here is needed. Each function has a like in Python, which whoever asks uses where this has None.
+Invariant: nothing here is needed. Each function has a like in Python, which the caller uses where this
+has None.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a page says of its own age -> seconds since 1970.
 
-Law: a date that cannot be, before the Web or past the calendar, is no date.
+Invariant: a date that cannot be, before the Web or past the calendar, is no date.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Bytes, their content type and their address -> a Page.
 
-Law: never fails on what a site sends. What is neither HTML, XHTML, plain text nor (with the extra
+Invariant: never fails on what a site sends. What is neither HTML, XHTML, plain text nor (with the extra
 `pdf`) PDF gives a Page with an address and nothing else.
 """
 

@@ -41,10 +41,10 @@ def judged(sample: str) -> str:
 
 
 class UsualLanguages:
-    """What the pages of each folder were judged to be, so that not each page need be judged.
+    """The languages of each folder's pages, so that not every page need be analysed.
 
-    Judging costs as much as a fifth of parsing. When so many pages of a folder in a row were judged alike,
-    only every so-manieth is judged from then on; one that differs starts the count anew.
+    Detection costs up to a fifth of parsing. After a run of pages in one language, only a sample of the
+    folder's pages is analysed; a different result starts the count again.
     """
 
     def __init__(self, in_a_row: int = 16, every: int = 8) -> None:

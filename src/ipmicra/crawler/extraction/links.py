@@ -1,8 +1,8 @@
 """Links as they were read -> outlinks: absolute, each address once.
 
-Law: the first link to an address speaks for it; a later one lends its text where the first has none, and
-its rel where only the first says nofollow. No user's name or password travels. Links that neighbouring pages
-share are joined once, as long as they are remembered.
+Invariant: the first link to an address speaks for it; a later one lends its text where the first has
+none, and its rel where only the first says nofollow. No user's name or password travels. Links that
+neighbouring pages share are joined once, as long as they are remembered.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """HTML -> what can be read off its markup: its head, its links, its headings, its visible text.
 
-The rule of what is worth indexing, which every reader keeps: all text that a visitor sees, a line a block,
-except what the markup itself declares to be something else: navigation (`nav`, role navigation), a page's
-footer (one that belongs to no article, section or main), controls (`button`, `select`, `textarea`), embedded
-things (`iframe`, `object`, `svg`, `noscript`, `template`), and what is hidden by an attribute. Links in those
-parts are links all the same.
+The rule of what is worth indexing, which every reader keeps: all text that a visitor sees, a line a
+block, except what the markup itself declares to be something else: navigation (`nav`, role navigation),
+a page's footer (one that belongs to no article, section or main), controls (`button`, `select`,
+`textarea`), embedded things (`iframe`, `object`, `svg`, `noscript`, `template`), and what is hidden by
+an attribute. Links in those parts are links anyway.
 
 There are two readers. The compiled one (`native/markup`) reads a page in one pass without a tree, in a
-fourth of the time; where it is not installed, or fails, `tree_reading` does the same with a tree. `READERS`
-are those at hand, the best first; tests hold all of them to one contract.
+fourth of the time; where it is not installed, or fails, `tree_reading` does the same with a tree.
+`READERS` are those at hand, the best first; tests hold all of them to one contract.
 """
 
 from __future__ import annotations

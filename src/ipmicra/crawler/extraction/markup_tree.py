@@ -1,8 +1,9 @@
-"""HTML -> what `reading.Reading` wants of it, by way of a tree: for machines without the compiled reader.
+"""HTML -> what `reading.Reading` wants of it, by way of a tree: for machines without the compiled
+reader.
 
-Law: the document is consumed. Tables, lists and forms are opened up first: the renderer would pad each cell
-to the width of its column, which a hostile table of a hundred kilobytes blows up to gigabytes, number what
-the page does not number, and drop what stands in a list outside of its items.
+Invariant: the document is consumed. Tables, lists and forms are opened up first: the renderer would pad
+each cell to the width of its column, which a hostile table of a hundred kilobytes blows up to gigabytes,
+number what the page does not number, and drop what stands in a list outside of its items.
 
 A single tag asked of the document is answered from the parser's index of tags, in a tenth of the time of
 any other question; the index lasts until the first change.

@@ -1,7 +1,7 @@
 """Connections that have done their work -> kept for the next request to the same origin, for a while.
 
-Law: bounded in number and age, and a kept connection counts against its address: whoever opens another
-one there first asks `make_room`.
+Invariant: bounded in number and age, and a kept connection counts against its address: whoever opens
+another one there first asks `make_room`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A body as it crossed the wire and its Content-Encoding -> the body, never longer than a cap.
 
-Law: no step ever makes more bytes than the cap, whatever the input claims; the layers inside a nested
-encoding are held to it together. A body of more members, frames or blocks than any server writes is
-refused: each costs time though it may hold nothing. What is cut is said to be cut; what was cut at an
+Invariant: no step ever makes more bytes than the cap, whatever the input claims; the layers inside a
+nested encoding are held to it together. A body of more members, frames or blocks than any server writes
+is refused: each costs time though it may hold nothing. What is cut is said to be cut; what was cut at an
 absurd ratio is a bomb.
 """
 

@@ -1,7 +1,7 @@
 """Running answers and the time -> which of them to give up, and why.
 
-One sweep for all, a few times a second, instead of timers for each: a fetch costs no timer. Law: the
-judgement is a plain function of an answer, the time and the settings.
+One sweep for all, a few times a second, instead of timers for each: a fetch costs no timer. Invariant:
+the judgement is a plain function of an answer, the time and the settings.
 """
 
 from __future__ import annotations

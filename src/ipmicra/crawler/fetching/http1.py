@@ -1,7 +1,7 @@
 """Bytes of HTTP/1.1 <-> one answer after the other, on the event loop without streams or tasks.
 
-Law: parsed by llhttp, strict but for bare line feeds, stray spaces after a chunk size and data after
-"close", which real servers send. Framing decides where an answer ends; without any, the end of the
+Invariant: parsed by llhttp, strict but for bare line feeds, stray spaces after a chunk size and data
+after "close", which real servers send. Framing decides where an answer ends; without any, the end of the
 connection does. An answer cut short is a failure, not a page.
 """
 

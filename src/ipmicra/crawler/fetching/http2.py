@@ -1,7 +1,8 @@
 """Frames of HTTP/2 <-> one answer after the other, for servers that speak nothing else.
 
-Law: one stream at a time, since politeness allows no more anyway; the same caps as HTTP/1.1; a server's
-push is refused. Raw bytes are written down in the form of HTTP/1.1, which WARC readers understand.
+Invariant: one stream at a time, since politeness allows no more anyway; the same caps as HTTP/1.1; a
+server's push is refused. Raw bytes are written down in the form of HTTP/1.1, which WARC readers
+understand.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A connected transport -> one exchange after the other: what both versions of HTTP share.
 
-Law: one request at a time, and bytes that nobody asked for end the connection. A connection knows the
-very socket it runs on, so that round trips and addresses are those of the wire.
+Invariant: one request at a time, and bytes that nobody asked for end the connection. A connection knows
+the very socket it runs on, so that round trips and addresses are those of the wire.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class HttpConnection(asyncio.Protocol):
             self.close()
 
     def close(self) -> None:
-        """Hang up at once; what is still under way is of no interest."""
+        """Hang up at once; what is still in progress is of no interest."""
         self.closed = True
         if self._transport is not None:
             with suppress(OSError):  # for whoever else has a handle on the socket, such as a broker

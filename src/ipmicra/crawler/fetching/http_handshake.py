@@ -1,6 +1,6 @@
 """A target and an address -> an open connection that speaks HTTP to it, or the kind of its failure.
 
-Law: nothing is resolved here, and connecting is the connector's. Certificates are always verified.
+Invariant: nothing is resolved here, and connecting is the connector's. Certificates are always verified.
 HTTP/1.1 is offered; HTTP/2 only where the site insists on it.
 """
 

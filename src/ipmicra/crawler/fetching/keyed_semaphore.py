@@ -1,6 +1,6 @@
-"""Who wants in -> who may enter: at most so many at a time per key, in the order of arrival.
+"""Waiters with a key -> entry in the order of arrival, at most a given number at a time per key.
 
-Law: a key that nobody uses leaves nothing behind, so millions of sites cost nothing.
+Invariant: an unused key leaves nothing behind, so millions of sites cost nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ SemaphoreKey = TypeVar("SemaphoreKey", bound=Hashable)
 
 
 class KeyedSemaphore(Generic[SemaphoreKey]):
-    """Counts who is inside; whoever finds it full waits."""
+    """Counts holders per key; further ones wait."""
 
     def __init__(self) -> None:
         self._inside: dict[SemaphoreKey, int] = {}
@@ -25,11 +25,11 @@ class KeyedSemaphore(Generic[SemaphoreKey]):
 
     @property
     def keys_in_use(self) -> set[SemaphoreKey]:
-        """Of which somebody is inside or waits."""
+        """Keys that are held or waited for."""
         return {*self._inside, *self._waiting}
 
     def try_acquire(self, key: SemaphoreKey, limit: int) -> bool:
-        """Enter if fewer than `limit` are inside and nobody waits; `leave` must follow."""
+        """Acquire if fewer than `limit` hold the key and nobody waits; `release` must follow."""
         inside = self._inside.get(key, 0)
         if inside >= limit or key in self._waiting:
             return False
@@ -37,7 +37,7 @@ class KeyedSemaphore(Generic[SemaphoreKey]):
         return True
 
     async def acquire(self, key: SemaphoreKey, limit: int) -> None:
-        """Returns when fewer than `limit` were inside; `leave` must follow."""
+        """Wait until fewer than `limit` hold the key; `release` must follow."""
         if self.try_acquire(key, limit):
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -69,7 +69,7 @@ class KeyedSemaphore(Generic[SemaphoreKey]):
 
     def _withdraw(self, key: SemaphoreKey, limit: int, turn: asyncio.Future[None]) -> None:
         if turn.done() and not turn.cancelled():
-            self.release(key)  # let in and cancelled in the same breath
+            self.release(key)  # woken and cancelled at the same time
             return
         waiting = self._waiting.get(key)
         if waiting is not None and (limit, turn) in waiting:

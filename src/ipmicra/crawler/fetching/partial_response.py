@@ -1,7 +1,7 @@
 """Parts of one answer as they arrive -> head, body pieces, times, and whether to go on.
 
-Law: it holds at most the caps: so many header bytes and fields, so many body bytes. It is filled by a
-connection (`http1`, `http2`) and read by the fetcher once `done` is set.
+Invariant: it holds at most the caps: so many header bytes and fields, so many body bytes. It is filled
+by a connection (`http1`, `http2`) and read by the fetcher once `done` is set.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A request and the caller's consent to each hop -> the hops made and where they ended.
 
-Law: no hop is made without the caller's consent (robots and scope may differ from hop to hop), none
-twice, and never more than `redirects_max`. The address guard runs on every hop inside the fetcher.
+Invariant: no hop is made without the caller's consent (robots and scope may differ from hop to hop),
+none twice, and never more than `redirects_max`. The address guard runs on every hop inside the fetcher.
 """
 
 from __future__ import annotations

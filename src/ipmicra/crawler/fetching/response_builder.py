@@ -1,6 +1,6 @@
 """A whole answer as it crossed the wire -> the value that the engine gets.
 
-Law: inflating happens here, capped; what the site got wrong becomes a `FetchFailed`.
+Invariant: inflating happens here, capped; what the site got wrong becomes a `FetchFailed`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A request -> one hop on the real network, through cache, guard, pool and caps.
 
-Law: at most `connections_max` requests, and as many connections, per site and per address; whoever comes
-more often waits in order. What a site does never raises. A kept connection that turns out dead before
-its first byte costs one new connection, once.
+Invariant: at most `connections_max` requests, and as many connections, per site and per address; whoever
+comes more often waits in order. What a site does never raises. A kept connection that turns out dead
+before its first byte costs one new connection, once.
 """
 
 from __future__ import annotations

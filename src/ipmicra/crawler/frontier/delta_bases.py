@@ -1,7 +1,7 @@
-"""Sketches of pages as they were last sent -> kept with the frontier, within a budget of bytes.
+"""base digests of pages as they were last sent -> kept with the frontier, within a budget of bytes.
 
-Law: a sketch is only good for the page whose content hash stands beside it. Where the budget is used up
-nothing new is kept; a page without a sketch goes home whole, which loses nothing.
+Invariant: a base digest is only good for the page whose content hash stands beside it. Where the budget
+is used up nothing new is kept; a page without a base digest is sent in full, which loses nothing.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def delete_base_digests(tx: FrontierTransaction, keys: str, values: tuple[int, .
 
 
 def base_digest(tx: FrontierTransaction, key: int, content_hash: bytes) -> bytes:
-    """The sketch of the page with that content; empty where none is kept."""
+    """The base digest of the page with that content; empty where none is kept."""
     row = tx.database.execute(
         "SELECT sketch FROM sketches WHERE key = ? AND content_hash = ?", (key, content_hash)
     ).fetchone()

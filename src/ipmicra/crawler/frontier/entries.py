@@ -70,7 +70,7 @@ class RetryLater(msgspec.Struct, frozen=True):
 
 
 class FrontierSite(msgspec.Struct):
-    """What is kept of a site between its lanes."""
+    """What is kept of a site between its site workers."""
 
     id: int
     site: Site

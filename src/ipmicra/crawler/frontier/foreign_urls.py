@@ -1,6 +1,6 @@
 """Queued URLs of a site that another process takes care of -> links for it, and the queue without them.
 
-Law: a key stays in `known`, so that each URL is passed on once; it is counted where it went. Call
+Invariant: a key stays in `known`, so that each URL is forwarded once; it is counted where it went. Call
 `remove` when the links are durable with the other.
 """
 

@@ -1,6 +1,6 @@
 """URLs that were found -> the queue, each once; and what a sitemap's dates do to those already visited.
 
-Law: a key enters `known` together with its row in `queue`, or not at all.
+Invariant: a key enters `known` together with its row in `queue`, or not at all.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ else, so that ten million URLs are some hundred megabytes of which the open site
 `queue` holds what is PENDING or LEASED, in the order of each site's times, with all that fetching needs:
 leasing reads neighbours, never the whole file. A row is leased while `lease` is the running epoch: a
 crash leaves only older epochs, so every lease of a dead process is pending again without a write. A
-known key without a queue row is DONE, and has a row in `visits`, or was passed on to another process of
+known key without a queue row is DONE, and has a row in `visits`, or was forwarded to another process of
 the crawl. `revisits` waits until a page is due, in order of time over all sites.
 """
 
@@ -73,8 +73,8 @@ def connect(path: Path, cache_bytes: int) -> sqlite3.Connection:
     """Open or create the database, for one process alone.
 
     WAL, and synchronous by the transaction: outcomes are synced before they count (FULL), since packages
-    are sealed on their word, and come a few times a second, so that costs nothing. Leases and lanes are
-    not (NORMAL): a power cut may take them back, which only makes URLs pending again.
+    are sealed on their word, and come a few times a second, so that costs nothing. Leases and site
+    workers are not (NORMAL): a power cut may take them back, which only makes URLs pending again.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,8 @@
 """URL texts seen lately -> whether one was among them, in bounded memory.
 
 Pages of one site link mostly to each other, so nine links in ten were seen a moment ago; telling so here
-costs a hundredth of a look-up in the tables. Law: a text that is not remembered may still be known, one
-that is remembered certainly is; so forgetting is always allowed.
+costs a hundredth of a look-up in the tables. Invariant: a text that is not remembered may still be
+known, one that is remembered certainly is; so forgetting is always allowed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What is known of each site and address <-> rows: clocks, robots.txt, budgets used, measurements.
 
-Law: a site is either closed, with `ready_ms` saying when it is worth opening, or open in a lane of this
-process, with `ready_ms` NULL. A process that starts finds sites with a queue and no `ready_ms`: their
-lanes died, and they are woken.
+Invariant: a site is either closed, with `ready_ms` saying when it is worth opening, or open in a site
+worker of this process, with `ready_ms` NULL. A process that starts finds sites with a queue and no
+`ready_ms`: their site workers died, and they are woken.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Discoveries and outcomes in, leases out: the frontier's transactions on SQLite.
 
-Law: a URL is PENDING, LEASED or DONE, and changes only inside a transaction that also holds whatever the
-change rests on: outcomes commit together with the links that their pages held, the clocks that they
-moved, and the spool's position. A process that dies leaves its leases PENDING. Nothing here keeps a list
-of all URLs or sites in memory.
+Invariant: a URL is PENDING, LEASED or DONE, and changes only inside a transaction that also holds
+whatever the change rests on: outcomes commit together with the links that their pages held, the clocks
+that they moved, and the spool's position. A process that dies leaves its leases PENDING. Nothing here
+keeps a list of all URLs or sites in memory.
 
 SQLite by the standard library and not through SQLAlchemy: the frontier belongs to one crawler and moves
 with it, and at a thousand pages a second each layer between here and C would show.
@@ -76,12 +76,12 @@ class Frontier:
         self._database.close()
 
     def repair_future_timestamps(self, now_ms: int) -> None:
-        """Bring near what only a clock that ran ahead can have put so far off."""
+        """Reset due times that lie implausibly far ahead (the system clock was wrong)."""
         with self._transaction():
             self._sites.repair_future_timestamps(now_ms, self._epoch)
 
     def release_memory(self) -> None:
-        """Let go of SQLite's cache; what is asked for comes into it again."""
+        """Free SQLite's cache; it fills again as needed."""
         self._database.execute("PRAGMA shrink_memory")
 
     # --- what to fetch ----------------------------------------------------------------------------

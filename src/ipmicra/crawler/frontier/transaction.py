@@ -1,7 +1,7 @@
 """A database connection -> transactions, and the few facts and counters that describe all of it.
 
-Law: counters are numbers in the same transaction as what they count; counting rows would take a second
-for each ten million of them.
+Invariant: counters are numbers in the same transaction as what they count; counting rows would take a
+second for each ten million of them.
 """
 
 from __future__ import annotations

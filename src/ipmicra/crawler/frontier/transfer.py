@@ -1,9 +1,9 @@
 """One site's part of a frontier -> chunks of bytes -> the same part of another frontier.
 
 What makes a hand-over warm: queue, validators, change history, robots.txt, measurements and clocks go
-along, so the new crawler neither asks for a page too soon nor fetches what is known. Law: a chunk at a
-time in memory, whatever the site's size; what was leased arrives pending; importing twice is importing
-once; all chunks are imported in one transaction, or none.
+along, so the new crawler neither asks for a page too soon nor fetches what is known. Invariant: a chunk
+at a time in memory, whatever the site's size; what was leased arrives pending; importing twice is
+importing once; all chunks are imported in one transaction, or none.
 """
 
 from __future__ import annotations

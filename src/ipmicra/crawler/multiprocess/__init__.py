@@ -1,6 +1,6 @@
-"""One crawl -> several processes, each with sites, a frontier and a spool of its own.
+"""One crawl -> several processes, each with its own sites, frontier and spool.
 
-`parcels` carries what one process finds for another, `worker` is one of the processes, `team` starts, sums up
-and stops them. Law: an address is asked by one process only (`decisions.ownership`); what changes hands is
-durable in the receiver's inbox before the sender lets go of it.
+`mailbox` carries what one process finds for another, `worker` is one of the processes, `supervisor`
+starts, sums up and stops them. Invariant: an address is contacted by one process only
+(`decisions.partition`); a hand-over is durable in the receiver's inbox before the sender deletes it.
 """

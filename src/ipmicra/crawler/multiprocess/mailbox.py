@@ -1,7 +1,8 @@
 """What one process of a crawl found for another -> files in the other's inbox, and back.
 
-Law: a parcel is synced before its sender forgets what is in it, and removed after its receiver has
-committed it. A kill in between delivers it again, which changes nothing: known URLs stay as they are.
+Invariant: a mailbox item is synced before its sender forgets what is in it, and removed after its
+receiver has committed it. A kill in between delivers it again, which changes nothing: known URLs stay as
+they are.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class Mailbox:
         return not any(True for inbox in self._inboxes for _ in inbox.glob("*.parcel"))
 
     def remove(self, path: Path) -> None:
-        """All of the parcel is committed: forget it."""
+        """All of the mailbox item is committed: forget it."""
         path.unlink()
         sync_folder(path.parent)
         self.moved += 1

@@ -1,7 +1,7 @@
-"""Sites that are open here and belong elsewhere -> parcels; parcels for us -> the frontier.
+"""Sites that are open here and belong elsewhere -> mailbox items; mailbox items for us -> the frontier.
 
-Law: a site changes hands only while no lane of ours has it open. One that was never fetched from here goes
-as links; one that was goes whole, with its clocks, validators and history.
+Invariant: a site changes hands only while no site worker of ours has it open. One that was never fetched
+from here goes as links; one that was goes whole, with its clocks, validators and history.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ class SitePartition:
         return self.mailbox.owner_of(address) is not None
 
     def release_if_foreign(self, site: FrontierSite, address: str) -> bool:
-        """Whether the site is another's, since its address is; if so, it leaves when its lane is closed."""
+        """Whether the site is another's, since its address is; if so, it leaves when its site worker
+        is closed.
+        """
         owner = self.mailbox.owner_of(address)
         if owner is None:
             return False

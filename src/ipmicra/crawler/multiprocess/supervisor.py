@@ -1,7 +1,8 @@
 """A crawl and a number of processes -> the processes, their figures summed up, and their end.
 
-Law: the crawl is over when all processes, asked twice, were idle both times and no parcel moved in between
-or waits. A process that dies ends the crawl: the others stop cleanly, and running it again goes on.
+Invariant: the crawl is over when all processes, asked twice, were idle both times and no mailbox item
+moved in between or waits. A process that dies ends the crawl: the others stop cleanly, and running it
+again goes on.
 """
 
 from __future__ import annotations
@@ -179,7 +180,7 @@ class CrawlSupervisor:
 
 
 def check_same_processes(crawl: Crawl, processes: int) -> None:
-    """Raise OperatorFault where the crawl was begun with another number of processes."""
+    """Raise OperatorFault where the crawl was started with another number of processes."""
     for name in crawl_names(crawl.settings.data_folder):
         stem, _, share = name.rpartition(".")
         _, of, count = share.partition("of")
@@ -191,6 +192,7 @@ def check_same_processes(crawl: Crawl, processes: int) -> None:
             continue
         if begun_with != processes:
             raise OperatorFault(
-                f"the crawl {crawl.crawl_name!r} was begun with --processes {begun_with}, not {processes}: "
-                "the sites are divided among them; give this one a --name of its own"
+                f"the crawl {crawl.crawl_name!r} was started with --processes {begun_with}, not "
+                f"{processes}: the sites are divided among them; choose another --name for this "
+                "one"
             )

@@ -1,7 +1,7 @@
-"""One process of a shared crawl: told to stop or asked whether it is idle, it reports how far it is.
+"""One process of a shared crawl: stops on command, answers whether it is idle, and reports its progress.
 
-Law: it ends by itself only when the crawl's limit is used up or something is wrong; when whoever started it
-is gone, it stops as if told to, so nothing crawls on unseen. Ctrl-C is the team's business.
+Invariant: it ends by itself only when the page limit is reached or after a fault. If its supervisor is
+gone, it stops, so nothing crawls unattended. Ctrl-C is handled by the supervisor.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class WorkerReport(msgspec.Struct, frozen=True):
 
 
 class IdleReply(msgspec.Struct, frozen=True):
-    """The answer to the question; the parcels tell whether two answers are of one quiet spell."""
+    """The answer to the question; the mailbox items tell whether two answers are of one quiet spell."""
 
     idle: bool
     items_moved: int  # sent and received so far

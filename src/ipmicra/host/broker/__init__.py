@@ -1,5 +1,5 @@
-"""A crawler without a network -> connected sockets, each judged and counted by the dock.
+"""A crawler without a network -> connected sockets, each checked and counted by the host.
 
-Law: names are resolved, addresses judged and connections made by the host's own program only. What was
-passed in can be counted and cut off at any time, since the dock keeps a second handle on it.
+Invariant: only the host's own program resolves names, checks addresses and connects. It keeps a second
+handle on every socket that it passes in, so it can count and close each one at any time.
 """

@@ -1,8 +1,8 @@
-"""Questions of a crawler in a sandbox -> names resolved and sockets connected, within the owner's rules.
+"""Requests of a crawler in a sandbox -> names resolved and sockets connected, within the owner's rules.
 
-Law: nothing that arrives is trusted. A question is judged, an address is in the ledger before the first
-packet goes to it, connections are few enough in all, to one address and in a second; and when the host
-rests, none is made and none is left.
+Invariant: nothing that arrives is trusted. Every request is checked, and an address is in the store
+before the first packet goes to it. The number of connections is limited in all, per address and per
+second. While the host is paused, none is made and none stays open.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Broker:
         self._channel, self._host, self._meter, self._passive = channel, host, meter, passive
         self._resolver, self._log = resolver, log
         self.policy = ConnectPolicy(fetching, blocked_reason)
-        opened = AddressGuard(open_ranges=("0.0.0.0/0", "::/0"))  # the judge has judged
+        opened = AddressGuard(open_ranges=("0.0.0.0/0", "::/0"))  # the policy has decided already
         self._connector = DirectConnector(opened, fetching.source_address)
         self.connections = ConnectionTable(self._on_bytes)
         self._openings = TokenBucket(OPENINGS_PER_SECOND_MAX)
@@ -78,7 +78,7 @@ class Broker:
         asyncio.get_running_loop().add_reader(self._channel, self._read)
 
     def close_connections(self) -> int:
-        """No connection is left, and none is being made. Returns how many were open."""
+        """Close all connections and cancel those in progress. Returns the number that were open."""
         for task in self._answering:
             task.cancel()
         return self.connections.close_connections()
@@ -109,11 +109,13 @@ class Broker:
         try:
             request = decode_request(packet)
         except (msgspec.MsgspecError, UnicodeDecodeError):
-            self._log.add("the crawler's code sent the broker what is no question")
+            self._log.add("the crawler's code sent the broker a message that is not a request")
             return
         if len(self._answering) >= REQUESTS_AT_ONCE:
-            self._log.add(f"the crawler's code asked the broker over {REQUESTS_AT_ONCE} things at once")
-            self._send(BrokerReply(request.number, FailureKind.NO_NETWORK.value, "too many questions"))
+            self._log.add(
+                f"the crawler's code sent the broker more than {REQUESTS_AT_ONCE} requests at once"
+            )
+            self._send(BrokerReply(request.number, FailureKind.NO_NETWORK.value, "too many requests"))
             return
         task = asyncio.create_task(self._answer(request))
         self._answering.add(task)
@@ -130,12 +132,12 @@ class Broker:
             raise
 
     def _send(self, answer: BrokerReply, sock: socket.socket | None = None) -> bool:
-        """Whether it was taken. Who does not read answers does not get them."""
+        """Whether the reply was sent. Code that does not read replies loses them."""
         fds = [] if sock is None else [sock.fileno()]
         try:
             socket.send_fds(self._channel, [encode_reply(answer)], fds)
         except OSError as error:
-            self._log.add(f"the crawler's code does not take the broker's answers: {error.strerror}")
+            self._log.add(f"the crawler's code does not read the broker's replies: {error.strerror}")
             return False
         return True
 
@@ -146,7 +148,7 @@ class Broker:
         if refusal is not None:
             return BrokerReply(request.number, FailureKind.DNS_FAILED.value, refusal.why)
         if len(request.name) > NAME_CHARACTERS_MAX or not request.name.isascii():
-            return BrokerReply(request.number, FailureKind.DNS_NO_NAME.value, "that is no name")
+            return BrokerReply(request.number, FailureKind.DNS_NO_NAME.value, "that is not a name")
         try:
             resolved = await self._resolver.resolve(request.name)
         except NoSuchName as error:
@@ -189,7 +191,7 @@ class Broker:
 
     def _pass_socket(self, request: Connect, connection: OpenConnection) -> None:
         rate = self._host.download_bytes_per_second_max
-        if rate:  # what arrives while the crawler has to wait is bounded
+        if rate:  # limits what arrives while the crawler has to wait
             connection.sock.setsockopt(
                 socket.SOL_SOCKET, socket.SO_RCVBUF, max(_RECEIVE_BYTES_LEAST, rate // 4)
             )
@@ -200,14 +202,16 @@ class Broker:
         self._meter.record_bytes(str(connection.address), connection.site, "fetch", 0, 0)
 
     async def _wait_while_paused(self) -> ConnectRefusal | None:
-        """Why nothing is done now. First a while is waited, in which honest code is told to stop."""
+        """The reason why nothing is done now, or None. Waits a short time first, in which honest code
+        stops by itself.
+        """
         until = time.monotonic() + PAUSED_PATIENCE_SECONDS
         while (refusal := self.policy.paused()) is not None and time.monotonic() < until:
             await asyncio.sleep(PAUSED_RECHECK_SECONDS)
         return refusal
 
     async def _wait_for_capacity(self, patience_seconds: float) -> None:
-        """When another one may be opened; or when there was none in time."""
+        """Wait until another connection may be opened, or until the time is up."""
         self._openings.consume(1, time.monotonic())
         until = time.monotonic() + patience_seconds
         await asyncio.sleep(self._openings.seconds_to_wait(time.monotonic()))
@@ -239,7 +243,7 @@ class Broker:
 
 
 def site_label(name: str, port: int) -> str:
-    """For the ledger: what a crawler calls a site cannot be known from its name and port alone."""
+    """The site as written in the store: name and port alone do not tell how a crawler names it."""
     name = name if literal_address(name) is None or ":" not in name else f"[{name.strip('[]')}]"
     if port in (80, 443):
         return f"{'https' if port == 443 else 'http'}://{name}"

@@ -1,6 +1,6 @@
-"""Inside the sandbox: questions to the broker -> addresses and connected sockets, for a fetcher.
+"""Inside the sandbox: requests to the broker -> addresses and connected sockets, for a fetcher.
 
-Law: it has no network to fall back on. When the broker is gone, every question fails.
+Invariant: there is no other network. When the broker is gone, every request fails.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ _Answered = tuple[BrokerReply, socket.socket | None]
 
 
 class BrokerClient:
-    """One crawler's line to the broker: its resolver and its connector. Used inside a running loop."""
+    """One crawler's connection to the broker: its resolver and its connector. Used inside a running
+    loop.
+    """
 
     def __init__(self, channel: socket.socket) -> None:
         self._channel, self._last = channel, 0
@@ -54,10 +56,10 @@ class BrokerClient:
         return sock
 
     async def close(self) -> None:
-        """As a resolver is closed; the line stays, for whoever fetches next."""
+        """Closes the resolver only; the connection stays open for the next fetcher."""
 
     def disconnect(self) -> None:
-        """No more questions; those that wait are answered that nobody could tell."""
+        """Send no more requests; waiting ones fail."""
         asyncio.get_running_loop().remove_reader(self._channel)
         for number in list(self._waiting):
             self._settle(BrokerReply(number, FailureKind.CLOSED.value, "the broker is gone"), None)
@@ -76,7 +78,7 @@ class BrokerClient:
             self._waiting.pop(request.number, None)
 
     async def _send(self, packet: bytes) -> None:
-        """Waits while the broker is behind. A line that is cut shows in reading."""
+        """Wait while the broker is behind. A broken connection is noticed when reading."""
         while True:
             try:
                 self._channel.send(packet)
@@ -104,11 +106,11 @@ class BrokerClient:
         if waiting is not None and not waiting.done():
             waiting.set_result((reply, sock))
         elif sock is not None:
-            _disconnect(sock)  # whoever asked has gone
+            _disconnect(sock)  # the caller has gone
 
 
 def _disconnect(sock: socket.socket) -> None:
-    """For the dock too, which has a handle on the same connection."""
+    """Close it for the host too, which has a handle on the same connection."""
     with suppress(OSError):
         sock.shutdown(socket.SHUT_RDWR)
     sock.close()

@@ -1,8 +1,9 @@
-"""Connections that were passed in -> what each has carried, by the kernel's own count, and their end.
+"""Connections that were passed into the sandbox -> bytes that each has carried, by the kernel's
+count, and their end.
 
-The dock keeps a second handle on every socket that it passes in. Law: bytes are counted by the kernel, not
-by whoever uses the socket; a connection that either side has ended is counted out and let go at once; all
-can be cut off, whoever holds them.
+The host keeps a second handle on every socket that it passes in. Invariant: the kernel counts the bytes,
+not the code that uses the socket. A connection that either side has ended is counted and removed at
+once. The host can close every connection, whoever uses it.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ ByteCounter = Callable[[OpenConnection, int, int], None]  # bytes in and out sin
 
 
 class ConnectionTable:
-    """All open connections of one crawler. `on_bytes` is told what they carry. Close it."""
+    """All open connections of one crawler. `on_bytes` receives what they carry. Close it."""
 
     def __init__(self, on_bytes: ByteCounter) -> None:
         self._on_bytes = on_bytes
@@ -61,12 +62,12 @@ class ConnectionTable:
         self._poll.register(number, ENDED)
 
     def count(self) -> None:
-        """What was carried since the last time."""
+        """Count what was carried since the last call."""
         for connection in self._open.values():
             self._count(connection)
 
     def close_connections(self) -> int:
-        """End every connection, also for those who hold it. Returns how many there were."""
+        """Close every connection, also inside the sandbox. Returns the number of connections."""
         open_now = list(self._open)
         for number in open_now:
             self._end(number)

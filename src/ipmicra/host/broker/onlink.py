@@ -1,7 +1,7 @@
-"""The kernel's routing tables and an address -> whether it is a neighbour: reached without any router.
+"""The kernel's routing tables and an address -> whether it is on-link: reached without a router.
 
-A machine's neighbours may have public addresses too (a rented server's rack, a campus). Law: nothing is
-sent. A route that takes in more than `WIDEST` is a point-to-point line and says nothing of neighbours.
+Machines on the same link may have public addresses too (a rented server's rack, a campus). Invariant:
+nothing is sent. A route wider than `WIDEST` is a point-to-point link and says nothing about neighbours.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class OnlinkRoute(NamedTuple):
 
 
 def is_neighbour(address: IPAddress, routes: Iterable[OnlinkRoute]) -> bool:
-    """By the narrowest route that takes in the address."""
+    """Decided by the narrowest route that contains the address."""
     fitting = [route for route in routes if route.range.holds(address)]
     if not fitting:
         return False
@@ -38,7 +38,7 @@ def is_neighbour(address: IPAddress, routes: Iterable[OnlinkRoute]) -> bool:
 
 
 def routes() -> list[OnlinkRoute]:
-    """Of this machine, now. None where the kernel does not say."""
+    """The routes of this machine now. Empty where the kernel does not provide them."""
     found: list[OnlinkRoute] = []
     for path, read in ((ROUTES_V4, _routes_v4), (ROUTES_V6, _routes_v6)):
         try:

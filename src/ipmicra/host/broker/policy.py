@@ -1,7 +1,8 @@
-"""A question for a connection -> why it is refused, or None.
+"""A request for a connection -> why it is refused, or None.
 
-Law: the owner's hours and bytes first, then the port, then the very address. What the crawler says about a
-name counts for nothing: an address is good for a name only if name servers said so to the broker.
+Invariant: the owner's hours and bytes are checked first, then the port, then the exact address. What the
+crawler says about a name is ignored: an address belongs to a name only if name servers said so to the
+broker.
 """
 
 from __future__ import annotations
@@ -21,17 +22,17 @@ from ipmicra.net.target import literal_address
 from ipmicra.protocol.broker_messages import Connect
 
 NAMES_REMEMBERED = 100_000
-ROUTES_SECONDS = 30.0  # how long the routing tables are taken to be the same
+ROUTES_SECONDS = 30.0  # how long the routing tables are cached
 
 
 class ConnectRefusal(NamedTuple):
     kind: FailureKind
     why: str
-    is_notable: bool = True  # worth a line in the log: honest code does not ask for it
+    is_notable: bool = True  # worth a log line: honest code does not ask for it
 
 
 class ConnectPolicy:
-    """Says where connections may go."""
+    """Decides where connections may go."""
 
     def __init__(
         self,
@@ -61,11 +62,11 @@ class ConnectPolicy:
             self._resolved.popitem(last=False)
 
     def decide(self, request: Connect) -> ConnectRefusal | IPAddress:
-        """The address to connect to, or why not to."""
+        """The address to connect to, or the reason why not."""
         try:
             address = ipaddress.ip_address(request.address)
         except ValueError:
-            return ConnectRefusal(FailureKind.REFUSED_ADDRESS, "that is no address")
+            return ConnectRefusal(FailureKind.REFUSED_ADDRESS, "that is not an address")
         refusal = self.paused()
         if refusal is not None:
             return refusal
@@ -81,11 +82,11 @@ class ConnectPolicy:
 
     def _denial_reason(self, name: str, address: IPAddress) -> str | None:
         if literal_address(name) != address and address not in self._resolved.get(name, ()):
-            return f"no name server said that {name} is at {address}"
+            return f"no name server says that {name} is at {address}"
         if any(opened.holds(address) for opened in self._opened):
             return None
         if is_neighbour(address, self._current_routes()):
-            return f"{address} is a neighbour of this machine"
+            return f"{address} is on this machine's own network"
         return None
 
     def _current_routes(self) -> list[OnlinkRoute]:

@@ -1,7 +1,7 @@
-"""The owner's consent -> whether a coordinator's code is run on this host, and under which root of trust.
+"""The owner's consent -> whether a coordinator's code runs on this host, and under which root of trust.
 
-Law: no consent, no code: without a root that the owner has accepted by its fingerprint, and without a sandbox
-that holds, only what he installed himself runs.
+Invariant: no consent, no code. Without a root that the owner accepted by its fingerprint, and a sandbox
+that works, only the code that they installed themselves runs.
 """
 
 from __future__ import annotations
@@ -19,19 +19,21 @@ from ipmicra.protocol.bundle_trust import Bundles, fingerprint
 
 
 def accept(folder: Path, root: bytes, expected: str) -> None:
-    """Keep a root of trust, if it is the one that the owner was told of."""
+    """Store a root of trust, if it has the fingerprint that the owner expects."""
     found = fingerprint(root)
     if "".join(expected.split()).lower() != found.replace(" ", ""):
         raise OperatorFault(
-            f"the coordinator's root has the fingerprint {found}, not {expected!r}: ask its operator, by "
-            "another way than this coordinator, which is right"
+            f"the coordinator's root has the fingerprint {found}, not {expected!r}: ask its "
+            "operator over another channel which one is right"
         )
     (folder / FOLDER).mkdir(parents=True, exist_ok=True, mode=0o755)
     write_durably(folder / FOLDER / ROOT_FILE, root)
 
 
 def withdraw(folder: Path) -> bool:
-    """Run nobody else's code from the next start on; nothing of it stays. False: there was none."""
+    """Run only installed code from the next start on, and remove dispatched code. False if there was
+    no consent.
+    """
     had = (folder / FOLDER).exists()
     shutil.rmtree(folder / FOLDER, ignore_errors=True)
     return had
@@ -43,7 +45,7 @@ def accepted_root(folder: Path) -> bytes | None:
 
 
 def code_updater_for(folder: Path, store: HostStore, choice: RunMode) -> CodeUpdater | None:
-    """What the coordinator may dispatch here; None: nothing."""
+    """The updater for code that the coordinator may dispatch; None if it may not."""
     root = accepted_root(folder)
     if root is None or choice.installed is None or not choice.takes_bundles:
         return None

@@ -1,7 +1,7 @@
-"""What was seen of code on trial -> keep waiting, keep it, or give it up.
+"""Observations of code on trial -> wait, keep it, or roll it back.
 
-Healthy is who has answered, has not ended by itself, and has fetched a page since it began, or had nothing
-to fetch for the whole trial. Law: a decision from what was seen; no clock, no process.
+Code is healthy if it has answered, has not exited by itself, and has fetched a page since it started (or
+had nothing to fetch during the whole trial). Invariant: a pure decision; no clock, no process.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ORDINARY_RULES = TrialRules()
 
 
 class TrialObservation(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one trial, so far. Times are seconds since its start in which it was allowed to work."""
+    """One trial so far. Times are seconds since its start in which it was allowed to work."""
 
     age_s: float
     answered_s: float | None = None  # when it last answered
@@ -37,9 +37,9 @@ class TrialVerdict(Enum):
 
 
 def verdict(seen: TrialObservation, rules: TrialRules = ORDINARY_RULES) -> tuple[TrialVerdict, str]:
-    """And why, where it failed."""
+    """The verdict, and the reason if it failed."""
     if seen.has_ended:
-        return TrialVerdict.FAILED, f"it ended by itself: {seen.ending or 'without a word'}"
+        return TrialVerdict.FAILED, f"it exited by itself: {seen.ending or 'without a message'}"
     silent_s = seen.age_s - (seen.answered_s or 0.0)
     if silent_s > rules.answer_s_max:
         return TrialVerdict.FAILED, f"it has not answered for {silent_s:.0f} s"

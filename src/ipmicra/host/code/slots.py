@@ -1,14 +1,15 @@
-"""Two slots of code and what became of their trials -> which one runs next, whatever happened in between.
+"""Two slots of code and the results of their trials -> which one runs next, also after a crash.
 
 | event            | good slot      | trial slot | what follows                                   |
 |------------------|----------------|------------|------------------------------------------------|
 | stage(version)   | stays          | the other  | the next start is a trial                      |
-| begin            | stays          | stays      | a trial is counted before it starts            |
-| healthy          | the trial's    | none       | the new code is the good one                   |
-| failed           | stays          | none after the last try | refused: that version is not tried again |
+| start_next       | stays          | stays      | a trial is counted before it starts            |
+| mark_healthy     | the trial's    | none       | the new code is the good one                   |
+| mark_failed      | stays          | none after the last try | refused: that version is not tried again |
 
-Law: the state is one small file, replaced whole and synced, so a power cut at any point leaves a slot that
-worked before. A trial is counted before it begins, so that one which takes the machine down is counted too.
+Invariant: the state is one small file, replaced as a whole and synced, so a power cut at any point leaves a
+slot that worked before. A trial is counted before it starts, so a trial that crashes the machine is counted
+too.
 """
 
 from __future__ import annotations
@@ -92,11 +93,11 @@ class Slots:
         return self.good_code()
 
     def good_code(self) -> Running | None:
-        """The good code, which is no trial."""
+        """The code that has proved itself, not a trial."""
         return None if self.state.good is None else self._running(self.state.good)
 
     def mark_healthy(self) -> None:
-        """The trial has proved itself."""
+        """The trial succeeded: its code becomes the good one."""
         if self.state.trial is not None:
             self._save(good=self.state.trial, trial=None, tries=0)
 
@@ -143,7 +144,7 @@ class Slots:
             return SlotState()
         except msgspec.MsgspecError as error:
             raise HostFault(
-                f"{path} cannot be read: {error}; remove {self._folder} to begin anew"
+                f"{path} cannot be read: {error}; remove {self._folder} to start again"
             ) from error
 
 

@@ -1,8 +1,9 @@
-"""Orders to upgrade -> other code on the same state, watched until it has proved itself or is rolled back.
+"""Orders to upgrade -> other code on the same state, watched until it has proved itself or is rolled
+back.
 
-Law: what is fetched is verified before it is unpacked, and unpacked before anything is stopped; a version
+Invariant: a bundle is verified before it is unpacked, and unpacked before anything is stopped. A version
 that fails leaves the good one running and is never tried again. The owner's installed code runs while
-nothing was dispatched, and when all that was dispatched failed.
+nothing was dispatched, and when everything dispatched has failed.
 """
 
 from __future__ import annotations
@@ -35,15 +36,15 @@ CHECK_SECONDS = 0.5
 class UpdatableCrawler(Protocol):
     """A crawler whose code can be changed."""
 
-    last_status_at: float  # of the monotonic clock, when its code last said how it goes
-    exits: int  # how often its code has ended by itself
+    last_status_at: float  # monotonic time of its latest status update
+    exits: int  # how often its code has exited by itself
     last_exit: str
 
     @property
     def is_working(self) -> bool: ...
 
     @property
-    def pages_by_code(self) -> int: ...  # fetched since the code that runs now began
+    def pages_by_code(self) -> int: ...  # fetched since the present code started
 
     def counts(self) -> Counts: ...
 
@@ -63,7 +64,7 @@ class CodeUpdater:
     ) -> None:
         self._slots = Slots(folder)
         self._bundles, self._installed, self._note, self._rules = bundles, installed, note, rules
-        self._refused_unrun: dict[str, str] = {}  # of this life: not even tried
+        self._refused_unrun: dict[str, str] = {}  # refused in this process without a trial
         self._crawler: UpdatableCrawler | None = None
         self._trial: _Trial | None = None
         self._changing = asyncio.Lock()
@@ -84,7 +85,9 @@ class CodeUpdater:
         self._begin_trial()
 
     async def upgrade(self, version: str) -> str:
-        """Fetch, verify and try a version. Returns why not, or nothing. Raises HostFault when it is away."""
+        """Fetch, verify and try a version. Returns the reason for a refusal, or an empty text. Raises
+        HostFault if the coordinator is unavailable.
+        """
         assert self._crawler is not None
         async with self._changing:
             if self._running is not None and self._running.version == version:
@@ -133,7 +136,7 @@ class CodeUpdater:
             await self._switch_code()
 
     async def _switch_code(self) -> None:
-        """Run what the slots say is next."""
+        """Run the code that the slots name next."""
         assert self._crawler is not None
         self._running = self._slots.start_next()
         await self._crawler.change_code(self.code())

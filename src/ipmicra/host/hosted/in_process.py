@@ -1,10 +1,10 @@
-"""The sites a host holds -> a crawler at work on them, begun and ended as the dock decides.
+"""The sites of a host -> a crawler at work on them, started and stopped as the host decides.
 
-Frontier, spool and an engine with a metered fetcher, in one process: the dock's own, or one in a sandbox,
-which is given another way to the web (`web_for`). The rest of the dock knows only the `Tenant`.
+Frontier, spool and an engine with a metered fetcher, in one process: the host's own, or one in a
+sandbox, which gets another fetcher (`web_for`). The rest of the host knows only `HostedCrawler`.
 
-Law: links are followed only on sites that are held. A stop leaves every page either committed or to be
-fetched again.
+Invariant: links are followed only on assigned sites. After a stop every page is either committed or will
+be fetched again.
 """
 
 from __future__ import annotations
@@ -38,11 +38,15 @@ from ipmicra.protocol.host_messages import PageObservation
 
 FRONTIER_FILE = "frontier.sqlite"
 SPOOL_FOLDER = "spool"
-RELEASE_GRACE_SECONDS = 1.5  # for requests to a site that is let go; a stop that waits behind it has 2 s
+RELEASE_GRACE_SECONDS = (
+    1.5  # for requests to a site that is released; a stop that waits behind it has 2 s
+)
 
 
 class PinnedResolver:
-    """DNS, but a held site's name is at the address that was probed, as long as DNS lists that."""
+    """DNS, but the name of an assigned site is at the address that was probed, as long as DNS lists
+    it.
+    """
 
     def __init__(self, within: Resolver, held: HeldSites) -> None:
         self._within, self._held = within, held
@@ -58,13 +62,13 @@ class PinnedResolver:
 
 
 def direct_fetcher(settings: HostingSettings, held: HeldSites) -> Fetcher:
-    """A fetcher that asks name servers and connects from this process."""
+    """A fetcher that resolves names and connects from this process."""
     resolver = PinnedResolver(DnsResolver(settings.fetching.dns_servers), held)
     return fetcher_for(settings.crawler, settings.fetching, resolver)
 
 
 class InProcessCrawler:
-    """A tenant in this process. Without other `web_for` it has the network to itself."""
+    """A crawler in this process. By default it connects directly."""
 
     def __init__(
         self,
@@ -148,7 +152,7 @@ class InProcessCrawler:
             await self._engine.run([])
 
     def _plan(self) -> CrawlPlan:
-        """The settings' plan, watching, within the owner's limits."""
+        """The plan from the settings, watching, within the owner's limits."""
         crawler = msgspec.structs.replace(
             self.settings.crawler,
             sites_open_max=min(

@@ -1,9 +1,9 @@
-"""What the dock wants of the crawler that lives in it, wherever that runs.
+"""What the host wants of the crawler that lives in it, wherever that runs.
 
-Two of them: `crawling.Crawler` in the dock's own process, and `sandboxed.SandboxedCrawler`, which speaks to
-one that runs in a sandbox. Law: `hold` and the properties never wait; all else may. What a method promises
-to be durable is durable on return. Files that the crawler wrote are read through here only, since they may
-be anything.
+Two of them: `crawling.Crawler` in the host's own process, and `sandboxed.SandboxedCrawler`, which speaks
+to one that runs in a sandbox. Invariant: `hold` and the properties never wait; all else may. What a
+method promises to be durable is durable on return. Files that the crawler wrote are read through here
+only, since they may be anything.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from ipmicra.model.urls import Site, Url, name_of, site_of
 from ipmicra.probing.passive import PassiveRoundTrips
 from ipmicra.protocol.host_messages import PageObservation
 
-STATE_FOLDER = "crawler"  # in the host's folder: all that a tenant may write
+STATE_FOLDER = "crawler"  # in the host's folder: all that a hosted crawler may write
 
 
 class HeldSites:
-    """The bounds of the crawl: the sites that are this host's now, with the address each is crawled at."""
+    """The bounds of the crawl: the sites of this host now, with the address at which each is crawled."""
 
     def __init__(self) -> None:
         self.addresses: dict[Site, str] = {}
@@ -38,9 +38,9 @@ class HeldSites:
 
 
 class HostedCrawler(Protocol):
-    """A crawler that lives on a host. Close it; stop it before."""
+    """A crawler on a host. Stop it before closing it."""
 
-    settings: HostingSettings  # other ones count from the next start on
+    settings: HostingSettings  # new ones apply from the next start
     held: HeldSites
     passive: PassiveRoundTrips
 
@@ -48,16 +48,16 @@ class HostedCrawler(Protocol):
     def is_working(self) -> bool: ...
 
     def start(self) -> None:
-        """Begin to work, if it does not."""
+        """Start to work, unless it is working."""
 
     async def stop(self, grace_seconds: float) -> None:
-        """Begin nothing more; what is still under way after the grace is broken off."""
+        """Start no more requests; those still in progress after the grace are aborted."""
 
     def drain(self) -> None:
-        """Begin nothing more."""
+        """Start no more requests."""
 
     def check(self) -> None:
-        """Raise what has ended the work, if it was a defect."""
+        """Raise the defect that ended the work, if there was one."""
 
     def counts(self) -> Counts: ...
 
@@ -66,10 +66,10 @@ class HostedCrawler(Protocol):
     # --- sites --------------------------------------------------------------------------------------
 
     def add_site(self, held: HeldSite) -> None:
-        """Links to the site are followed from now on."""
+        """Follow links to the site from now on."""
 
     async def enqueue(self, urls: Iterable[str]) -> None:
-        """URLs of held sites to be crawled; durable on return."""
+        """Queue URLs of assigned sites; durable on return."""
 
     async def force_full_resend(self, urls: Iterable[str]) -> None:
         """Visit pages of held sites again, and send them whole; durable on return.
@@ -78,19 +78,19 @@ class HostedCrawler(Protocol):
         """
 
     async def import_site(self, state: bytes) -> Site:
-        """Go on where a former crawler of a site was. The site must not be held yet."""
+        """Continue from a former crawler's state of a site. The site must not be assigned here yet."""
         ...
 
     async def export_site(self, site: Site, epoch: SiteEpoch) -> str | None:
-        """Begin no further request to a site; what is under way ends first, within seconds, so that its next
-        crawler asks for nothing again. Returns the name of the file that has its state, if it has any.
+        """Start no more requests to a site, finish those in progress within seconds, and export its
+        state. Returns the name of the state file, or None.
         """
 
     async def forget_site(self, site: Site) -> None:
-        """Nothing of the site is known here any more."""
+        """Remove everything known about the site."""
 
     async def observe(self, url: str) -> PageObservation:
-        """How a page looks from here, whoever crawls its site."""
+        """Observe a page from here, whichever host crawls its site."""
         ...
 
     # --- files --------------------------------------------------------------------------------------
@@ -102,11 +102,11 @@ class HostedCrawler(Protocol):
     def remove_state(self, name: str) -> None: ...
 
     async def seal(self) -> bool:
-        """What is unsealed becomes a package. False: there was nothing."""
+        """Seal unsealed records into a package. False if there were none."""
         ...
 
     async def next_package(self) -> int:
-        """The number that the next package will have."""
+        """The number of the next package."""
         ...
 
     def waiting_packages(self) -> list[PackageFile]:
@@ -116,4 +116,4 @@ class HostedCrawler(Protocol):
     def package_bytes(self, package: PackageFile) -> bytes: ...
 
     def acknowledge(self, package: PackageFile) -> None:
-        """The coordinator holds the package durably: forget it."""
+        """The coordinator stores the package durably: remove it."""

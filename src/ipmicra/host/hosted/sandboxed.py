@@ -1,7 +1,8 @@
-"""The sites a host holds -> a crawler at work on them in a sandbox: a tenant that the dock need not trust.
+"""The sites of a host -> a crawler at work on them in a sandbox, which the host does not trust.
 
-The code is started when it is first needed, and again when it has ended, ever more slowly. Law: no byte
-that it wrote or said is believed further than its type and size; when the host rests it does not run.
+The code is started when it is first needed, and again after it has exited, with growing pauses.
+Invariant: nothing that it writes or sends is trusted beyond its type and size; while the host is paused
+it does not run.
 """
 
 from __future__ import annotations
@@ -44,15 +45,15 @@ REQUEST_SECONDS_MAX = 60.0
 REQUEST_WHILE_PAUSED_SECONDS_MAX = (
     20.0  # so long, once, code runs while its host rests: to let a site go, say
 )
-STOP_SECONDS_MAX = 2.0  # beyond the grace; then the code is ended
-CHANGE_GRACE_SECONDS = 30.0  # there is no hurry, and what is broken off is fetched again
-TRIES = 3  # of an order, each with the code started anew
+STOP_SECONDS_MAX = 2.0  # in addition to the grace; then the code is killed
+CHANGE_GRACE_SECONDS = 30.0  # there is no hurry; aborted fetches are repeated
+TRIES = 3  # of a command, each with the code restarted
 PAUSE_SECONDS_FIRST, PAUSE_SECONDS_MAX = 0.5, 60.0
 FILE_BYTES_MAX = 256 << 20
 
 
 class SandboxedCrawler:
-    """A tenant in a sandbox. Made in a running loop."""
+    """A crawler in a sandbox. Create it in a running loop."""
 
     def __init__(
         self,
@@ -68,7 +69,7 @@ class SandboxedCrawler:
         self.passive = PassiveRoundTrips(settings.probing)
         self.status = StatusUpdate()
         self.last_status_at, self.exits, self.last_exit = 0.0, 0, ""
-        self._pages_at_first: int | None = None  # that the state held when the code in the berth began
+        self._pages_at_first: int | None = None  # pages in the state when the present code started
         self._folder, self._name, self._meter = folder, name, meter
         self._state = folder / STATE_FOLDER
         self._state.mkdir(parents=True, exist_ok=True)
@@ -105,7 +106,7 @@ class SandboxedCrawler:
                 command = guest_messages.Stop(grace_seconds)
                 await session.request(command, grace_seconds + STOP_SECONDS_MAX)
             except HostFault as fault:
-                self._log.add(f"the crawler could not be stopped well: {fault}")
+                self._log.add(f"the crawler did not stop in an orderly way: {fault}")
             session.pause()
         self._task.cancel()
         await asyncio.wait([self._task])
@@ -124,7 +125,7 @@ class SandboxedCrawler:
 
     @property
     def pages_by_code(self) -> int:
-        """Fetched since the code that runs now began."""
+        """Fetched since the present code started."""
         return 0 if self._pages_at_first is None else self.status.pages - self._pages_at_first
 
     def _collect(self) -> None:
@@ -133,7 +134,7 @@ class SandboxedCrawler:
             task.result()
 
     async def _run(self) -> None:
-        """Work, until it is drained or the code has ended."""
+        """Work until drained or until the code has exited."""
         session = await self._ensure_running()
         self.status = msgspec.structs.replace(self.status, ended="")
         session.resume()
@@ -143,7 +144,9 @@ class SandboxedCrawler:
             )
         except SandboxExited:
             return
-        self.status = msgspec.structs.replace(self.status, working=True)  # what was said before is older
+        self.status = msgspec.structs.replace(
+            self.status, working=True
+        )  # earlier status updates are outdated
         while self.status.working and not session.has_ended:
             await asyncio.sleep(0.1)
         if self.status.ended:
@@ -153,7 +156,7 @@ class SandboxedCrawler:
     # --- its process --------------------------------------------------------------------------------
 
     async def _ensure_running(self) -> SandboxSession:
-        """Where the code runs; begun if it does not, after a pause if it has just ended."""
+        """The running session; started if there is none, after a pause if the code has just exited."""
         async with self._session_lock:
             if self._session is not None and not self._session.has_ended:
                 return self._session
@@ -172,7 +175,7 @@ class SandboxedCrawler:
             return session
 
     def _next_pause_seconds(self) -> float:
-        """Longer each time that the code did not live long."""
+        """Longer each time that the code exits early."""
         lived = time.monotonic() - self._begun_at
         longer = max(PAUSE_SECONDS_FIRST, 2 * self._pause_seconds)
         self._pause_seconds = 0.0 if lived > PAUSE_SECONDS_MAX else min(longer, PAUSE_SECONDS_MAX)
@@ -215,7 +218,7 @@ class SandboxedCrawler:
         self.status = msgspec.structs.replace(status, measured=())
 
     def _record_round_trips(self, measured: Iterable[Passive]) -> None:
-        """As the code says; otherwise it is the kernel that says it, to the broker."""
+        """Record round trips reported by the code. Otherwise the broker reads them from the kernel."""
         for passive in measured:
             if passive.round_trip_ms is None:
                 continue
@@ -223,9 +226,11 @@ class SandboxedCrawler:
                 self.passive.record(ipaddress.ip_address(passive.address), passive.round_trip_ms)
 
     async def change_code(self, code: Code) -> None:
-        """Run other code on the same state from now on: what works is stopped well, and begun anew."""
+        """Run other code on the same state from now on: stop the present code in an orderly way, then
+        start the new one.
+        """
         was_working = self.is_working
-        async with self._session_lock:  # whoever starts meanwhile waits for the new code
+        async with self._session_lock:  # a concurrent start waits for the new code
             await self.stop(CHANGE_GRACE_SECONDS)
             ended, self._session, self.code = self._session, None, code
             if ended is not None:
@@ -234,7 +239,7 @@ class SandboxedCrawler:
             self.start()
 
     async def _request(self, command: GuestCommand) -> str:
-        """Raises CodeIsGone when the code did not survive it, however often it was begun."""
+        """Raises SandboxExited if the code exited at every try."""
         for left in reversed(range(TRIES)):
             session = await self._ensure_running()
             paused = self._blocked_reason() is not None
@@ -282,7 +287,7 @@ class SandboxedCrawler:
         try:
             return msgspec.json.decode(answer, type=PageObservation)
         except msgspec.MsgspecError as error:
-            raise HostFault(f"the crawler's code does not say how {url} looks: {error}") from error
+            raise HostFault(f"the crawler's code sent no page observation for {url}: {error}") from error
 
     # --- its files ----------------------------------------------------------------------------------
 

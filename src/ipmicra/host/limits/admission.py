@@ -1,6 +1,7 @@
-"""Hours, limits, pauses and what was used -> whether the crawler may work now, or why it rests.
+"""Hours, limits, pauses and usage -> whether the crawler may work now, or why it is paused.
 
-Law: pure, and the only place where this is decided. The owner's word comes before the coordinator's.
+Invariant: pure, and the only place where this is decided. The owner's decision comes before the
+coordinator's.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from datetime import datetime, timedelta
 
 from ipmicra.host.settings import HostSettings
 
-DRAIN_SECONDS = 3.0  # before a span ends nothing new is begun; at its end all is broken off
+DRAIN_SECONDS = 3.0  # nothing new starts this long before a span ends; at its end everything is aborted
 
 
 @dataclass(frozen=True, slots=True)
 class AdmissionInputs:
-    """What the decision rests on."""
+    """The facts that the decision depends on."""
 
     bytes_today: int = 0
     bytes_this_month: int = 0
@@ -26,7 +27,7 @@ class AdmissionInputs:
 
 
 def blocked_reason(settings: HostSettings, facts: AdmissionInputs, at: datetime) -> str | None:
-    """Why nothing may be fetched or probed now, in words for the owner; None: work."""
+    """Why nothing may be fetched or probed now, as text for the owner; None if work is allowed."""
     if facts.paused_by_owner:
         return "paused by its owner"
     if facts.retiring:
@@ -36,20 +37,22 @@ def blocked_reason(settings: HostSettings, facts: AdmissionInputs, at: datetime)
     if facts.paused_by_coordinator is not None:
         return f"paused by the coordinator: {facts.paused_by_coordinator or 'no reason given'}"
     if settings.bytes_per_day_max and facts.bytes_today >= settings.bytes_per_day_max:
-        return "the day's bytes are used up"
+        return "the daily limit of bytes is reached"
     if settings.bytes_per_month_max and facts.bytes_this_month >= settings.bytes_per_month_max:
-        return "the month's bytes are used up"
+        return "the monthly limit of bytes is reached"
     if facts.disk_bytes >= settings.disk_bytes_max:
-        return "the disk's share is full of packages that could not be sent yet"
+        return "the disk limit is reached: packages could not be sent yet"
     return None
 
 
 def ends_soon(settings: HostSettings, at: datetime) -> bool:
-    """Whether the span of hours that is running ends within the time to drain."""
+    """Whether the present span of working hours ends within the time to drain."""
     return not settings.working_hours().is_open(at + timedelta(seconds=DRAIN_SECONDS))
 
 
 def may_deliver(settings: HostSettings, facts: AdmissionInputs, at: datetime) -> bool:
-    """Whether packages may be sent: within hours and bytes; a full disk is a reason to, not against it."""
+    """Whether packages may be sent: within hours and byte limits. A full disk is a reason to send,
+    not against it.
+    """
     owners = replace(facts, disk_bytes=0, paused_by_coordinator=None, retiring=False)
     return blocked_reason(settings, owners, at) is None

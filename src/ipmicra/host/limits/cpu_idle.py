@@ -1,6 +1,6 @@
-"""The kernel's count of what processors did -> whether anybody but us uses this machine.
+"""The kernel's CPU counters -> whether others use this machine.
 
-Law: looks over some seconds, not at a moment. Where the kernel does not say, the machine is in use.
+Invariant: averaged over some seconds. Where the kernel gives no counters, the machine counts as in use.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-IN_USE_SHARE = 0.15  # of one processor, by others: more than a desktop that nobody touches
+IN_USE_SHARE = 0.15  # of one CPU, by others: more than an idle desktop uses
 SAMPLE_SECONDS = 4.0
 _STAT = Path("/proc/stat")
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 
 class CpuIdleMonitor:
-    """`ours` says how many processor seconds are ours so far."""
+    """`ours` returns the CPU seconds that we have used so far."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class CpuIdleMonitor:
         self.is_idle = False
 
     def update(self) -> bool:
-        """Whether the machine is idle but for us, as of the last look."""
+        """Whether the machine is idle except for us, by the latest sample."""
         now = self._clock()
         before, busy_before, ours_before = self._seen
         if now - before < SAMPLE_SECONDS:
@@ -46,7 +46,7 @@ class CpuIdleMonitor:
 
 
 def busy_seconds() -> float | None:
-    """What all processors together have spent on anything, since the machine was started."""
+    """CPU seconds of all processors together since the machine was started."""
     try:
         _, user, nice, system, _, _, irq, softirq, *_ = _STAT.read_text().splitlines()[0].split()
     except (OSError, ValueError, IndexError):

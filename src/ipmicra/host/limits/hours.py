@@ -1,11 +1,10 @@
-"""An owner's words for working hours -> whether it is time to work, and until when.
+"""The owner's text for working hours -> whether it is time to work, and until when.
 
     mon-fri 22:00-06:00, sat-sun 00:00-24:00        nights, and the whole weekend
-    always                                          (or nothing at all)
+    always                                          (or an empty text)
 
-A span that ends before it begins runs over midnight into the next day. Hours are read on the wall
-clock of the host's time zone, so they move with summer time as their owner's day does. Law: pure; the
-moment comes in.
+A span that ends before it begins runs over midnight into the next day. Hours are read on the wall clock
+of the host's time zone, so they follow summer time. Invariant: pure; the time is an argument.
 """
 
 from __future__ import annotations
@@ -44,12 +43,12 @@ class Hours:
 
     @classmethod
     def parse(cls, text: str, zone: str = "UTC") -> Hours:
-        """From the owner's words. Raises OperatorFault with what is wrong."""
+        """Parse the owner's text. Raises OperatorFault with what is wrong."""
         try:
             where = ZoneInfo(zone)
         except (ZoneInfoNotFoundError, ValueError, OSError) as error:
             raise OperatorFault(
-                f"hours: no time zone {zone!r}; write one such as Europe/Athens"
+                f"hours: there is no time zone {zone!r}; example: Europe/Athens"
             ) from error
         hours_text = text.strip().lower()
         if hours_text in ("", "always"):
@@ -104,7 +103,7 @@ def _spans(part: str) -> list[Span]:
 def _minute(text: str) -> int:
     hour, minute = map(int, text.split(":"))
     if minute > 59 or hour * 60 + minute > MINUTES_A_DAY:
-        raise OperatorFault(f"hours: {text!r} is no time of day")
+        raise OperatorFault(f"hours: {text!r} is not a time of day")
     return hour * 60 + minute
 
 
@@ -116,7 +115,7 @@ def _days(text: str) -> list[int]:
         first, _, last = word.partition("-")
         if first not in DAYS or (last and last not in DAYS):
             raise OperatorFault(
-                f"hours: {word!r} is no day or span of days; write mon, tue-thu, sat,sun"
+                f"hours: {word!r} is not a day or a span of days; examples: mon, tue-thu, sat,sun"
             )
         begin, end = DAYS.index(first), DAYS.index(last or first)
         days += [day % 7 for day in range(begin, end + 1 if end >= begin else end + 8)]

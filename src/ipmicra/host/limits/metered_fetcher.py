@@ -1,4 +1,4 @@
-"""A fetcher -> the same, within the owner's limits and written into the host's ledger."""
+"""A fetcher -> the same, within the owner's limits and recorded in the host's store."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ipmicra.model.fetches import Fetcher, FetchFailed, FetchOutcome, FetchReque
 from ipmicra.model.urls import Site, Url, site_of
 from ipmicra.probing.passive import PassiveRoundTrips
 
-REQUEST_HEAD_BYTES = 300  # of what we send beside the URL: reckoned, not counted
+REQUEST_HEAD_BYTES = 300  # an estimate of what is sent besides the URL
 
 
 class Metering(Protocol):
-    """Who lets requests begin, and counts them."""
+    """Admits requests and counts them."""
 
     def request_slot(self) -> AbstractAsyncContextManager[None]: ...
 
@@ -31,7 +31,7 @@ class Metering(Protocol):
 
 
 class MeteredFetcher:
-    """Every request waits for its turn, and is counted."""
+    """Every request waits for a slot and is counted."""
 
     def __init__(self, within: Fetcher, meter: Metering, passive: PassiveRoundTrips) -> None:
         self._within, self._meter, self._passive = within, meter, passive

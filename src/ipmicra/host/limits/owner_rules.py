@@ -1,7 +1,7 @@
-"""The owner's settings as they are now, and what was used -> may work be done, begun, sent?
+"""The owner's current settings and the usage -> whether work may be done, started or sent.
 
-Law: the host's own copy is asked, each time. Other settings than before are taken over while the host
-runs; such as contradict themselves change nothing, and the ledger says why.
+Invariant: the host's own copy is checked each time. Changed settings apply while the host runs;
+contradictory ones change nothing, and the store says why.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Rules = TypeVar("Rules", bound=HostingSettings)
 
 
 class OwnerRules(Generic[Rules]):
-    """What the owner allows at the moment."""
+    """What the owner allows now."""
 
     def __init__(
         self,
@@ -48,11 +48,11 @@ class OwnerRules(Generic[Rules]):
         self._disk_bytes, self._next_disk_check, self._next_settings_check = 0, 0.0, 0.0
 
     def blocked_reason(self) -> str | None:
-        """Why no work is done now; None: work."""
+        """Why no work is done now; None if work is allowed."""
         return blocked_reason(self.settings.host, self._inputs(), self.clock())
 
     def start_blocked_reason(self) -> str | None:
-        """The same, with the last seconds of a span counted as rest."""
+        """The same, but the last seconds of a span count as paused."""
         return self.blocked_reason() or ("its hours are about to end" if self.ends_soon() else None)
 
     def ends_soon(self) -> bool:
@@ -64,7 +64,9 @@ class OwnerRules(Generic[Rules]):
         return may_deliver(self.settings.host, self._inputs(), self.clock())
 
     def refresh(self) -> bool:
-        """At the machine, the disk and the settings, from time to time. True: there are other settings."""
+        """Check the machine, the disk and the settings from time to time. True if the settings have
+        changed.
+        """
         now = time.monotonic()
         self._update_cpu_share()
         if now >= self._next_disk_check:
@@ -76,7 +78,7 @@ class OwnerRules(Generic[Rules]):
         return self._reload_settings(self._reload)
 
     def _update_cpu_share(self) -> None:
-        """More of it while nobody else wants it."""
+        """Use more CPU while nobody else needs it."""
         host = self.settings.host
         lends_more = host.cpu_share_idle_max and self._cpu_idle.update()
         self.meter.rate_limiter.cpu_share_max = (
@@ -112,7 +114,7 @@ class OwnerRules(Generic[Rules]):
         return True
 
     def _checked(self, settings: Rules) -> Rules:
-        """In order, and with the coordinator's contact where the owner has set none."""
+        """Checked, and with the coordinator's contact where the owner has set none."""
         checked(settings.host)
         contact = settings.crawler.contact or self._contact
         crawler = msgspec.structs.replace(settings.crawler, contact=contact)

@@ -1,7 +1,7 @@
-"""What the owner lends, and what is used of it -> when the next request may begin.
+"""The owner's rates and the usage -> when the next request may start.
 
-Law: connections, bytes a second and the share of a processor; nothing that outlives the process. The same
-in the dock and inside a sandbox, where code that keeps to it is never held up from outside.
+Invariant: connections, bytes per second and CPU share; nothing that outlives the process. The same on
+the host and inside a sandbox, where code that obeys it is never frozen from outside.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ RECHECK_SECONDS = 0.5
 
 
 class HostRateLimiter:
-    """Lets begin what the owner's rates allow. `cpu_seconds` is what has been used of processors so far."""
+    """Admits what the owner's rates allow. `cpu_seconds` returns the CPU time used so far."""
 
     def __init__(
         self, settings: HostSettings, cpu_seconds: Callable[[], float] = time.process_time
@@ -28,7 +28,7 @@ class HostRateLimiter:
         self.apply(settings)
 
     def apply(self, settings: HostSettings) -> None:
-        """The rates from now on."""
+        """Use these rates from now on."""
         self._download = TokenBucket(settings.download_bytes_per_second_max)
         self._cpu = TokenBucket(settings.cpu_share_max)
         self._connections = asyncio.Semaphore(settings.connections_in_use_max())
@@ -44,7 +44,7 @@ class HostRateLimiter:
 
     @asynccontextmanager
     async def request_slot(self) -> AsyncIterator[None]:
-        """One connection, when rate and processor allow it."""
+        """One connection, when rate and CPU allow it."""
         async with self._connections:
             while (seconds := self.seconds_to_wait()) > 0:
                 await asyncio.sleep(min(seconds, RECHECK_SECONDS))

@@ -1,8 +1,8 @@
-"""Requests as they are made -> what each address cost, by day, and when the next one may begin.
+"""Requests as they are made -> what each address cost, by day, and when the next one may start.
 
-Every packet that the crawler causes passes here: fetches, probes and the line to the coordinator (but for
-questions to name servers). Law: an address is in the ledger before the first packet of a day goes to it;
-no request begins while the day's or the month's bytes are used up, or faster than the owner's rates.
+All traffic of the crawler passes here: fetches, probes and the connection to the coordinator (except
+questions to name servers). Invariant: an address is in the store before the first packet of a day goes
+to it. No request starts while the daily or monthly limit is reached, or faster than the owner's rates.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _Key = tuple[str, str, str, str]  # day, address, site, purpose
 
 
 class UsageMeter:
-    """Counts, and lets begin what the owner's limits allow."""
+    """Counts usage, and admits what the owner's limits allow."""
 
     def __init__(self, store: HostStore, settings: HostSettings, clock: Callable[[], datetime]) -> None:
         self._store, self._clock = store, clock
@@ -41,7 +41,7 @@ class UsageMeter:
         self.apply(settings)
 
     def apply(self, settings: HostSettings) -> None:
-        """The rules from now on."""
+        """Use these rules from now on."""
         self._settings, self._zone = settings, ZoneInfo(settings.time_zone)
         self._upload = TokenBucket(settings.upload_bytes_per_second_max)
         self.rate_limiter.apply(settings)
@@ -58,7 +58,7 @@ class UsageMeter:
         return self._bytes_today, self._bytes_this_month
 
     def record_contact(self, address: str, site: str, purpose: str) -> None:
-        """Before the packet: durable, once a day."""
+        """Record an address before the first packet; durable, once per day."""
         self._roll_over_day()
         key = (self._day, address, site, purpose)
         if key not in self._noted:
@@ -74,7 +74,7 @@ class UsageMeter:
         bytes_out: int,
         contacts: int = 1,
     ) -> None:
-        """After the answer."""
+        """Record bytes after the response."""
         self._roll_over_day()
         key = (self._day, address, site, purpose)
         before = self._unsaved.get(key, Contact(*key, 0, 0, 0))
@@ -86,14 +86,14 @@ class UsageMeter:
         self.rate_limiter.record_download(bytes_in)
 
     def add_guest_cpu(self, cpu_seconds: float) -> None:
-        """Processor time of a crawler in a process of its own."""
+        """CPU time of a crawler in another process."""
         self._guest_cpu_seconds += cpu_seconds
 
     def cpu_seconds(self) -> float:
         return time.process_time() + self._guest_cpu_seconds
 
     def flush(self) -> None:
-        """What was counted goes into the ledger."""
+        """Write the counts to the store."""
         if self._unsaved:
             self._store.add_contacts(list(self._unsaved.values()))
             self._unsaved.clear()
@@ -115,7 +115,7 @@ class UsageMeter:
 
     @asynccontextmanager
     async def request_slot(self) -> AsyncIterator[None]:
-        """One connection, when bytes, rate and processor allow it."""
+        """One connection, when bytes, rate and CPU allow it."""
         async with self.rate_limiter.request_slot():
             while not self.has_bytes_left():
                 await asyncio.sleep(RECHECK_SECONDS)
@@ -128,7 +128,7 @@ class UsageMeter:
         await asyncio.sleep(self._probes.seconds_to_wait(now))
 
     async def wait_for_upload(self, sent_bytes: int) -> None:
-        """Wait until so many bytes more may be sent."""
+        """Wait until this number of bytes may be sent."""
         self._upload.consume(sent_bytes, time.monotonic())
         await asyncio.sleep(self._upload.seconds_to_wait(time.monotonic()))
 

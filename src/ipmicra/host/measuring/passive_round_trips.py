@@ -1,6 +1,6 @@
-"""Fetches as they end -> round trips by site and address, for the coordinator's calibration.
+"""Completed fetches -> round trips by site and address, for the coordinator's calibration.
 
-Law: bounded. What is not taken in time is forgotten, oldest first. A time that no fetch showed is None.
+Invariant: bounded. Unsent entries are dropped, oldest first. A time that no fetch showed is None.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ UNSENT_MAX = 10_000
 
 
 class PassiveRoundTripBuffer:
-    """What was measured since it was last taken."""
+    """What was measured since the last drain."""
 
     def __init__(self) -> None:
         self._measured: dict[tuple[str, str], FetchStatistics] = {}
@@ -24,7 +24,7 @@ class PassiveRoundTripBuffer:
         self._from_guest: list[Passive] = []
 
     def record(self, site: Site, outcome: FetchOutcome, round_trip_ms: float | None) -> None:
-        """What a fetch showed."""
+        """Record what a fetch showed."""
         if outcome.address is None:
             return
         key = (site, str(outcome.address))
@@ -33,7 +33,7 @@ class PassiveRoundTripBuffer:
             self._least_ms[key] = min(round_trip_ms, self._least_ms.get(key, round_trip_ms))
 
     def add(self, measured: Iterable[Passive]) -> None:
-        """What a crawler in a process of its own has measured."""
+        """Add what a crawler in another process has measured."""
         self._from_guest += measured
         del self._from_guest[:-UNSENT_MAX]
 

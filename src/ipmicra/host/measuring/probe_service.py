@@ -1,11 +1,11 @@
 """Targets that the coordinator names -> round trips from this host, by every way that its owner has set.
 
-What the crawler's fetches have shown comes first and costs nothing. For the rest the host asks itself, with
-a fetcher of its own where a site's server is to be asked (HEAD): no name is looked up, since the address to
-probe is given; and whatever is connected to passes the same guard as a fetch.
+What the crawler's fetches have shown comes first and costs nothing. For the rest the host asks itself,
+with a fetcher of its own where a site's server is to be asked (HEAD): no name is looked up, since the
+address to probe is given; and whatever is connected to passes the same guard as a fetch.
 
-Law: one probe after the other at the host's own pace, within hours and limits, and every address in the
-ledger before a packet goes to it.
+Invariant: one probe after the other at the host's own pace, within hours and limits, and every address
+in the store before a packet goes to it.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from ipmicra.probing.result import ProbeOutcome
 from ipmicra.probing.settings import ProbeMethod
 from ipmicra.protocol.host_messages import ProbeResult, ProbeTarget
 
-# What one probe takes in each direction: reckoned, not counted. HEAD has TLS's certificates in it.
+# Estimated bytes of one probe in each direction. HEAD includes TLS certificates.
 PROBE_BYTES: dict[ProbeMethod, int] = {
     "passive": 0, "connect": 240, "icmp": 60, "head": 6_000, "answer": 6_000
 }  # fmt: skip
 
 
 class FixedResolver:
-    """A resolver that asks nobody: a name is where the probe under way says."""
+    """A resolver without name servers: a name has the address of the present probe."""
 
     def __init__(self) -> None:
         self.addresses: dict[str, IPAddress] = {}
@@ -69,7 +69,9 @@ class ProbeService:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def run(self, targets: Sequence[ProbeTarget]) -> tuple[ProbeResult, ...]:
-        """The round trips, in the targets' order; none of those that the host's rest kept from asking."""
+        """The round trips, in the order of the targets; none for those that the host may not probe
+        now.
+        """
         return tuple(await asyncio.gather(*map(self._probe_target, targets)))
 
     async def close(self) -> None:
@@ -95,7 +97,7 @@ class ProbeService:
         return _result(target, outcome)
 
     async def _probe_address(self, address: IPAddress, target: ProbeTarget) -> ProbeOutcome:
-        """One name is asked at one address at a time."""
+        """Probe one name at one address at a time."""
         if target.is_host:
             return await (await self._prober()).probe_host(address)
         name = name_of(Site(target.site))
@@ -115,7 +117,7 @@ class ProbeService:
         return Prober(settings.probing, guard, self._passive, fetcher, fetching.source_address)
 
     async def _fetcher(self, settings: HostingSettings) -> Fetcher:
-        """As the settings are now: no connection and no name is kept for later."""
+        """A fetcher for the present settings. It keeps no connection and no name for later."""
         if self._opened is not None and self._opened[0] == settings:
             return self._opened[1]
         await self.close()

@@ -1,7 +1,7 @@
-"""A plan and the numbers of open sockets -> the command line that makes the sandbox.
+"""A sandbox specification and the numbers of open sockets -> the command line that creates the sandbox.
 
-Law: pure but for looking which folders there are. Nothing is writable but the state folder; no device but
-/dev/null and /dev/urandom, no /proc, no temporary memory, since none of those has an owner's limit.
+Invariant: pure, except for checking which folders exist. Only the state folder is writable. No device
+except /dev/null and /dev/urandom, no /proc and no tmpfs, since the owner's limits do not cover those.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def build_command(
     user: int | None,
     fds: DescriptorNumbers,
 ) -> list[str]:
-    """What to execute; `user` is whom the code becomes when the dock is root."""
+    """The command to execute; `user` is the user that the code runs as when the host is root."""
     config = json.dumps(_init_config(wanted, runtime, processor, user, fds))
     return [
         bwrap,
@@ -50,7 +50,7 @@ def _namespace_args(user: int | None) -> list[str]:
     if user is None:
         nobody = str(spec.NOBODY)
         who = ["--unshare-user", "--disable-userns", "--uid", nobody, "--gid", nobody]
-    else:  # the entry gives up what is left, and then has none
+    else:  # the init program drops what is left
         who = ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
     return [
         *("--unshare-net", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
@@ -89,7 +89,7 @@ def _mount_args(wanted: SandboxSpec, runtime: Runtime) -> list[str]:
 
 
 def _parents(paths: list[str]) -> list[str]:
-    """The folders to be made for them, outermost first."""
+    """The parent folders to create, outermost first."""
     parents = {str(parent) for link_path in paths for parent in Path(link_path).parents}
     return sorted(parents - {"/"})
 

@@ -13,14 +13,16 @@ PROGRAM = "ipmicra.host.hosted.guest.program"
 
 
 class Code(NamedTuple):
-    """Code that can be started. Its folder must be readable by everybody, and writable by no code."""
+    """Code that can be started. Its folder must be readable by everybody, and not writable by the
+    code.
+    """
 
     folder: Path
     program: str = PROGRAM
     version: str = __version__
-    guards: EnabledGuards = EnabledGuards()  # which this machine can put up around it
+    guards: EnabledGuards = EnabledGuards()  # that work on this machine
 
 
 def own_code() -> Code:
-    """The very code that the host's owner has installed."""
+    """The code that the host's owner has installed."""
     return Code(Path(ipmicra.__file__).resolve().parent.parent)

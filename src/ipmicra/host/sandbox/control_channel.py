@@ -1,7 +1,7 @@
-"""Orders for the code in a sandbox -> its answers, over the control channel.
+"""Commands for the code in a sandbox -> its replies, over the control channel.
 
-Law: nothing that comes back is trusted: it is checked against its type and its size, and it changes nothing
-but figures and the answers that are waited for. Code that says anything else has ended the conversation.
+Invariant: nothing that comes back is trusted. It is checked against its type and size, and changes only
+figures and the replies that are waited for. Any other message ends the session.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from ipmicra.protocol.guest_messages import GuestCommand, GuestReply, GuestReque
 
 
 class SandboxExited(HostFault):
-    """The code in the sandbox has ended, or does not answer."""
+    """The code in the sandbox has exited, or does not answer."""
 
 
 class ControlChannel:
-    """One control channel. `on_news` is called with what is told unasked, `on_end` when it is over."""
+    """One control channel. `on_status` receives status updates, `on_end` is called when it is over."""
 
     def __init__(self, on_status: Callable[[StatusUpdate], None], on_end: Callable[[str], None]) -> None:
         self._on_status, self._on_end = on_status, on_end
@@ -36,11 +36,11 @@ class ControlChannel:
         self._listening = asyncio.create_task(self._listen(reader))
 
     def post(self, command: GuestCommand) -> asyncio.Future[str]:
-        """Say it, without waiting. What is said first is done first."""
+        """Send a command without waiting. Commands are executed in the order in which they are sent."""
         answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         answer.add_done_callback(_retrieve_exception)
         if self._writer is None or self._writer.is_closing():
-            answer.set_exception(SandboxExited("the crawler's code has ended"))
+            answer.set_exception(SandboxExited("the crawler's code has exited"))
             return answer
         self._last += 1
         self._waiting[self._last] = answer
@@ -48,7 +48,7 @@ class ControlChannel:
         return answer
 
     async def request(self, command: GuestCommand, seconds_max: float) -> str:
-        """Raises CodeIsGone, and HostFault where the code could not do it."""
+        """Raises SandboxExited, and HostFault if the code could not do it."""
         try:
             async with asyncio.timeout(seconds_max):
                 return await self.post(command)
@@ -65,7 +65,7 @@ class ControlChannel:
         self._fail_waiting()
 
     async def _listen(self, reader: asyncio.StreamReader) -> None:
-        why = "the crawler's code hung up"
+        why = "the crawler's code closed the channel"
         try:
             while True:
                 frame = await guest_messages.next_frame(reader, guest_messages.MESSAGE_BYTES_MAX)
@@ -73,7 +73,7 @@ class ControlChannel:
                     break
                 self._on_message(guest_messages.decode_message(frame))
         except (msgspec.MsgspecError, ValueError) as error:
-            why = f"the crawler's code said what is no message: {error}"
+            why = f"the crawler's code sent an invalid message: {error}"
         self._fail_waiting()
         self._on_end(why)
 
@@ -89,7 +89,7 @@ class ControlChannel:
         waiting, self._waiting = self._waiting, {}
         for answer in waiting.values():
             if not answer.done():
-                answer.set_exception(SandboxExited("the crawler's code has ended"))
+                answer.set_exception(SandboxExited("the crawler's code has exited"))
 
 
 def _resolve(answer: asyncio.Future[str], done: GuestReply) -> None:
@@ -100,6 +100,6 @@ def _resolve(answer: asyncio.Future[str], done: GuestReply) -> None:
 
 
 def _retrieve_exception(answer: asyncio.Future[str]) -> None:
-    """What nobody waits for is no error of the loop's."""
+    """Mark the exception as retrieved: a reply that nobody waits for is not an error."""
     if not answer.cancelled():
         answer.exception()

@@ -1,7 +1,7 @@
-"""Files that dispatched code wrote -> their bytes, for the dock, which may read what the code may not.
+"""Files that dispatched code wrote -> their bytes, for the host, which may read more than the code may.
 
-Law: nothing but a regular file in that very folder is opened: no link, pipe or device, nothing with a
-second name elsewhere, nothing larger than was agreed.
+Invariant: only a regular file in exactly that folder is opened: no link, pipe or device, no file with a
+second name, none larger than the limit.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def read_inside(folder: Path, within: str, name: str, bytes_max: int) -> bytes:
 
 
 def remove_inside(folder: Path, within: str, name: str) -> None:
-    """The name goes; whatever it pointed to stays."""
+    """Remove the name; a link's target stays."""
     if Path(name).name != name or Path(within).name != within:
         raise HostFault(f"{within}/{name} is not the name of one file")
     try:

@@ -1,9 +1,10 @@
-"""The first program in a sandbox -> locks the last doors behind itself and becomes the dispatched code.
+"""The first program in a sandbox -> applies the last restrictions to itself and becomes the
+dispatched code.
 
-Installed by the host's owner and started by the dock, with its orders as one JSON argument. It knows
-nothing but Python's own library, since it runs before anything else may be found. Law: no line of the
-dispatched code runs before privileges, limits, Landlock and the filter are in place; where one of them
-that was ordered cannot be had, nothing runs at all.
+Installed by the host's owner and started by the host, with its configuration as one JSON argument. It
+uses only Python's standard library, since it runs before anything else can be imported. Invariant: no
+line of the dispatched code runs before privileges, limits, Landlock and the filter are in place. If one
+that was requested is not available, nothing runs.
 """
 
 from __future__ import annotations
@@ -27,20 +28,20 @@ _WRITING = (
 )  # regular files and folders only: no links, pipes
 _WRITE_FILE = 1 << 1
 _TCP = 0b11  # bind and connect
-_SCOPES = 0b11  # abstract sockets and signals of others
+_SCOPES = 0b11  # abstract sockets and signals of other processes
 _SECCOMP_SET_FILTER, _SECCOMP_NEW_LISTENER = 1, 1 << 3
 
 
 class InitConfig(TypedDict):
-    """What the dock wants done before the code runs."""
+    """What the host wants done before the code runs."""
 
-    user: int | None  # become this user; None: we are nobody already
+    user: int | None  # become this user; None if we are unprivileged already
     limits: dict[str, int]
     landlock: bool
     filter: str  # hexadecimal; empty: none
     filter_call: int  # the number of seccomp(2) here
-    reporting: bool  # send the listener of forbidden calls to the dock
-    guard: int  # file number of the socket on which to say that all is in place
+    reporting: bool  # send the listener of forbidden calls to the host
+    guard: int  # file number of the socket that reports when everything is in place
     code: str
     state: str
     packages: list[str]
@@ -77,7 +78,7 @@ def _become(user: int) -> None:
 
 
 def _restrict_files_and_tcp(library: ctypes.CDLL, state: str) -> None:
-    """Read what is mounted, write regular files in the state folder, and no TCP of one's own."""
+    """Read what is mounted, write regular files in the state folder, and open no TCP connections."""
     version = library.syscall(_LANDLOCK_CREATE, None, 0, _LANDLOCK_VERSION)
     _call(version, "Landlock")
     writing = _WRITING & (1 << (15 if version >= 3 else 14 if version >= 2 else 13)) - 1
@@ -96,7 +97,7 @@ def _restrict_files_and_tcp(library: ctypes.CDLL, state: str) -> None:
 
 
 def _load_filter(library: ctypes.CDLL, config: InitConfig) -> int | None:
-    """From here on forbidden calls fail. Returns where they are reported, if they are."""
+    """From here on forbidden calls fail. Returns the descriptor that reports them, if any."""
     code = bytes.fromhex(config["filter"])
     if not code:
         return None

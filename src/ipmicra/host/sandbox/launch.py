@@ -1,7 +1,7 @@
-"""A plan -> a sandbox with the code running in it, and the dock's ends of its sockets.
+"""A sandbox specification -> a sandbox with the code running in it, and the host's ends of its sockets.
 
-Law: either all guards that the plan asks for are in place before the first line of the code runs, or
-nothing runs and the reason is raised. Everything in the sandbox dies with the dock.
+Invariant: either all requested guards are in place before the first line of the code runs, or nothing
+runs and the reason is raised. Everything in the sandbox is killed with the host.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ class Sandbox:
     broker: socket.socket  # of packets
     output: int  # a pipe with what the code prints
     listener: int | None  # where forbidden calls are reported
-    pid: int  # of the code, as the dock sees it
-    innermost: int  # a handle on the process whose end ends all
+    pid: int  # of the code, as the host sees it
+    innermost: int  # a handle on the process whose end ends the sandbox
     process: subprocess.Popen[bytes]
 
     def freeze(self) -> None:
-        """Not one instruction more, until thawed."""
+        """Execute nothing until thawed."""
         self._signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
         self._signal(signal.SIGCONT)
 
     def kill(self) -> None:
-        """All in it ends at once; what it has written stays."""
+        """Kill everything in it at once; its files stay."""
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(self.innermost, signal.SIGKILL)
 
@@ -58,7 +58,7 @@ class Sandbox:
         return self.process.poll() is not None
 
     async def wait(self) -> int:
-        """Its exit code, when it has one."""
+        """Wait for its exit code."""
         while self.process.poll() is None:
             await asyncio.sleep(0.02)
         return self.process.returncode
@@ -79,7 +79,7 @@ class Sandbox:
 
 
 async def start(sandbox_spec: SandboxSpec) -> Sandbox:
-    """Raises HostFault where this machine cannot give what was asked for."""
+    """Raises HostFault if this machine cannot provide what was requested."""
     bwrap, processor = required()
     user = user_to_become()
     if user is not None:
@@ -152,7 +152,7 @@ def _close(fd: int) -> None:
 async def _wait_until_ready(
     guard: socket.socket, process: subprocess.Popen[bytes], output: int
 ) -> tuple[int, int | None]:
-    """The code's process and the listener, once all doors are locked."""
+    """The code's process and the listener, once all restrictions are in place."""
     readable = asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.add_reader(guard, readable.set)
@@ -186,10 +186,10 @@ def _last_output(output: int) -> str:
         said = os.read(output, _OUTPUT_BYTES_MAX).decode(errors="replace").strip()
     except BlockingIOError:
         said = ""
-    return said.splitlines()[-1] if said else "it said nothing"
+    return said.splitlines()[-1] if said else "no output"
 
 
 def _change_owner(folder: Path, user: int) -> None:
-    """The state is the code's own."""
+    """The code owns its state folder."""
     for path in (folder, *folder.rglob("*")):
         os.chown(path, user, user, follow_symlinks=False)

@@ -1,7 +1,8 @@
-"""The owner's wish and this machine's guards -> how the crawler runs here: in a sandbox, or in the dock.
+"""The owner's setting and this machine's guards -> how the crawler runs: in a sandbox, or in the
+host's process.
 
-Law: code that the owner installed may run in the dock where a sandbox cannot be made; code that a
-coordinator sent may not.
+Invariant: code that the owner installed may run in the host's process where no sandbox can be made; code
+that a coordinator sent may not.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from ipmicra.host.settings import HostSettings
 class RunMode(NamedTuple):
     """How the crawler runs here."""
 
-    installed: Code | None  # for a sandbox; None: the crawler lives in the dock
+    installed: Code | None  # for a sandbox; None: the crawler runs in the host's process
     takes_bundles: bool  # whether code that a coordinator sent may run in that sandbox
 
 
 async def choose_run_mode(settings: HostSettings, note: Callable[[str], None]) -> RunMode:
-    """Raises HostFault where the owner insists on a sandbox that cannot be made."""
+    """Raises HostFault if the owner requires a sandbox that cannot be made."""
     if settings.sandbox == "never":
         return RunMode(None, takes_bundles=False)
     guards = await selftest.run_selftest()
@@ -38,5 +39,5 @@ async def choose_run_mode(settings: HostSettings, note: Callable[[str], None]) -
 
 
 def _in_words(lacking: list[SandboxGuard]) -> str:
-    words = [f"{guard.name} ({guard.detail or 'it did not hold'})" for guard in lacking]
+    words = [f"{guard.name} ({guard.detail or 'it failed'})" for guard in lacking]
     return "missing guards: " + ", ".join(words)

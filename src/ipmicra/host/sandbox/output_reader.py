@@ -1,7 +1,6 @@
-"""What dispatched code prints -> lines in the host's log, few of them.
+"""Output of dispatched code -> a limited number of lines in the host's log.
 
-Law: the pipe is always emptied, so code that prints is never held up by it; what is not worth a line is
-thrown away.
+Invariant: the pipe is always emptied, so printing never blocks the code; the rest is discarded.
 """
 
 from __future__ import annotations
@@ -38,4 +37,4 @@ class OutputReader:
         self._unfinished = self._unfinished[-_BYTES_AT_ONCE:]
         for line in lines:
             if line.strip():
-                self._log.add(f"the crawler's code says: {line.decode(errors='replace').strip()}")
+                self._log.add(f"the crawler's code prints: {line.decode(errors='replace').strip()}")

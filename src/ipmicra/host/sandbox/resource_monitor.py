@@ -1,13 +1,13 @@
-"""A sandbox, watched a few times a second -> held up, let on, or ended, as the owner's limits say.
+"""A sandbox, checked a few times per second -> frozen, thawed or killed, as the owner's limits require.
 
-| what is seen                                        | what is done                              |
-|-----------------------------------------------------|-------------------------------------------|
-| more processor or bytes a second than were lent     | frozen until the mean is right again      |
-| the host rests                                      | frozen, but while the dock asks something |
-| more disk or more files than were lent              | ended, and written down                   |
+| observation                                         | action                                     |
+|-----------------------------------------------------|--------------------------------------------|
+| more CPU or bytes per second than the limit         | frozen until the mean is right again       |
+| the host is paused                                  | frozen, except while it handles a request  |
+| more disk or more files than the limit              | killed, and logged                         |
 
-Law: frozen code executes nothing, whatever it does about signals. Memory, the size of a file, open files
-and threads are the kernel's to limit, processes the filter's.
+Invariant: frozen code executes nothing, whatever it does about signals. The kernel limits memory, file size,
+open files and threads; the filter forbids processes.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ from ipmicra.host.sandbox.launch import Sandbox
 from ipmicra.host.sandbox.spec import SandboxLimits
 
 CHECK_SECONDS = 0.1
-CHECKS_PER_DISK_CHECK = 3  # every so many looks at the processor, one at the disk
+CHECKS_PER_DISK_CHECK = 3  # one check of the disk per this number of CPU checks
 
 
 class ResourceMonitor:
-    """Watches one sandbox. `on_break` is told what limit was broken, and ends it."""
+    """Watches one sandbox. `on_limit_exceeded` is called with the limit that was exceeded, and ends
+    the sandbox.
+    """
 
     def __init__(
         self,
@@ -55,7 +57,7 @@ class ResourceMonitor:
             await asyncio.sleep(CHECK_SECONDS)
 
     def check(self) -> None:
-        """Freeze or thaw, as things are now."""
+        """Freeze or thaw, as the limits require now."""
         cpu = usage.cpu_seconds(self._sandbox.pid)
         self._meter.add_guest_cpu(max(0.0, cpu - self._cpu_seen))
         self._cpu_seen = max(cpu, self._cpu_seen)
@@ -64,7 +66,7 @@ class ResourceMonitor:
 
     @contextmanager
     def thawed(self) -> Iterator[None]:
-        """While the dock wants something of the code, it may run."""
+        """Let the code run while it handles a request of the host."""
         self._open_requests += 1
         self._freeze(False)
         try:
@@ -82,7 +84,7 @@ class ResourceMonitor:
     async def _check_disk(self) -> None:
         disk = await asyncio.to_thread(usage.disk, self._sandbox.pid, self._state)
         if disk.files > usage.FILES_MAX:
-            self._on_limit_exceeded(f"the crawler's code keeps over {usage.FILES_MAX:,} files")
+            self._on_limit_exceeded(f"the crawler's code has more than {usage.FILES_MAX:,} files")
         elif disk.taken_bytes > self._limits.disk_bytes_max:
             most = self._limits.disk_bytes_max
             self._on_limit_exceeded(

@@ -1,7 +1,7 @@
-"""The Python that runs the dock -> the folders that a sandbox needs of it, to be shown read-only.
+"""The Python that runs the host -> the folders of it that a sandbox needs, mounted read-only.
 
-Law: libraries, the interpreter, installed packages and certificates; nothing of anybody's, no programs
-beside the interpreter, no settings, no name service.
+Invariant: libraries, the interpreter, installed packages and certificates; no personal files, no other
+programs, no settings, no name service.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _DATA = (
 
 
 class Runtime(NamedTuple):
-    """What is shown of the host, each at the place where it is."""
+    """What is mounted from the host, each at its own path."""
 
     python: str
     folders: tuple[str, ...]  # and single files
-    links: tuple[tuple[str, str], ...]  # target, and where the link is
+    links: tuple[tuple[str, str], ...]  # target, and path of the link
     packages: tuple[str, ...]  # where installed packages are found
 
 
@@ -48,7 +48,7 @@ def this_runtime() -> Runtime:
 
 
 def _outermost(paths: list[str]) -> list[str]:
-    """Without those that lie in another one of them."""
+    """Without those that are inside another one of them."""
     return [
         path
         for path in dict.fromkeys(paths)

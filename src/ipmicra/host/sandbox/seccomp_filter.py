@@ -1,9 +1,9 @@
-"""What dispatched code must not ask the kernel for -> a seccomp program that keeps it from it.
+"""System calls forbidden to dispatched code -> a seccomp program that blocks them.
 
-The table below is the policy; the rest is a small assembler for the kernel's packet-filter machine. Law:
-pure. Calls of another processor's kind and calls that we do not know yet are not let through. A forbidden
-call is *reported* (the dock is told and answers "not permitted") or, where honest code tries it and falls
-back, answered "no such call" in silence.
+The table below is the policy; the rest is a small assembler for the kernel's packet-filter machine.
+Invariant: pure. Calls of another architecture and calls that we do not know yet are blocked. A forbidden
+call is *reported* (the host is notified and answers "not permitted") or, where honest code tries it and
+falls back, silently answered "no such call".
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _SO_BINDTODEVICE = 25  # at any level: TCP's option of that number is used by no
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 _PR_SET_PDEATHSIG = 1
 
-# Forbidden where any condition holds. The first ones are asked often, so they stand in front.
+# Forbidden if any condition holds. The most frequent calls come first.
 FORBIDDEN_WHEN: dict[str, tuple[FilterCondition, ...]] = {
     "sendto": (FilterCondition(3, _MSG_FASTOPEN, _MSG_FASTOPEN),),  # would connect an unconnected socket
     "sendmsg": (FilterCondition(2, _MSG_FASTOPEN, _MSG_FASTOPEN),),
-    "mmap": (FilterCondition(3, _SHARED_ANONYMOUS, _SHARED_ANONYMOUS),),  # memory that no limit counts
+    "mmap": (FilterCondition(3, _SHARED_ANONYMOUS, _SHARED_ANONYMOUS),),  # memory that no limit covers
     "ioctl": (
         FilterCondition(1, _WHOLE, _TIOCSTI),
         FilterCondition(1, _WHOLE, _TIOCLINUX),
@@ -56,7 +56,7 @@ FORBIDDEN_WHEN: dict[str, tuple[FilterCondition, ...]] = {
         *(FilterCondition(0, bit, bit) for bit in _CLONE_NEW),
     ),
     "socketpair": (FilterCondition(0, _WHOLE, _AF_UNIX, negated=True),),
-    "prctl": (FilterCondition(0, _WHOLE, _PR_SET_PDEATHSIG),),  # to outlive the dock
+    "prctl": (FilterCondition(0, _WHOLE, _PR_SET_PDEATHSIG),),  # to outlive the host
 }
 
 FORBIDDEN = (
@@ -95,7 +95,7 @@ class _Step(NamedTuple):
 
 
 def program(processor: Processor, reporting: bool = True) -> bytes:
-    """The filter as the kernel takes it. Without reporting, forbidden calls fail in silence."""
+    """The filter in the kernel's format. Without reporting, forbidden calls fail silently."""
     action = _REPORT if reporting else _REFUSE | errno.EPERM
     steps = [
         _Step(_LOAD, _ARCH_AT),

@@ -1,7 +1,7 @@
 """System calls that were forbidden -> "not permitted" for the code that tried, and a line in the log.
 
-The kernel holds the call until it is answered. Law: the answer is always no; what was tried is written
-down first. Code that does not give up trying is ended.
+The kernel blocks the call until it is answered. Invariant: the answer is always no, and the attempt is
+logged first. Code that does not stop trying is killed.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ _RECEIVE, _ANSWER = 0xC050_2100, 0xC018_2101  # SECCOMP_IOCTL_NOTIF_RECV and _SE
 _NOTIFICATION_BYTES = 80
 _HEAD = struct.Struct("=QIIiIQQ")  # id, process, flags, call, processor, where, first argument
 _REPLY = struct.Struct("=QqiI")  # id, value, error, flags
-# Refused as well, but not worth a line: libuv asks for a ring at every start, and does without.
+# Refused as well, but not logged: libuv tries io_uring at every start, and works without it.
 HARMLESS_CALLS = frozenset({("io_uring_setup", 256)})
 DESCRIPTIONS = {
     "clone": "to start a process",
     "fork": "to start a process",
     "vfork": "to start a process",
     "execve": "to run a program",
-    "mmap": "to take memory that is not counted",
+    "mmap": "to use memory that is not counted",
     "sendto": "to connect a socket while sending",
     "sendmsg": "to connect a socket while sending",
-    "prctl": "to outlive its dock",
+    "prctl": "to outlive the host",
     "setsockopt": "to change where a connection's packets go",
 }
 
 
 class SeccompNotifications:
-    """Answers forbidden calls. `on_too_many` is called once it has had enough."""
+    """Answers forbidden calls. `on_too_many` is called once the limit of tries is reached."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class SeccompNotifications:
         notification = bytearray(_NOTIFICATION_BYTES)
         try:
             fcntl.ioctl(self._listener, _RECEIVE, notification)
-        except OSError:  # who asked is no more
+        except OSError:  # the process that asked is gone
             self.close()
             return
         number, _, _, call, _, _, argument = _HEAD.unpack_from(notification)

@@ -1,8 +1,8 @@
-"""This machine, tried out -> which guards of a sandbox it can put up, and whether foreign code may run here.
+"""This machine, tested -> which sandbox guards work here, and whether foreign code may run.
 
-Every line is the outcome of an attempt made inside a sandbox, not of a look at a version number. Law: code
-that the owner did not install runs only where every needed guard held; what an owner does without is named
-in the settings, guard by guard.
+Every line is the result of an attempt inside a sandbox, not of a version check. Invariant: code that the
+owner did not install runs only where every required guard works; the guards that an owner waives are
+named in the settings, one by one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LIMITS = SandboxLimits(memory_bytes_max=256 << 20, disk_bytes_max=1 << 20, file
 
 
 class SandboxGuard(NamedTuple):
-    """One guard, and how it did."""
+    """One guard, and the result of its test."""
 
     name: str
     held: bool
@@ -62,9 +62,11 @@ def _needed(
     return [
         SandboxGuard("namespaces", begun, True, "its own view of files, processes and network", why_not),
         SandboxGuard("user", unprivileged, True, "no privileged user, no capabilities"),
-        SandboxGuard("network", network in {"ENETUNREACH", "EPERM"}, True, "no way out but the broker"),
         SandboxGuard(
-            "filter", f.get("socket") == "EPERM", True, "system calls by seccomp, reported to the dock"
+            "network", network in {"ENETUNREACH", "EPERM"}, True, "no network except the broker"
+        ),
+        SandboxGuard(
+            "filter", f.get("socket") == "EPERM", True, "system calls by seccomp, reported to the host"
         ),
         SandboxGuard("limits", limited, True, "memory, files and threads by rlimits"),
     ]
@@ -87,12 +89,12 @@ def _cgroups() -> SandboxGuard:
         missing = [name for name in CONTROLLERS if name not in there or not writable]
     detail = f"no writable controller: {', '.join(missing)}" if missing else ""
     return SandboxGuard(
-        "cgroups", not missing, False, "cgroups v2, by which others may limit the dock", detail
+        "cgroups", not missing, False, "cgroups v2, by which others may limit the host", detail
     )
 
 
 async def _run_probe(guards: EnabledGuards) -> tuple[SelfTestResult | None, str]:
-    """What the probe found, or why it could not."""
+    """What the probe found, or why it failed."""
     with tempfile.TemporaryDirectory(prefix="ipmicra-check-") as folder:
         state, settings = Path(folder) / "state", Path(folder) / "settings.json"
         state.mkdir()
@@ -123,7 +125,7 @@ def _refusing(sandbox: Sandbox) -> SeccompNotifications | None:
 
 
 def missing_guards(guards: list[SandboxGuard], done_without: tuple[str, ...] = ()) -> list[SandboxGuard]:
-    """Those that are needed, did not hold, and are not done without by the owner's word."""
+    """Required guards that failed and are not waived in `host.guards_done_without`."""
     return [g for g in guards if g.needed and not g.held and g.name not in done_without]
 
 

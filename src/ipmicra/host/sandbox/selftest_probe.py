@@ -1,6 +1,6 @@
-"""A program that tries the walls of the sandbox it is started in -> what it found, for `ipmicra host check`.
+"""A program that tests the sandbox it is started in -> its findings, for `ipmicra host check`.
 
-Law: it tries only what harms nobody should a wall be missing: no packet leaves the machine.
+Invariant: it tries only what is harmless even without a guard: no packet leaves the machine.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def probe_results() -> dict[str, object]:
 
 
 def _error_of(attempt: Callable[[], None]) -> str:
-    """The error's name; empty where it went well."""
+    """The error's name; empty on success."""
     try:
         attempt()
     except OSError as error:
@@ -53,7 +53,7 @@ def _bind() -> None:
 
 
 def _capabilities() -> int:
-    """What is permitted or in effect, as bits."""
+    """Permitted and effective capabilities, as bits."""
     head = ctypes.create_string_buffer(struct.pack("=Ii", _CAPABILITIES_VERSION, 0))
     data = ctypes.create_string_buffer(24)
     if ctypes.CDLL(None, use_errno=True).capget(head, data) < 0:

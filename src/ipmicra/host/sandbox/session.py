@@ -1,7 +1,8 @@
-"""A plan -> code running in a sandbox with all that belongs to it: broker, conversation, warden, log.
+"""A sandbox specification -> code running in a sandbox, with its broker, control channel, resource
+monitor and log.
 
-Law: what is opened here is closed here, whichever way the code ends; and when the code ends, no connection
-of its is left open.
+Invariant: everything opened here is closed here, however the code ends; after that no connection of the
+code is open.
 """
 
 from __future__ import annotations
@@ -29,19 +30,21 @@ from ipmicra.protocol.guest_messages import GuestCommand, StatusUpdate
 
 @dataclass(frozen=True)
 class SessionDependencies:
-    """What of the dock a berth is tied to."""
+    """The parts of the host that a session needs."""
 
     settings: HostingSettings
     meter: UsageMeter
     resolver: Resolver
-    passive: PassiveRoundTrips | None  # told what the kernel measures
+    passive: PassiveRoundTrips | None  # receives what the kernel measures
     blocked_reason: Callable[[], str | None]
     log: ThrottledLog
     on_status: Callable[[StatusUpdate], None]
 
 
 class SandboxSession:
-    """One run of the code. `open` it; it `has_ended` when the code has, or was ended; `close` it."""
+    """One run of the code. `open` it; it `has_ended` when the code has exited or was killed; `close`
+    it.
+    """
 
     def __init__(self, spec: SandboxSpec, dependencies: SessionDependencies) -> None:
         self.ended = asyncio.Event()
@@ -50,7 +53,7 @@ class SandboxSession:
         self._channel = ControlChannel(dependencies.on_status, self._on_end)
 
     async def open(self) -> None:
-        """Raises HostFault where no sandbox can be made here."""
+        """Raises HostFault if no sandbox can be made here."""
         dependencies, spec = self._dependencies, self._spec
         self._sandbox: Sandbox = await start(spec)
         self._broker = Broker(
@@ -90,7 +93,7 @@ class SandboxSession:
         self._channel.post(command)
 
     async def request(self, command: GuestCommand, seconds_max: float) -> str:
-        """Raises CodeIsGone, after ending code that does not answer."""
+        """Raises SandboxExited, after killing code that does not answer."""
         with self.monitor.thawed():
             try:
                 return await self._channel.request(command, seconds_max)
@@ -99,7 +102,7 @@ class SandboxSession:
                 raise
 
     def pause(self) -> None:
-        """No connection is left, and the code does not run but to answer the dock."""
+        """Close all connections and freeze the process, except while it answers a request."""
         self.monitor.is_paused = True
         self._broker.close_connections()
         self.monitor.check()
@@ -122,13 +125,13 @@ class SandboxSession:
     def _check(self) -> None:
         self._broker.connections.count()
         if self._sandbox.has_ended:
-            self._on_end(f"the crawler's code has ended, with code {self._sandbox.process.returncode}")
+            self._on_end(f"the crawler's code has exited, with code {self._sandbox.process.returncode}")
 
     def _on_too_many_denials(self) -> None:
-        self._abort(f"the crawler's code tried {TRIES_MAX:,} times what is not permitted")
+        self._abort(f"the crawler's code tried forbidden calls {TRIES_MAX:,} times")
 
     def _abort(self, why: str) -> None:
-        """Ended by us, for a reason that is written down."""
+        """Kill the code, for a reason that is logged."""
         if not self.ended.is_set():
             self._dependencies.log.add(f"{why}: ended")
             self._on_end(why)

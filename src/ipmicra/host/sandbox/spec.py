@@ -19,7 +19,7 @@ from pathlib import Path
 
 from ipmicra.host.settings import HostSettings
 
-SANDBOX_USER = 64_717  # nobody's number; used when the dock runs as root
+SANDBOX_USER = 64_717  # of the user nobody; used when the host runs as root
 NOBODY = 65_534
 FILES_BESIDE_CONNECTIONS = 64
 THREADS_MAX = 64
@@ -30,7 +30,7 @@ CODE, STATE, SETTINGS, ENTRY = "/code", "/state", "/settings.json", "/entry.py"
 
 @dataclass(frozen=True)
 class SandboxLimits:
-    """What of the machine the code may have."""
+    """How much of the machine the code may use."""
 
     memory_bytes_max: int
     disk_bytes_max: int
@@ -61,7 +61,7 @@ class SandboxLimits:
 
 @dataclass(frozen=True)
 class EnabledGuards:
-    """Which guards are put up. All of them, but where a check looks at one alone."""
+    """Which guards are used: all of them, except when a self-test checks one alone."""
 
     landlock: bool = True
     filter: bool = True
@@ -70,7 +70,7 @@ class EnabledGuards:
 
 @dataclass(frozen=True)
 class SandboxSpec:
-    """A sandbox to be."""
+    """A sandbox to be created."""
 
     code: Path  # the folder that holds the program's package
     program: str  # the module that is run, such as "ipmicra.host.hosted.guest.program"
@@ -78,9 +78,9 @@ class SandboxSpec:
     settings: Path
     limits: SandboxLimits
     guards: EnabledGuards = EnabledGuards()
-    readable: tuple[Path, ...] = ()  # further files to be shown, at the places where they are
+    readable: tuple[Path, ...] = ()  # further files to mount, at their own paths
 
 
 def user_to_become() -> int | None:
-    """Whom a process of root's gives up its privileges for; others are mapped to nobody by the kernel."""
+    """The user that a root process becomes; for others the kernel maps to nobody."""
     return SANDBOX_USER if os.geteuid() == 0 else None

@@ -1,6 +1,6 @@
 """Names of system calls -> their numbers on the processors we know.
 
-Law: a name that a processor does not have is simply absent there. Numbers are those of Linux's
+Invariant: a name that a processor does not have is simply absent there. Numbers are those of Linux's
 asm/unistd_64.h (x86_64) and asm-generic/unistd.h (aarch64).
 """
 
@@ -114,7 +114,7 @@ _NUMBERS: dict[str, tuple[int | None, int | None]] = {
 
 
 def this_processor() -> Processor | None:
-    """None where we have no numbers for it."""
+    """None if we have no numbers for it."""
     return PROCESSORS.get(platform.machine())
 
 

@@ -1,7 +1,7 @@
-"""What dispatched code tried, again and again -> lines in the host's log, few however often it tries.
+"""Attempts of dispatched code, any number of times -> a limited number of lines in the host's log.
 
-Law: the first of a kind is written at once; then the tenth, the hundredth and so on. The kinds that are
-remembered are bounded, so code that thinks of new things to try cannot fill a disk with them.
+Invariant: the first of a kind is logged at once; then the tenth, the hundredth and so on. The number of
+kinds is bounded, so code with new ideas cannot fill a disk.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ CHARACTERS_MAX = 300
 
 
 class ThrottledLog:
-    """Writes down what happened, through `note`."""
+    """Logs what happened, through `note`."""
 
     def __init__(self, note: Callable[[str], None]) -> None:
         self._note = note
@@ -25,7 +25,7 @@ class ThrottledLog:
     def add(self, what: str) -> None:
         what = "".join(sign if sign.isprintable() else "?" for sign in what[:CHARACTERS_MAX])
         if what not in self._times and len(self._times) >= KINDS_MAX:
-            what = "and more of the like, too much to write down"
+            what = "further kinds of events are not logged"
         times = self._times[what] = self._times.get(what, 0) + 1
         if _is_round(times):
             self._note(what if times == 1 else f"{what} ({times:,} times)")

@@ -1,7 +1,7 @@
-"""A running sandbox -> what it uses of the machine, by the kernel's own count.
+"""A running sandbox -> its use of the machine, by the kernel's count.
 
-Law: what cannot be read counts as nothing used, since it means that the process has ended. Files that were
-removed but are still open count, as they take up the disk all the same.
+Invariant: what cannot be read counts as zero, since the process has ended. Removed files that are still
+open count, since they use the disk.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-FILES_MAX = 50_000  # in the state folder; more are not looked at but are too many
+FILES_MAX = 50_000  # in the state folder; more are too many
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 _BLOCK_BYTES = 512
 
@@ -31,7 +31,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 def disk(pid: int, folder: Path) -> Disk:
-    """The folder, and what the process holds open without a name."""
+    """The folder, and open files of the process that have no name any more."""
     taken, files = _removed_but_open(pid), 0
     folders = [str(folder)]
     while folders and files <= FILES_MAX:

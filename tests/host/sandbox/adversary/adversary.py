@@ -266,7 +266,7 @@ class Attacker:
             except OSError:
                 continue
         called(LIBC.prctl(1, 0, 0, 0, 0))
-        return "it will outlive its dock"
+        return "it will outlive the host"
 
     def deaf(self) -> object:
         while True:

@@ -1,4 +1,4 @@
-"""`ipmicra host check`: which guards this machine can put up around dispatched code."""
+"""`ipmicra host check`: which sandbox guards work on this machine."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ipmicra.host.sandbox.selftest import SandboxGuard
 @terminal.json_option
 @click.pass_context
 def command(context: click.Context, as_json: bool) -> int:
-    """Try out, in a sandbox, what would hold code that a coordinator sends here.
+    """Test in a sandbox the guards that restrict code sent by a coordinator.
 
-    Each guard is held or missing. Where one that is needed is missing, dispatched code is refused on this
-    machine, and the exit code is 1. The owner may do without one: host.guards_done_without = ["filter"].
+    Each guard is held or missing. If a required one is missing, dispatched code is refused on this
+    machine, and the exit code is 1. The owner may waive one: host.guards_done_without = ["filter"].
 
     \b
     Examples:
@@ -36,7 +36,7 @@ def command(context: click.Context, as_json: bool) -> int:
 
 
 def _table(tried: list[SandboxGuard]) -> Table:
-    table = Table("guard", "", "what it holds", "why not")
+    table = Table("guard", "", "what it restricts", "why not")
     for guard in tried:
         held = "held" if guard.held else "missing" if guard.needed else "missing, not needed"
         table.add_row(guard.name, held, guard.what, guard.detail)

@@ -1,4 +1,4 @@
-"""`ipmicra host join`: a token in, a host with a key of its own out; nothing runs yet."""
+"""`ipmicra host join`: a token -> a host with its own key; nothing runs yet."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def command(
 ) -> None:
     """Join a coordinator with the TOKEN that its operator gave you.
 
-    Says before it joins what it will do and what it may cost. The host makes a key of its own, which
+    Explains before it joins what it will do and what it may cost. The host creates its own key, which
     never leaves this machine. Nothing runs before `ipmicra host run`.
 
     \b
@@ -73,7 +73,7 @@ def _explain(settings: Settings, coordinator: str, host_folder: Path) -> None:
     aside = terminal.stderr_console()
     aside.print(WHAT_IT_DOES.format(coordinator=coordinator), markup=False)
     aside.print(table)
-    aside.print("At the very most that can cost you:", markup=False)
+    aside.print("The most that this can cost you:", markup=False)
     cost = Table(show_header=False)
     for what, words in describe_maximum_usage(settings.host).items():
         cost.add_row(what, words)
@@ -82,7 +82,7 @@ def _explain(settings: Settings, coordinator: str, host_folder: Path) -> None:
 
 
 def _join(host_folder: Path, coordinator: str, token: str) -> str:
-    """Whatever goes wrong, nothing of a join that failed stays."""
+    """If joining fails, nothing of it stays on the machine."""
     is_new = not host_folder.exists()
     try:
         host_folder.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -1,4 +1,4 @@
-"""`ipmicra host leave`: what is still to be sent is sent, the coordinator is told, nothing is left behind."""
+"""`ipmicra host leave`: packages sent, the coordinator informed, everything removed."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ STOP_SECONDS = 60.0
 )
 @click.pass_context
 def command(context: click.Context, folder: Path | None, yes: bool, seconds: float) -> None:
-    """Stop the host, hand over its sites, tell the coordinator, and remove everything it kept here.
+    """Stop the host, hand over its sites, inform the coordinator, and remove all its files.
 
-    A coordinator that cannot be reached keeps no one from leaving.
+    This works also if the coordinator cannot be reached.
 
     \b
     Examples:
@@ -56,7 +56,7 @@ def command(context: click.Context, folder: Path | None, yes: bool, seconds: flo
 
 
 def _wait_for_the_end(host_folder: Path) -> None:
-    """A running host has seen that it is to leave, and stops."""
+    """Wait until the running host has noticed that it is to leave, and has stopped."""
     end = time.monotonic() + STOP_SECONDS
     while folders.is_running(host_folder):
         if time.monotonic() > end:
@@ -69,4 +69,4 @@ def _wait_for_the_end(host_folder: Path) -> None:
 def _deregister(settings: Settings, host_folder: Path, store: HostStore, seconds: float) -> None:
     trouble = asyncio.run(deregister(host_folder, settings.hosting, store, seconds))
     if trouble is not None:
-        terminal.print_note(f"{trouble}; leaving all the same")
+        terminal.print_note(f"{trouble}; leaving anyway")

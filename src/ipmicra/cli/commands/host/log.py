@@ -21,19 +21,23 @@ from ipmicra.host.store import Contact, HostEvent
     "--since",
     type=click.DateTime(formats=["%Y-%m-%d"]),
     metavar="DAY",
-    help="From this day on, as 2026-11-16.",
+    help="First day to show, such as 2026-11-16.",
 )
 @click.option(
-    "--events", type=click.IntRange(0), default=20, show_default=True, help="The last so many."
+    "--events",
+    type=click.IntRange(0),
+    default=20,
+    show_default=True,
+    help="Number of recent events to show.",
 )
 @terminal.json_option
 @click.pass_context
 def command(
     context: click.Context, folder: Path | None, since: datetime | None, events: int, as_json: bool
 ) -> None:
-    """Show every address contacted, with bytes in and out, by day; and what happened lately.
+    """Show every address contacted, with bytes in and out, by day; and recent events.
 
-    Name servers that were asked for addresses are not listed. Bytes sent to sites are reckoned from the
+    Name servers that were asked for addresses are not listed. Bytes sent to sites are estimated from the
     requests; all others are counted.
 
     \b

@@ -15,7 +15,7 @@ from ipmicra.host import folder as folders
 @folder_option
 @click.pass_context
 def command(context: click.Context, folder: Path | None) -> None:
-    """Rest until resumed, whatever the coordinator wants. A running host stops within a second.
+    """Stop work until resumed, whatever the coordinator orders. A running host stops within a second.
 
     \b
     Examples:
@@ -23,4 +23,4 @@ def command(context: click.Context, folder: Path | None) -> None:
     """
     with folders.open_store(folder_of(terminal.settings_of(context), folder)) as store:
         store.set(paused_by_owner="yes")
-    terminal.output().print("paused; go on with: ipmicra host resume")
+    terminal.output().print("paused; continue with: ipmicra host resume")

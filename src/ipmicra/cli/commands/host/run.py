@@ -74,7 +74,7 @@ def command(context: click.Context, folder: Path | None) -> int:
 
 
 def _lower_priority(host: HostSettings) -> None:
-    """Behind everyone else's work, and within the memory that was lent."""
+    """Run at low priority, and within the memory limit."""
     os.nice(NICENESS)
     resource.setrlimit(resource.RLIMIT_DATA, (host.memory_bytes_max, host.memory_bytes_max))
 
@@ -97,7 +97,7 @@ def _stop_on_signals(stop: Callable[[], None]) -> None:
 
 def _exit_code(ending: ExitReason) -> int:
     if ending is ExitReason.DISMISSED:
-        raise OperatorFault("the coordinator has ended this host; remove it with: ipmicra host leave")
+        raise OperatorFault("the coordinator has revoked this host; remove it with: ipmicra host leave")
     if ending is ExitReason.RETIRED:
         terminal.print_note("the coordinator has retired this host; remove it with: ipmicra host leave")
     return 0

@@ -30,7 +30,7 @@ class HostStatusReport(msgspec.Struct, frozen=True):
     running: bool
     resting: str | None  # why; None: working, or not running
     heard_seconds_ago: float | None
-    line: str  # "well", or what keeps the coordinator from being reached
+    line: str  # "well", or why the coordinator cannot be reached
     sites: int
     pages: int
     pending: int
@@ -46,7 +46,7 @@ class HostStatusReport(msgspec.Struct, frozen=True):
 @terminal.json_option
 @click.pass_context
 def command(context: click.Context, folder: Path | None, as_json: bool) -> None:
-    """Show what the host does at the moment, what it has used, and its rules.
+    """Show what the host is doing now, what it has used, and its rules.
 
     \b
     Examples:
@@ -89,7 +89,9 @@ def _table(status: HostStatusReport) -> Table:
     works = "works" if status.resting is None else f"rests: {status.resting}"
     table.add_row("now", works if status.running else "not running")
     heard = status.heard_seconds_ago
-    table.add_row("coordinator", "not heard yet" if heard is None else f"heard {heard:,.0f} s ago")
+    table.add_row(
+        "coordinator", "no response yet" if heard is None else f"last response {heard:,.0f} s ago"
+    )
     table.add_row("line", status.line)
     table.add_row("sites, pages", f"{status.sites:,}, {status.pages:,} ({status.pending:,} to fetch)")
     table.add_row("packages to send", f"{status.packages_to_send:,}")

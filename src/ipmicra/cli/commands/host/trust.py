@@ -1,4 +1,4 @@
-"""`ipmicra host trust`: accept the code of a coordinator, or of no one."""
+"""`ipmicra host trust`: accept code signed for a coordinator, or none."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def command(context: click.Context, expected: str | None, nobody: bool, folder: 
     with folders.open_store(host_folder) as store:
         if nobody:
             withdraw(host_folder)
-            store.log_event("the owner trusts nobody's code but his own")
+            store.log_event("the owner trusts only installed code")
         elif expected:
             accept(host_folder, first_root(folders.membership(store).coordinator), expected)
             store.log_event(f"the owner trusts code signed under {expected}")
@@ -51,4 +51,4 @@ def command(context: click.Context, expected: str | None, nobody: bool, folder: 
     )
     terminal.output().print(f"trusted: {words}")
     if expected or nobody:
-        terminal.print_note("this counts from the next start of the host")
+        terminal.print_note("this takes effect at the next start of the host")

@@ -1,5 +1,6 @@
-"""What runs in a sandbox -> a crawler that does as the dock says, over a control channel.
+"""The program that runs in a sandbox -> a crawler that executes the host's commands from a control
+channel.
 
-Law: it is the dispatched code, so nothing in the dock trusts it. The dock's own ends of the channel are in
-`ipmicra.host.hosted.sandboxed`; both ends share `messages`.
+Invariant: it is dispatched code, so the host trusts nothing of it. The host's end of the channel is in
+`ipmicra.host.hosted.sandboxed`; both ends share `ipmicra.protocol.guest_messages`.
 """

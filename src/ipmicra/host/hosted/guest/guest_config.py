@@ -90,7 +90,7 @@ def encode_config(name: str, settings: HostingSettings) -> bytes:
 
 
 def encode_settings(settings: HostingSettings) -> bytes:
-    """The settings alone, for a guest that is told to work by other ones."""
+    """The settings alone, for a guest that is to work with new ones."""
     return msgspec.json.encode(_listed(settings))
 
 
@@ -98,7 +98,9 @@ def read_config(data: bytes) -> GuestConfig:
     try:
         return msgspec.json.decode(data, type=GuestConfig)
     except msgspec.MsgspecError as error:
-        raise HostFault(f"reading what the host has started this crawler with: {error}") from error
+        raise HostFault(
+            f"reading the configuration that the host started this crawler with: {error}"
+        ) from error
 
 
 def read_settings(data: bytes) -> HostingSettings:
@@ -109,9 +111,9 @@ def read_settings(data: bytes) -> HostingSettings:
 
 
 def settings_in(tables: dict[str, dict[str, Any]]) -> HostingSettings:
-    """As settings of this version; whatever is not sent, or not known here, has its default.
+    """Settings of this version. A value that is not sent or not known has its default.
 
-    Raises HostFault where a value is none that this version can work by.
+    Raises HostFault for a value that this version cannot use.
     """
     try:
         return msgspec.convert(_known(tables, HostingSettings), HostingSettings)

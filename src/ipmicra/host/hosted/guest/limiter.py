@@ -1,7 +1,8 @@
-"""The owner's rates, as code in a sandbox knows them -> requests begun at that pace, round trips kept.
+"""The owner's rates, as code in a sandbox knows them -> requests started at that pace, round trips
+recorded.
 
-Law: this is courtesy, so that the dock need not hold the crawler up; what counts is what the dock counts.
-The processor's share is the dock's alone, which knows whether the machine is in use.
+Invariant: this is cooperation, so that the host need not freeze the crawler; only the host's own count
+matters. The CPU share is left to the host, which knows whether the machine is in use.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from ipmicra.model.urls import Site
 
 
 class GuestLimiter(HostRateLimiter):
-    """What a metered fetcher wants, without a ledger."""
+    """What a metered fetcher needs, without a store."""
 
     def __init__(self, settings: HostSettings) -> None:
         super().__init__(settings)
@@ -26,7 +27,7 @@ class GuestLimiter(HostRateLimiter):
         super().apply(msgspec.structs.replace(settings, cpu_share_max=0.0))
 
     def record_contact(self, address: str, site: str, purpose: str) -> None:
-        """The broker has noted it."""
+        """Nothing to do: the broker has recorded it."""
 
     def record_bytes(self, address: str, site: str, purpose: str, bytes_in: int, bytes_out: int) -> None:
         self.record_download(bytes_in)

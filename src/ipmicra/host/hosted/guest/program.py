@@ -1,8 +1,10 @@
-"""The program in a sandbox: settings, a state folder, two sockets -> a crawler that does as the dock says.
+"""The program in a sandbox: settings, a state folder, two sockets -> a crawler that executes the
+host's commands.
 
     python -m ipmicra.host.hosted.guest.program --settings FILE --state FOLDER --control N --broker N
 
-Law: orders are done one after the other, in the order in which they came; it ends when the dock hangs up.
+Invariant: commands are executed one after the other, in their order; it ends when the host closes the
+channel.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ from ipmicra.protocol.host_messages import PROTOCOL, encode_missing_times
 
 STATUS_SECONDS = 0.4
 MEASURED_AT_ONCE = 500
-EVERYWHERE = ("0.0.0.0/0", "::/0")  # asking is free: the broker judges
+EVERYWHERE = ("0.0.0.0/0", "::/0")  # the broker decides
 
 
 class GuestProgram:
@@ -50,12 +52,14 @@ class GuestProgram:
     def __init__(
         self, crawler: InProcessCrawler, meter: GuestLimiter, writer: asyncio.StreamWriter, protocol: int
     ) -> None:
-        """`protocol` is that of the messages which the dock understands."""
+        """`protocol` is the version of the messages that the host understands."""
         self._crawler, self._meter, self._writer = crawler, meter, writer
         self._protocol = protocol
 
     async def serve(self, reader: asyncio.StreamReader) -> None:
-        """Until the dock hangs up. Its first word is what it begins with, before anything is fetched."""
+        """Until the host closes the channel. The first message is the status before anything is
+        fetched.
+        """
         self._send(self._status())
         status_updates, observing = (
             asyncio.create_task(self._send_status_updates()),
@@ -112,7 +116,7 @@ class GuestProgram:
             case guest_messages.NextPackage():
                 return str(await crawler.next_package())
             case guest_messages.UnknownCommand(why=why):
-                raise HostFault(f"the crawler's code does not understand an order: {why}")
+                raise HostFault(f"the crawler's code does not understand a command: {why}")
             case never:
                 assert_never(never)
         return ""
@@ -139,7 +143,7 @@ class GuestProgram:
 
 
 def brokered_fetcher(broker: BrokerClient, settings: HostingSettings, _: HeldSites) -> Fetcher:
-    """A fetcher that has the broker resolve, judge and connect."""
+    """A fetcher that lets the broker resolve, decide and connect."""
     fetching = msgspec.structs.replace(settings.fetching, open_ranges=EVERYWHERE, closed_ranges=())
     return fetcher_for(settings.crawler, fetching, broker, broker)
 
