@@ -41,12 +41,22 @@ def contents(program: str) -> BundleContents:
         files[_archive_path(path)] = source
         if "." in module:
             waiting.append(module.rpartition(".")[0])
-        tree = ast.parse(source, str(path))
+        tree = _as_run(ast.parse(source, str(path)))
         waiting += [name for name in _modules_named(ast.walk(tree)) if name.partition(".")[0] == PACKAGE]
         packages |= {name.partition(".")[0] for name in _modules_named(tree.body)}
     if not files:
         raise OurFault(f"there is no module {program}")
     return BundleContents(files, packages - sys.stdlib_module_names - {PACKAGE})
+
+
+def _as_run(tree: ast.Module) -> ast.Module:
+    """Without what only type checkers read: it is never imported."""
+    kept = [
+        node
+        for node in tree.body
+        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    ]
+    return ast.Module(kept, tree.type_ignores)
 
 
 def _source(module: str) -> Path | None:
