@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ipmicra.carrier.package import digest_of, pack
+from ipmicra.carrier.package import digest_of, pack, unpack
 from ipmicra.coordinator.assignment import release
 from ipmicra.coordinator.ingest import purge
 from ipmicra.coordinator.ingest.index_state import IndexCondition, IndexState, index_state
@@ -107,6 +107,14 @@ def test_what_is_integrated_meanwhile_is_in_the_new_one_and_readers_see_it(
         reader.reload()
         assert pages_of(reader, "number21") == 1
         assert pages_of(reader, "rye") == 21
+        page = seen("https://bread.example/22", "Loaf 22", "<p>rye number22</p>")
+        data = pack([page], "lima", 22)
+        with closing(TantivyIndex(tmp_path / "index", writable=True)) as writer:
+            writer.integrate(unpack(data), digest_of(data))
+            writer.commit()
+        reader.reload()
+        hits = reader.search(SearchRequest(text="number22")).hits
+        assert [hit.url for hit in hits] == [page.url], "the old catalogue knows nothing of it"
     assert not rebuild.building_folder(tmp_path / "index").exists()
 
 
