@@ -46,9 +46,9 @@ from ipmicra.coordinator.leader.loop import LeaderLoop
 from ipmicra.coordinator.leader.site_resolver import ResolveResult
 from ipmicra.coordinator.settings import CoordinatorSettings
 from ipmicra.coordinator.store import assignments, hosts, orders, packages, sites
-from ipmicra.coordinator.store.database import Database
-from ipmicra.coordinator.store.package_files import FilePackageStore
+from ipmicra.coordinator.store.package_bytes.file_store import FilePackageStore
 from ipmicra.coordinator.store.packages import PackageArrival
+from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.crawler.extraction import extract
 from ipmicra.delegation.subnets import SubnetLookup, known_subnet
 from ipmicra.hierarchy import build_tree

@@ -46,7 +46,7 @@ from ipmicra.lab.overlay.routes import Routes
 from ipmicra.lab.overlay.setup import OverlaySetup
 from ipmicra.lab.overlay.zone_simulation import ZoneSimulation
 from ipmicra.overlay.can.rules import PeerRules
-from ipmicra.overlay.can.splitting import Scheme
+from ipmicra.overlay.can.zones.splitting import Scheme
 from ipmicra.overlay.live.rpc_client import locate_owner, submit
 from ipmicra.protocol.overlay_frames import FrameCodec
 

@@ -27,11 +27,11 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from ipmicra.registry.accumulator import Accumulator
 from ipmicra.registry.decompression import decompressed
 from ipmicra.registry.files import read_stream
 from ipmicra.registry.formats import DELEGATED, LIBLOC_NETWORKS, RPSL, Format
 from ipmicra.registry.organisation_join import FAMILIES, allocations_of
+from ipmicra.registry.parsers.accumulator import Accumulator
 
 INETNUM_BYTES, OTHER_BYTES = 100_000_000, 30_000_000
 LINES = 1_000_000

@@ -28,9 +28,9 @@ from rich.table import Table
 
 from benchmarks.tree_parts.rivals import Contestant, maxmind, py_radix, pytricia
 from ipmicra.hierarchy import AllocationColumns, Allocations, Subnet, SubnetTree, build_tree
-from ipmicra.registry.accumulator import Accumulator
 from ipmicra.registry.files import read_file, registry_files
 from ipmicra.registry.organisation_join import allocations_of
+from ipmicra.registry.parsers.accumulator import Accumulator
 from ipmicra.registry.treefile import open_tree, write_tree
 
 RANGES = int(os.environ.get("IPMICRA_BENCH_RANGES", "10_000_000"))

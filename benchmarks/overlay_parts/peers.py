@@ -16,9 +16,9 @@ import msgspec
 from ipmicra.crawler.settings import CrawlerSettings
 from ipmicra.host.settings import HostSettings
 from ipmicra.model.zones import SpacePoint, ZoneBox
-from ipmicra.overlay.can.nearness import HandOverRule
 from ipmicra.overlay.can.peer import Peer
 from ipmicra.overlay.can.rules import PeerRules
+from ipmicra.overlay.can.sites.nearness import HandOverRule
 from ipmicra.overlay.live.crawl_service import PeerCrawlService
 from ipmicra.overlay.live.node import Node
 from ipmicra.overlay.settings import OverlaySettings

@@ -17,10 +17,10 @@ import pytest
 
 from ipmicra.carrier.spool import Spool
 from ipmicra.cli.main import DECLINED, run
-from ipmicra.coordinator.store.database import Database
+from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.errors import SiteFault
-from ipmicra.registry.connectivity import check_names
-from ipmicra.registry.sources import RemoteFile
+from ipmicra.registry.download.connectivity import check_names
+from ipmicra.registry.download.sources import RemoteFile
 from tests.search.worlds import seen
 
 USAGE, OPERATOR, SITE, HOST = 2, 3, 4, 5

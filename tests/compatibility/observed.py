@@ -26,10 +26,10 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from ipmicra.cli.main import program
 from ipmicra.coordinator.admin.crawler_states import CrawlerState, OperatorCommand
 from ipmicra.coordinator.bundles.rollout import RolloutState
-from ipmicra.coordinator.store import schema
 from ipmicra.coordinator.store.hosts import HostState
 from ipmicra.coordinator.store.packages import PackageState
 from ipmicra.coordinator.store.sites import SiteStatus
+from ipmicra.coordinator.store.sql import schema
 from ipmicra.crawler.frontier import Frontier
 from ipmicra.host.store import HostStore
 from ipmicra.model.failures import FailureKind

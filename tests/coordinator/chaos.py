@@ -16,8 +16,8 @@ from pathlib import Path
 
 from sqlalchemy import update
 
-from ipmicra.coordinator.store.database import Database
-from ipmicra.coordinator.store.schema import package_table
+from ipmicra.coordinator.store.sql.database import Database
+from ipmicra.coordinator.store.sql.schema import package_table
 from tests.coordinator.world import World
 from tests.system_parts import needed
 

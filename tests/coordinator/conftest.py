@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, text
 
-from ipmicra.coordinator.store.database import Database
+from ipmicra.coordinator.store.sql.database import Database
 from tests.coordinator.harness import TREE, CoordinatorHarness
 from tests.postgresql import postgresql_server
 

@@ -13,10 +13,10 @@ from ipmicra.coordinator.leader.loop import LeaderLoop
 from ipmicra.coordinator.leader.site_resolver import ResolveResult
 from ipmicra.coordinator.settings import CoordinatorSettings
 from ipmicra.coordinator.store import handovers, hosts, orders, sites
-from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.hosts import HostState
-from ipmicra.coordinator.store.package_files import FilePackageStore
+from ipmicra.coordinator.store.package_bytes.file_store import FilePackageStore
 from ipmicra.coordinator.store.sites import SiteRow
+from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.delegation.subnets import NoSubnets, SubnetLookup
 from ipmicra.model.ids import SiteEpoch
 from ipmicra.model.urls import Url

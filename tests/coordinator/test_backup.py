@@ -19,10 +19,10 @@ from ipmicra.coordinator.backup.archive_writer import Backup
 from ipmicra.coordinator.backup.fencing import GAP
 from ipmicra.coordinator.backup.restore import SETTINGS_FILE, restore, verify
 from ipmicra.coordinator.store import handovers, hosts, orders, sites
-from ipmicra.coordinator.store.database import Database
-from ipmicra.coordinator.store.package_files import FilePackageStore
+from ipmicra.coordinator.store.package_bytes.file_store import FilePackageStore
 from ipmicra.coordinator.store.packages import PackageState
-from ipmicra.coordinator.store.schema import (
+from ipmicra.coordinator.store.sql.database import Database
+from ipmicra.coordinator.store.sql.schema import (
     admin_session_table,
     handover_table,
     package_table,

@@ -13,10 +13,10 @@ from ipmicra.carrier.package import Package, pack, unpack
 from ipmicra.coordinator.ingest import purge
 from ipmicra.coordinator.ingest.integrator import Integrator
 from ipmicra.coordinator.store import assignments, failures, hosts
-from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.failures import DAY_S, DAYS, SITES_A_DAY_MAX
-from ipmicra.coordinator.store.package_files import FilePackageStore
-from ipmicra.coordinator.store.schema import failure_table, schema_version_table
+from ipmicra.coordinator.store.package_bytes.file_store import FilePackageStore
+from ipmicra.coordinator.store.sql.database import Database
+from ipmicra.coordinator.store.sql.schema import failure_table, schema_version_table
 from ipmicra.model.failures import FailureKind
 from ipmicra.model.records import VisitFailed
 from ipmicra.protocol.coordinator_api import FailedVisits

@@ -13,8 +13,8 @@ from ipmicra.coordinator.admin.crawler_states import CrawlerState
 from ipmicra.coordinator.leader.loop import FASTER_THAN_LIGHT
 from ipmicra.coordinator.settings import CoordinatorSettings
 from ipmicra.coordinator.store import events, hosts
-from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.hosts import HostState
+from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.delegation.crawlers import GeoPosition
 from ipmicra.delegation.light_bounds import FIBRE_KM_PER_ROUND_TRIP_MS
 from ipmicra.protocol.host_messages import AssignSites, OrderDone, ProbeResult, ProbeTargets

@@ -21,8 +21,8 @@ from ipmicra.coordinator.ingest.reindex import Reindexer, check_completeness, op
 from ipmicra.coordinator.ingest.worker import IntegrationWorker
 from ipmicra.coordinator.settings import CoordinatorSettings
 from ipmicra.coordinator.store import events, hosts
-from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.packages import PackageState
+from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.coordinator.views.alerts import alerts
 from ipmicra.model.search import SearchAnswer, SearchRequest
 from ipmicra.search import rebuild

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from ipmicra.coordinator.store import events, orders
-from ipmicra.coordinator.store.schema import order_table
+from ipmicra.coordinator.store.sql.schema import order_table
 from ipmicra.coordinator.views.alerts import alerts
 from ipmicra.protocol.host_messages import ORDER_KINDS, ObservePages, OrderDone, Pause, ReleaseSites
 from tests.coordinator.harness import CoordinatorHarness

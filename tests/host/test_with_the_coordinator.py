@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from ipmicra.coordinator.leader.checkpoint import host_round_trips
-from ipmicra.coordinator.store.database import Database
+from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.lab.loopback.layout import WebLayout, crawler_address, round_trip_ms
 from ipmicra.lab.loopback.pages import made_sites
 from ipmicra.lab.loopback.server import LoopbackWeb

@@ -12,8 +12,8 @@ from ipmicra.lab.overlay.routes import Routes
 from ipmicra.lab.overlay.setup import OverlaySetup, scene_of
 from ipmicra.lab.overlay.zone_inheritance import inherited
 from ipmicra.lab.overlay.zone_simulation import grown
-from ipmicra.overlay.can.nearness import HandOverRule
 from ipmicra.overlay.can.rules import PeerRules
+from ipmicra.overlay.can.sites.nearness import HandOverRule
 from ipmicra.protocol.overlay_messages import PeerId
 from tests.overlay.network import Network
 

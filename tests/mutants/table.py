@@ -72,7 +72,7 @@ MUTANTS = (
     ),
     Mutant(
         "a package that is there is made to last",
-        "coordinator/store/package_files.py",
+        "coordinator/store/package_bytes/file_store.py",
         "                sync_folder(path.parent)\n                return\n",
         "                return\n",
         "tests/coordinator/store/test_durability.py",
@@ -87,7 +87,7 @@ MUTANTS = (
     ),
     Mutant(
         "the coordinator's database is synced",
-        "coordinator/store/database.py",
+        "coordinator/store/sql/database.py",
         '"synchronous=full"',
         '"synchronous=off"',
         "tests/coordinator/store/test_durability.py::test_the_coordinators_database_syncs_what_it_commits",

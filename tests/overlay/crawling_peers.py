@@ -18,9 +18,9 @@ from ipmicra.lab.loopback.pages import made_sites
 from ipmicra.lab.loopback.server import LoopbackWeb
 from ipmicra.model.search import SearchRequest
 from ipmicra.model.zones import SpacePoint, ZoneBox
-from ipmicra.overlay.can.nearness import HandOverRule
 from ipmicra.overlay.can.peer import Peer
 from ipmicra.overlay.can.rules import PeerRules
+from ipmicra.overlay.can.sites.nearness import HandOverRule
 from ipmicra.overlay.live.crawl_service import PeerCrawlService
 from ipmicra.overlay.live.node import Node
 from ipmicra.overlay.live.rpc_client import submit

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ipmicra.model.zones import ZoneBox
-from ipmicra.overlay.can.nearness import HandOverRule
 from ipmicra.overlay.can.rules import PeerRules
+from ipmicra.overlay.can.sites.nearness import HandOverRule
 from tests.overlay.network import Network, random_point, site_faults, tiling_faults
 
 SPACE = ZoneBox((-100.0, -100.0, -100.0), (100.0, 100.0, 100.0))

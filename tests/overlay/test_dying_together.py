@@ -9,9 +9,9 @@ import pytest
 
 from ipmicra.model.ids import DelegateEpoch
 from ipmicra.model.zones import ZoneBox
-from ipmicra.overlay.can.nearness import HandOverRule
 from ipmicra.overlay.can.rules import PeerRules
-from ipmicra.overlay.can.site_table import SiteTable
+from ipmicra.overlay.can.sites.nearness import HandOverRule
+from ipmicra.overlay.can.sites.site_table import SiteTable
 from ipmicra.protocol.overlay_messages import PeerId, SiteRecord
 from tests.overlay.network import random_point, site_faults, tiling_faults
 from tests.overlay.timed_network import TimedNetwork

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from ipmicra.model.zones import ZoneBox
-from ipmicra.overlay.can.nearness import (
+from ipmicra.overlay.can.rules import PeerRules
+from ipmicra.overlay.can.sites.nearness import (
     NO_PEER,
     HandOverRule,
     NearbyPeers,
@@ -18,7 +19,6 @@ from ipmicra.overlay.can.nearness import (
     row_to_delegate,
     row_to_measure,
 )
-from ipmicra.overlay.can.rules import PeerRules
 from ipmicra.protocol.overlay_messages import PeerDescriptor, PeerId, PeerMeasurement, SiteRecord
 from tests.overlay.network import Network, random_point, site_faults
 

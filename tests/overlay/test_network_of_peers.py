@@ -8,8 +8,8 @@ from random import Random
 import pytest
 
 from ipmicra.model.zones import ZoneBox
-from ipmicra.overlay.can.nearness import HandOverRule
 from ipmicra.overlay.can.rules import PeerRules
+from ipmicra.overlay.can.sites.nearness import HandOverRule
 from ipmicra.protocol.overlay_messages import PeerId
 from tests.overlay.network import Network, random_point, site_faults, tiling_faults
 

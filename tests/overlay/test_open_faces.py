@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ipmicra.model.zones import ZoneBox, left_of
-from ipmicra.overlay.can.open_faces import open_faces
+from ipmicra.overlay.can.zones.open_faces import open_faces
 
 SPACE = ZoneBox((0.0, 0.0), (4.0, 4.0))
 MINE = ZoneBox((0.0, 0.0), (2.0, 2.0))

@@ -10,11 +10,11 @@ import pytest
 
 from ipmicra.addresses import AddressRange, Family
 from ipmicra.hierarchy.allocation import Allocation, Allocations
-from ipmicra.registry.accumulator import Accumulator
 from ipmicra.registry.files import read_stream
 from ipmicra.registry.formats import Format, format_of
 from ipmicra.registry.organisation_join import allocations_of
-from ipmicra.registry.parse_statistics import Tally
+from ipmicra.registry.parsers.accumulator import Accumulator
+from ipmicra.registry.parsers.parse_statistics import Tally
 
 
 class Read(NamedTuple):

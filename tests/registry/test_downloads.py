@@ -8,10 +8,10 @@ import pytest
 
 from ipmicra.cli.main import run
 from ipmicra.errors import HostFault
-from ipmicra.registry import downloads, sources
-from ipmicra.registry.downloads import DownloadOutcome, RetryPolicy, fetch
+from ipmicra.registry.download import downloads, sources
+from ipmicra.registry.download.downloads import DownloadOutcome, RetryPolicy, fetch
+from ipmicra.registry.download.sources import PUBLIC_FILES, REGISTRIES, RemoteFile, files_to_fetch
 from ipmicra.registry.settings import RegistrySettings
-from ipmicra.registry.sources import PUBLIC_FILES, REGISTRIES, RemoteFile, files_to_fetch
 from tests.registry import registry_server as server
 from tests.registry.registry_server import CONTENTS, Behaviour, RegistryServer, serving
 

@@ -9,11 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ipmicra.hierarchy.build import build_tree
-from ipmicra.registry import blocks, keyed_objects
-from ipmicra.registry.accumulator import Accumulator, Organisation
-from ipmicra.registry.blocks import Block
 from ipmicra.registry.decompression import DAMAGE, decompressed
-from ipmicra.registry.delegated import DelegatedParser
 from ipmicra.registry.files import read_stream
 from ipmicra.registry.formats import (
     ARIN_XML,
@@ -23,10 +19,14 @@ from ipmicra.registry.formats import (
     Format,
     format_of,
 )
-from ipmicra.registry.keyed_objects import KeyedParser
 from ipmicra.registry.organisation_join import allocations_of
-from ipmicra.registry.plain_objects import PlainObjects
-from ipmicra.registry.routed import NetworksParser
+from ipmicra.registry.parsers import blocks, keyed_objects
+from ipmicra.registry.parsers.accumulator import Accumulator, Organisation
+from ipmicra.registry.parsers.blocks import Block
+from ipmicra.registry.parsers.delegated import DelegatedParser
+from ipmicra.registry.parsers.keyed_objects import KeyedParser
+from ipmicra.registry.parsers.plain_objects import PlainObjects
+from ipmicra.registry.parsers.routed import NetworksParser
 from ipmicra.registry.sample_world import sample_folder
 from tests.registry.conftest import read_texts, rows_of
 

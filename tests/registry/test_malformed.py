@@ -12,8 +12,6 @@ from typing import Any
 import pytest
 import zstandard
 
-from ipmicra.registry import blocks as registry_blocks
-from ipmicra.registry.blocks import blocks
 from ipmicra.registry.decompression import Readable, decompressed
 from ipmicra.registry.formats import (
     ARIN_XML,
@@ -25,7 +23,9 @@ from ipmicra.registry.formats import (
     RPSL,
     Format,
 )
-from ipmicra.registry.parse_statistics import EXAMPLES_MAX, Tally
+from ipmicra.registry.parsers import blocks as registry_blocks
+from ipmicra.registry.parsers.blocks import blocks
+from ipmicra.registry.parsers.parse_statistics import EXAMPLES_MAX, Tally
 
 Reader = Callable[..., Any]
 

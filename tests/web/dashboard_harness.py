@@ -14,8 +14,8 @@ from litestar.testing import TestClient
 from ipmicra.coordinator.admin import sessions
 from ipmicra.coordinator.api.application import application
 from ipmicra.coordinator.api.context import CoordinatorContext
-from ipmicra.coordinator.store.database import Database
-from ipmicra.coordinator.store.schema import metadata
+from ipmicra.coordinator.store.sql.database import Database
+from ipmicra.coordinator.store.sql.schema import metadata
 from ipmicra.delegation.subnets import SubnetLookup
 from ipmicra.web.routes import Pages
 from tests.coordinator.harness import CoordinatorHarness

@@ -6,7 +6,7 @@ import pytest
 
 from ipmicra.coordinator.admin import sessions
 from ipmicra.coordinator.store import events, hosts
-from ipmicra.web.hours import hours_of, week
+from ipmicra.web.pages.hours import hours_of, week
 from tests.web.dashboard_harness import DashboardHarness
 
 HOSTILE = "<script>alert(1)</script>"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ipmicra.web.tree import CHILDREN_SHOWN
+from ipmicra.web.pages.tree import CHILDREN_SHOWN
 from tests.delegation.worlds import tree_of
 from tests.web.dashboard_harness import DashboardHarness
 

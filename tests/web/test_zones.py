@@ -9,7 +9,7 @@ import htpy as h
 from ipmicra.model.zones import ZoneBox
 from ipmicra.overlay.can.projection import Projection, projection_of
 from ipmicra.protocol.overlay_messages import PeerDescriptor, PeerId, SiteRecord
-from ipmicra.web.zones import NAMES_MAX, zones_drawing, zones_tables
+from ipmicra.web.pages.zones import NAMES_MAX, zones_drawing, zones_tables
 
 SPACE = ZoneBox((0.0, 0.0), (4.0, 2.0))
 WEST, EAST = SPACE.cut(0, 2.0)

@@ -12,7 +12,7 @@ import msgspec
 
 from ipmicra.cli import terminal
 from ipmicra.coordinator.folder import database_address
-from ipmicra.coordinator.store.database import Database
+from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.settings import Settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -17,9 +17,9 @@ from ipmicra.errors import OperatorFault
 from ipmicra.host.folder import hold_lock
 from ipmicra.model.urls import Normaliser, Site, site_of
 from ipmicra.model.zones import SpacePoint
-from ipmicra.overlay.can.nearness import HandOverRule
 from ipmicra.overlay.can.peer import Peer
 from ipmicra.overlay.can.rules import PeerRules
+from ipmicra.overlay.can.sites.nearness import HandOverRule
 from ipmicra.overlay.live.crawl_service import PeerCrawlService
 from ipmicra.overlay.live.network_file import NetworkFile
 from ipmicra.overlay.live.node import LEAVING_SECONDS_MAX, Node

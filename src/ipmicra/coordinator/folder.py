@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ipmicra.coordinator.store.package_files import FilePackageStore, PackageStore
-from ipmicra.coordinator.store.package_s3 import SCHEME, S3PackageStore
+from ipmicra.coordinator.store.package_bytes.file_store import FilePackageStore, PackageStore
+from ipmicra.coordinator.store.package_bytes.s3_store import SCHEME, S3PackageStore
 from ipmicra.errors import HostFault, OperatorFault
 
 

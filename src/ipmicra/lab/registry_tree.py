@@ -18,9 +18,9 @@ from pathlib import Path
 from ipmicra.delegation.subnets import NoSubnets, SubnetLookup
 from ipmicra.errors import OperatorFault
 from ipmicra.hierarchy import build_tree
-from ipmicra.registry.accumulator import Accumulator
 from ipmicra.registry.files import read_file, registry_files
 from ipmicra.registry.organisation_join import allocations_of
+from ipmicra.registry.parsers.accumulator import Accumulator
 from ipmicra.registry.treefile import VERSION, open_tree, write_tree
 
 NAMES = ("delegated-*", "*.db.*", "*.db", "arin_db*", "networks.tsv*", "ases.tsv*")

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from ipmicra.errors import OperatorFault
-from ipmicra.registry.accumulator import Accumulator
-from ipmicra.registry.blocks import blocks
 from ipmicra.registry.decompression import Readable, decompressed, head
 from ipmicra.registry.formats import FORMATS, Format, format_of
+from ipmicra.registry.parsers.accumulator import Accumulator
+from ipmicra.registry.parsers.blocks import blocks
 
 
 class RegistryFile(NamedTuple):

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from ipmicra.registry import arin_xml, delegated, keyed_objects, routed
-from ipmicra.registry.accumulator import Accumulator
-from ipmicra.registry.blocks import Block
+from ipmicra.registry.parsers import arin_xml, delegated, keyed_objects, routed
+from ipmicra.registry.parsers.accumulator import Accumulator
+from ipmicra.registry.parsers.blocks import Block
 
 
 class Parser(Protocol):

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from ipmicra.addresses import Family
 from ipmicra.hierarchy.allocation import AllocationColumns, Allocations
 from ipmicra.hierarchy.texts import TextTable
-from ipmicra.registry.accumulator import Accumulator, NetworkColumns, Organisation
-from ipmicra.registry.fields import Labels
-from ipmicra.registry.normalisation import plain_text
+from ipmicra.registry.parsers.accumulator import Accumulator, NetworkColumns, Organisation
+from ipmicra.registry.parsers.fields import Labels
+from ipmicra.registry.parsers.normalisation import plain_text
 
 FAMILIES: tuple[Family, Family] = (4, 6)
 _NOTHING = Organisation(b"", b"")

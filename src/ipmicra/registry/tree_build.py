@@ -15,11 +15,11 @@ import msgspec
 
 from ipmicra.errors import OperatorFault
 from ipmicra.hierarchy.build import Built, build_tree
-from ipmicra.registry.accumulator import Accumulator
 from ipmicra.registry.comparison import Changes, changes_between
 from ipmicra.registry.files import RegistryFiles, read_file
 from ipmicra.registry.organisation_join import allocations_of
-from ipmicra.registry.parse_statistics import KINDS, Example, Tally
+from ipmicra.registry.parsers.accumulator import Accumulator
+from ipmicra.registry.parsers.parse_statistics import KINDS, Example, Tally
 from ipmicra.registry.statistics import TreeStatistics, statistics_of
 from ipmicra.registry.treefile import TreeFileRefused, open_tree, write_tree
 

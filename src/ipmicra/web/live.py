@@ -14,7 +14,7 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.response import Stream
 
 from ipmicra.web.navigation import NO_STORE
-from ipmicra.web.overview import overview_figures
+from ipmicra.web.pages.overview import overview_figures
 from ipmicra.web.sampler import Sampler, StatusSample
 
 WATCHERS_MAX = 100

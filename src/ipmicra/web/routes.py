@@ -18,20 +18,20 @@ from ipmicra.search.factory import open_index
 from ipmicra.search.http.application import search_api, search_pages
 from ipmicra.theme.assets import serve_asset
 from ipmicra.theme.policy import RESPONSE_HEADERS
-from ipmicra.web.admin import admin_handlers
 from ipmicra.web.error_pages import REFUSALS, error_page
-from ipmicra.web.errors import trouble_handlers
-from ipmicra.web.explanation import explain_handlers
-from ipmicra.web.hosts import host_handlers
 from ipmicra.web.live import Live
 from ipmicra.web.login import entering_handlers
-from ipmicra.web.map import MapPages
 from ipmicra.web.navigation import NAVIGATION
-from ipmicra.web.overview import overview_page
-from ipmicra.web.packages import package_handlers
+from ipmicra.web.pages.admin import admin_handlers
+from ipmicra.web.pages.errors import trouble_handlers
+from ipmicra.web.pages.explanation import explain_handlers
+from ipmicra.web.pages.hosts import host_handlers
+from ipmicra.web.pages.map import MapPages
+from ipmicra.web.pages.overview import overview_page
+from ipmicra.web.pages.packages import package_handlers
+from ipmicra.web.pages.tree_pages import TreePages
 from ipmicra.web.sampler import Sampler
 from ipmicra.web.session import SessionGuard
-from ipmicra.web.tree_pages import TreePages
 
 _log = logging.getLogger(__name__)
 RELOAD_SECONDS = 2.0  # until integrated pages are found

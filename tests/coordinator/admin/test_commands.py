@@ -8,8 +8,8 @@ import pytest
 
 from ipmicra.coordinator.admin import commands
 from ipmicra.coordinator.store import events, hosts, orders
-from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.hosts import HostState
+from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.coordinator.views.status import host_statuses
 from ipmicra.errors import OperatorFault
 from tests.coordinator.harness import CoordinatorHarness

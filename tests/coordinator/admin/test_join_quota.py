@@ -7,7 +7,7 @@ import pytest
 from ipmicra.coordinator.admin import join_quota
 from ipmicra.coordinator.settings import CoordinatorSettings
 from ipmicra.coordinator.store import hosts
-from ipmicra.coordinator.store.database import Database
+from ipmicra.coordinator.store.sql.database import Database
 
 NOW = 1_800_000_000.0
 SETTINGS = CoordinatorSettings(hosts_per_address_max=2, hosts_per_network_max=3)

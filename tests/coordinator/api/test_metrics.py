@@ -13,8 +13,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from ipmicra.carrier.package import pack
 from ipmicra.coordinator.api.metrics import HOSTS_MAX, RowMetrics
-from ipmicra.coordinator.store.database import Database
-from ipmicra.coordinator.store.schema import host_table
+from ipmicra.coordinator.store.sql.database import Database
+from ipmicra.coordinator.store.sql.schema import host_table
 from tests.coordinator.coordinator_process import RunningCoordinator, running_coordinator
 from tests.search.worlds import seen
 

@@ -8,7 +8,7 @@ import pytest
 from ipmicra.coordinator.bundles import rollout_orders
 from ipmicra.coordinator.bundles.rollout import RolloutState
 from ipmicra.coordinator.store import events, hosts, orders
-from ipmicra.coordinator.store.database import Database
+from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.errors import OperatorFault
 from ipmicra.protocol.host_messages import CodeReport, Upgrade
 

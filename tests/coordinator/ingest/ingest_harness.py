@@ -9,10 +9,10 @@ from sqlalchemy import select
 from ipmicra.carrier.package import digest_of
 from ipmicra.coordinator.ingest.integrator import Integrator
 from ipmicra.coordinator.store import assignments, hosts, packages, sites
-from ipmicra.coordinator.store.database import Database
-from ipmicra.coordinator.store.package_files import FilePackageStore
+from ipmicra.coordinator.store.package_bytes.file_store import FilePackageStore
 from ipmicra.coordinator.store.packages import PackageArrival
-from ipmicra.coordinator.store.schema import package_table
+from ipmicra.coordinator.store.sql.database import Database
+from ipmicra.coordinator.store.sql.schema import package_table
 from ipmicra.model.ids import LeaseEpoch
 from ipmicra.search.tantivy.index import TantivyIndex
 from tests.search.worlds import seen

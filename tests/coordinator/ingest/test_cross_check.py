@@ -15,7 +15,7 @@ from ipmicra.coordinator.ingest import cross_check
 from ipmicra.coordinator.ingest.integrator import Integrator
 from ipmicra.coordinator.settings import KnownPage
 from ipmicra.coordinator.store import events, hosts, orders
-from ipmicra.coordinator.store.database import Database
+from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.model.records import PageSeen
 from ipmicra.protocol.host_messages import ObservePages, OrderDone, PageObservation
 from tests.coordinator.ingest.ingest_harness import CLAIM_S, NOW, PAGE, IntegrationHarness

@@ -14,8 +14,8 @@ from ipmicra.carrier.format.column_encoder import ColumnEncoder
 from ipmicra.carrier.package import MAGIC, Package, PackageHeader, digest_of, pack, unpack
 from ipmicra.coordinator.ingest import integrator
 from ipmicra.coordinator.store import assignments, hosts, packages, sites
-from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.packages import PackageArrival
+from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.model.ids import LeaseEpoch
 from ipmicra.model.records import PageGone, PageSeen
 from ipmicra.model.search import SearchRequest

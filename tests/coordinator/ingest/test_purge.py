@@ -13,8 +13,8 @@ from ipmicra.carrier.package import digest_of, pack
 from ipmicra.cli.main import program
 from ipmicra.coordinator.ingest import purge as ingest_purge
 from ipmicra.coordinator.store import assignments, events, hosts, packages
-from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.packages import PackageArrival
+from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.errors import OperatorFault
 from ipmicra.model.ids import LeaseEpoch
 from ipmicra.model.search import SearchRequest

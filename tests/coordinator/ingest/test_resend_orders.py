@@ -14,10 +14,10 @@ from ipmicra.carrier.package import digest_of, pack, unpack
 from ipmicra.coordinator.assignment import heartbeats
 from ipmicra.coordinator.ingest import resend_orders
 from ipmicra.coordinator.store import assignments, orders, packages
-from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.packages import PackageArrival
-from ipmicra.coordinator.store.schema import site_table
 from ipmicra.coordinator.store.sites import SiteStatus, add_links
+from ipmicra.coordinator.store.sql.database import Database
+from ipmicra.coordinator.store.sql.schema import site_table
 from ipmicra.model.ids import LeaseEpoch
 from ipmicra.model.records import PageChanged, PageSeen
 from ipmicra.model.search import SearchRequest

@@ -9,7 +9,7 @@ import pytest
 
 from ipmicra.coordinator.leader.loop import LeaderState
 from ipmicra.coordinator.store import blobs
-from ipmicra.coordinator.store.database import Database
+from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.coordinator.views import explanation
 from ipmicra.delegation.decision import IN_WORDS, Why
 from ipmicra.delegation.strategies.adaptive.strategy import Adaptive

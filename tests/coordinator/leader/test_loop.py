@@ -6,9 +6,9 @@ from pathlib import Path
 
 import msgspec
 
-from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.delegations import delegation_rows
 from ipmicra.coordinator.store.sites import SiteStatus
+from ipmicra.coordinator.store.sql.database import Database
 from tests.coordinator.harness import SETTINGS, START_S, TREE, CoordinatorHarness
 
 # --- who gets what --------------------------------------------------------------------------------

@@ -11,10 +11,10 @@ import pytest
 from ipmicra.carrier.package import digest_of
 from ipmicra.coordinator.folder import package_store
 from ipmicra.coordinator.store import hosts, packages
-from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.hosts import HostRefused
-from ipmicra.coordinator.store.package_files import PackageStore
+from ipmicra.coordinator.store.package_bytes.file_store import PackageStore
 from ipmicra.coordinator.store.packages import PackageArrival
+from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.errors import HostFault, OperatorFault
 from ipmicra.model.ids import LeaseEpoch
 from tests.coordinator.coordinator_process import free_port

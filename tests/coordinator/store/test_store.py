@@ -10,10 +10,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from sqlalchemy import select, update
 
 from ipmicra.coordinator.store import assignments, hosts, orders
-from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.hosts import HostRefused, HostState
 from ipmicra.coordinator.store.leader_lease import acquire_or_renew, resign
-from ipmicra.coordinator.store.schema import (
+from ipmicra.coordinator.store.sql.database import Database
+from ipmicra.coordinator.store.sql.schema import (
     SCHEMA_VERSION,
     grant_table,
     handover_table,

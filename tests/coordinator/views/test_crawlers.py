@@ -23,8 +23,8 @@ from ipmicra.coordinator.admin.crawler_states import (
     state_of,
 )
 from ipmicra.coordinator.store import events, orders
-from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.hosts import HostState
+from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.coordinator.views.crawlers import CrawlerStatus, crawler_named, crawlers
 from ipmicra.errors import OperatorFault
 from ipmicra.protocol.host_messages import Upgrade

@@ -20,7 +20,7 @@ from ipmicra.host.broker.client import BrokerClient
 from ipmicra.host.broker.onlink import OnlinkRoute
 from ipmicra.host.broker.policy import ConnectPolicy, ConnectRefusal
 from ipmicra.host.limits.usage import UsageMeter
-from ipmicra.host.sandbox.throttled_log import ThrottledLog
+from ipmicra.host.sandbox.monitor.throttled_log import ThrottledLog
 from ipmicra.host.settings import HostSettings
 from ipmicra.host.store import HostStore
 from ipmicra.model.failures import FailureKind

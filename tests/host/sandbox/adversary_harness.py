@@ -14,9 +14,9 @@ from pathlib import Path
 import msgspec
 
 from ipmicra.host.limits.usage import UsageMeter
+from ipmicra.host.sandbox.monitor.throttled_log import ThrottledLog
 from ipmicra.host.sandbox.session import SandboxSession, SessionDependencies
 from ipmicra.host.sandbox.spec import EnabledGuards, SandboxLimits, SandboxSpec
-from ipmicra.host.sandbox.throttled_log import ThrottledLog
 from ipmicra.host.store import HostStore
 from ipmicra.net.dns_resolver import DnsAnswer, NoSuchName
 from ipmicra.settings import Settings

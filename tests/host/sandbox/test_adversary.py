@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ipmicra.host.sandbox import usage
+from ipmicra.host.sandbox.monitor import usage
 from ipmicra.host.sandbox.spec import EnabledGuards
 from tests.host.sandbox.adversary_harness import attack
 

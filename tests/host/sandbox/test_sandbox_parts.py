@@ -15,12 +15,12 @@ from ipmicra.errors import HostFault, OperatorFault
 from ipmicra.host.broker.broker import site_label
 from ipmicra.host.broker.onlink import OnlinkRoute, _routes_v4, _routes_v6, is_neighbour
 from ipmicra.host.limits.cpu_idle import CpuIdleMonitor
-from ipmicra.host.sandbox import seccomp_filter
 from ipmicra.host.sandbox.files import read_inside, remove_inside
+from ipmicra.host.sandbox.guards import seccomp_filter
+from ipmicra.host.sandbox.guards.selftest import SandboxGuard, missing_guards, working_guards
+from ipmicra.host.sandbox.guards.syscalls import PROCESSORS, names_by_number, number_of
 from ipmicra.host.sandbox.mode import RunMode, choose_run_mode
-from ipmicra.host.sandbox.selftest import SandboxGuard, missing_guards, working_guards
-from ipmicra.host.sandbox.syscalls import PROCESSORS, names_by_number, number_of
-from ipmicra.host.sandbox.throttled_log import KINDS_MAX, ThrottledLog
+from ipmicra.host.sandbox.monitor.throttled_log import KINDS_MAX, ThrottledLog
 from ipmicra.host.settings import HostSettings, checked
 from tests.host.host_harness import command
 

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, select
 from ipmicra.addresses import AddressRange
 from ipmicra.coordinator.settings import CoordinatorSettings
 from ipmicra.coordinator.store.hosts import HostState
-from ipmicra.coordinator.store.schema import host_table
+from ipmicra.coordinator.store.sql.schema import host_table
 from ipmicra.net.address_guard import special_kind
 
 NETWORK_BITS = {4: 24, 6: 48}  # what one organisation usually has at one place

@@ -13,12 +13,12 @@ import secrets
 
 from sqlalchemy import ColumnElement, Connection, delete, or_, select, update
 
-from ipmicra.coordinator.store.schema import (
+from ipmicra.coordinator.store.sql.schema import (
     admin_link_table,
     admin_passphrase_table,
     admin_session_table,
 )
-from ipmicra.coordinator.store.upserts import put
+from ipmicra.coordinator.store.sql.upserts import put
 from ipmicra.errors import OperatorFault
 
 SESSION_COOKIE = "ipmicra_session"  # in which a browser keeps its session

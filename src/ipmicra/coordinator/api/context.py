@@ -13,8 +13,8 @@ from typing import ParamSpec, TypeVar
 from ipmicra.coordinator.api.poll_notifier import PollNotifier
 from ipmicra.coordinator.api.steady_clock import SteadyClock
 from ipmicra.coordinator.settings import CoordinatorSettings
-from ipmicra.coordinator.store.database import Database
-from ipmicra.coordinator.store.package_files import PackageStore
+from ipmicra.coordinator.store.package_bytes.file_store import PackageStore
+from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.delegation.subnets import SubnetLookup
 
 THREADS = 8  # as many as the PostgreSQL pool has connections; SQLite has one writer anyway

@@ -17,11 +17,11 @@ from sqlalchemy import Connection, func, select
 
 from ipmicra.coordinator.ingest.index_state import IndexCondition, index_state
 from ipmicra.coordinator.metrics import REGISTRY
-from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.hosts import HostState
 from ipmicra.coordinator.store.packages import PackageState
-from ipmicra.coordinator.store.schema import order_table, package_table
 from ipmicra.coordinator.store.sites import SiteStatus
+from ipmicra.coordinator.store.sql.database import Database
+from ipmicra.coordinator.store.sql.schema import order_table, package_table
 from ipmicra.coordinator.views.status import coordinator_status
 from ipmicra.protocol.coordinator_api import CoordinatorStatus, HostStatus
 

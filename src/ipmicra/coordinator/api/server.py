@@ -41,7 +41,7 @@ from ipmicra.coordinator.leader.site_resolver import SiteResolver
 from ipmicra.coordinator.metrics import LEADER_FAILURES, LEADER_ROUND, timed
 from ipmicra.coordinator.settings import ServiceSettings
 from ipmicra.coordinator.store import orders
-from ipmicra.coordinator.store.database import Database
+from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.delegation.subnets import NoSubnets, SubnetLookup
 from ipmicra.net.head_requests import HeadRequests
 from ipmicra.net.listener import listening_socket

@@ -12,8 +12,6 @@ from typing import NamedTuple
 from sqlalchemy import Connection, bindparam, func, select, update
 
 from ipmicra.coordinator.store import assignments, orders
-from ipmicra.coordinator.store.batches import in_batches
-from ipmicra.coordinator.store.schema import handover_table, link_table, site_table
 from ipmicra.coordinator.store.sites import (
     OWN_UNIT,
     SITE_CHARACTERS_MAX,
@@ -21,6 +19,8 @@ from ipmicra.coordinator.store.sites import (
     SiteStatus,
     add_links,
 )
+from ipmicra.coordinator.store.sql.batches import in_batches
+from ipmicra.coordinator.store.sql.schema import handover_table, link_table, site_table
 from ipmicra.model.ids import SiteEpoch
 from ipmicra.model.urls import Site, url_at
 from ipmicra.protocol.host_messages import AssignOwnSites, AssignSites, SiteGrant

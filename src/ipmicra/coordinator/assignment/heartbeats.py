@@ -17,7 +17,7 @@ from ipmicra.coordinator.ingest import cross_check
 from ipmicra.coordinator.metrics import FETCHES, ORDERS_DONE, TEXT_BYTES, count_probe
 from ipmicra.coordinator.store import events, handovers, hosts, orders, traffic
 from ipmicra.coordinator.store.hosts import HostState
-from ipmicra.coordinator.store.schema import passive_table
+from ipmicra.coordinator.store.sql.schema import passive_table
 from ipmicra.model.urls import Normaliser, site_of
 from ipmicra.protocol.host_messages import (
     AssignOwnSites,

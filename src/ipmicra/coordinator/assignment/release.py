@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from sqlalchemy import ColumnElement, Connection, or_, select, update
 
 from ipmicra.coordinator.store import assignments, orders
-from ipmicra.coordinator.store.batches import in_batches
-from ipmicra.coordinator.store.schema import link_table, site_table
 from ipmicra.coordinator.store.sites import SiteRow, SiteStatus
+from ipmicra.coordinator.store.sql.batches import in_batches
+from ipmicra.coordinator.store.sql.schema import link_table, site_table
 from ipmicra.model.ids import SiteEpoch
 from ipmicra.protocol.host_messages import ReleaseSites
 

@@ -18,7 +18,7 @@ import msgspec
 from ipmicra.carrier.package import digest_of
 from ipmicra.coordinator.backup import rows
 from ipmicra.coordinator.backup.manifest import FORMAT, NAME, Manifest
-from ipmicra.coordinator.store.schema import SCHEMA_VERSION, handover_table
+from ipmicra.coordinator.store.sql.schema import SCHEMA_VERSION, handover_table
 from ipmicra.errors import OperatorFault
 
 _PACKAGE = re.compile(r"packages/([0-9a-f]{64})")

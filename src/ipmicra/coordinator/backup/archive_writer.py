@@ -22,10 +22,10 @@ from ipmicra.carrier.durable import sync_folder
 from ipmicra.coordinator.backup import rows
 from ipmicra.coordinator.backup.manifest import FORMAT, NAME, Manifest
 from ipmicra.coordinator.folder import bundles_folder
-from ipmicra.coordinator.store.database import Database
-from ipmicra.coordinator.store.package_files import PackageLost, PackageStore
+from ipmicra.coordinator.store.package_bytes.file_store import PackageLost, PackageStore
 from ipmicra.coordinator.store.packages import PackageState
-from ipmicra.coordinator.store.schema import SCHEMA_VERSION, handover_table, package_table
+from ipmicra.coordinator.store.sql.database import Database
+from ipmicra.coordinator.store.sql.schema import SCHEMA_VERSION, handover_table, package_table
 from ipmicra.errors import HostFault
 from ipmicra.registry.folder import tree_file
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, delete, func, select, update
 
-from ipmicra.coordinator.store.schema import (
+from ipmicra.coordinator.store.sites import SiteStatus
+from ipmicra.coordinator.store.sql.schema import (
     admin_link_table,
     admin_session_table,
     host_table,
@@ -20,7 +21,6 @@ from ipmicra.coordinator.store.schema import (
     order_table,
     site_table,
 )
-from ipmicra.coordinator.store.sites import SiteStatus
 
 GAP = 1_000_000  # more epochs or orders than a coordinator gives out between two backups
 

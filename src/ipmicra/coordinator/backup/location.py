@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ipmicra.coordinator.store.package_s3 import SCHEME, open_bucket
+from ipmicra.coordinator.store.package_bytes.s3_store import SCHEME, open_bucket
 from ipmicra.errors import HostFault, OperatorFault
 
 

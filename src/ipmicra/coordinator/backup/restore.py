@@ -21,10 +21,14 @@ from ipmicra.coordinator.backup.fencing import end_sessions, fence
 from ipmicra.coordinator.backup.manifest import Manifest
 from ipmicra.coordinator.folder import bundles_folder
 from ipmicra.coordinator.store import events
-from ipmicra.coordinator.store.database import Database
-from ipmicra.coordinator.store.migrations import migrate
-from ipmicra.coordinator.store.package_files import PackageStore
-from ipmicra.coordinator.store.schema import SCHEMA_VERSION, handover_table, schema_version_table
+from ipmicra.coordinator.store.package_bytes.file_store import PackageStore
+from ipmicra.coordinator.store.sql.database import Database
+from ipmicra.coordinator.store.sql.migrations import migrate
+from ipmicra.coordinator.store.sql.schema import (
+    SCHEMA_VERSION,
+    handover_table,
+    schema_version_table,
+)
 from ipmicra.errors import Fault, HostFault, OperatorFault
 from ipmicra.registry.folder import tree_file
 

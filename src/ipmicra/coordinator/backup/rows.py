@@ -13,8 +13,8 @@ import msgspec
 import zstandard
 from sqlalchemy import Connection, Table, func, insert, select, text
 
-from ipmicra.coordinator.store.batches import in_batches
-from ipmicra.coordinator.store.schema import metadata
+from ipmicra.coordinator.store.sql.batches import in_batches
+from ipmicra.coordinator.store.sql.schema import metadata
 from ipmicra.errors import OperatorFault
 
 ROWS_AT_ONCE = 500

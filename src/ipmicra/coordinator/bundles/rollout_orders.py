@@ -12,8 +12,8 @@ from ipmicra.coordinator.bundles.rollout import STAGES, HostCode, Rollout, Rollo
 from ipmicra.coordinator.store import events, orders
 from ipmicra.coordinator.store.hosts import Host, all_hosts
 from ipmicra.coordinator.store.liveness import is_present
-from ipmicra.coordinator.store.schema import rollout_table
-from ipmicra.coordinator.store.upserts import insert_new
+from ipmicra.coordinator.store.sql.schema import rollout_table
+from ipmicra.coordinator.store.sql.upserts import insert_new
 from ipmicra.errors import OperatorFault
 from ipmicra.protocol.host_messages import CodeReport, Upgrade
 

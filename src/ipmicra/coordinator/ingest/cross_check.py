@@ -29,7 +29,7 @@ from ipmicra.coordinator.ingest.trust import is_control_wanted
 from ipmicra.coordinator.store import blobs, events, hosts, orders
 from ipmicra.coordinator.store.hosts import Host, HostState
 from ipmicra.coordinator.store.liveness import is_awake, is_present, parse_report
-from ipmicra.coordinator.store.schema import memory_table
+from ipmicra.coordinator.store.sql.schema import memory_table
 from ipmicra.model.page import Page
 from ipmicra.model.records import PageChanged, PageSeen
 from ipmicra.model.urls import Url, site_of

@@ -21,9 +21,9 @@ from ipmicra.coordinator.ingest.canaries import contradiction
 from ipmicra.coordinator.metrics import INTEGRATION_LAG, PACKAGES_ENDED, count_pages
 from ipmicra.coordinator.settings import KnownPage
 from ipmicra.coordinator.store import events, failures, packages, sites
-from ipmicra.coordinator.store.database import Database
-from ipmicra.coordinator.store.package_files import PackageStore
+from ipmicra.coordinator.store.package_bytes.file_store import PackageStore
 from ipmicra.coordinator.store.packages import ClaimedPackage
+from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.errors import HostFault
 from ipmicra.search.contract import IndexDamaged, SearchIndex
 

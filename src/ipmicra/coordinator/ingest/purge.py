@@ -12,7 +12,7 @@ from sqlalchemy import Connection, delete, select, update
 from ipmicra.coordinator.store import blobs, events, failures, hosts
 from ipmicra.coordinator.store.hosts import HostState
 from ipmicra.coordinator.store.packages import PackageState
-from ipmicra.coordinator.store.schema import memory_table, package_table
+from ipmicra.coordinator.store.sql.schema import memory_table, package_table
 from ipmicra.errors import OperatorFault
 from ipmicra.search.contract import SearchIndex
 

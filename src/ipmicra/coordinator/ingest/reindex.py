@@ -25,10 +25,10 @@ from ipmicra.coordinator.ingest.index_state import (
     note_index_state,
 )
 from ipmicra.coordinator.store import events
-from ipmicra.coordinator.store.database import Database
-from ipmicra.coordinator.store.package_files import PackageLost, PackageStore
+from ipmicra.coordinator.store.package_bytes.file_store import PackageLost, PackageStore
 from ipmicra.coordinator.store.packages import ClaimedPackage, PackageState
-from ipmicra.coordinator.store.schema import event_table, package_table
+from ipmicra.coordinator.store.sql.database import Database
+from ipmicra.coordinator.store.sql.schema import event_table, package_table
 from ipmicra.errors import Fault
 from ipmicra.search import rebuild
 from ipmicra.search.contract import IndexDamaged, SearchIndex

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, delete
 
 from ipmicra.coordinator.ingest.trust import SiteChange, Standing, change_probability
 from ipmicra.coordinator.store import blobs
-from ipmicra.coordinator.store.schema import memory_table
+from ipmicra.coordinator.store.sql.schema import memory_table
 
 SITE_SECONDS_MAX = 90 * 86_400.0
 _STANDING, _CHANGE = "standing ", "change "

@@ -27,8 +27,8 @@ from ipmicra.coordinator.ingest.reindex import (
 )
 from ipmicra.coordinator.settings import CoordinatorSettings
 from ipmicra.coordinator.store import packages
-from ipmicra.coordinator.store.database import Database
-from ipmicra.coordinator.store.package_files import PackageStore
+from ipmicra.coordinator.store.package_bytes.file_store import PackageStore
+from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.search.contract import IndexDamaged
 from ipmicra.search.factory import open_index
 from ipmicra.search.rebuild import set_aside, writing

@@ -31,10 +31,10 @@ from ipmicra.coordinator.leader.site_resolver import ResolveResult
 from ipmicra.coordinator.metrics import DECISION_PROBES, DECISIONS
 from ipmicra.coordinator.settings import CoordinatorSettings
 from ipmicra.coordinator.store import events, hosts, sites
-from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.delegations import reasons_of
 from ipmicra.coordinator.store.leader_lease import LeaderLease, acquire_or_renew, resign
 from ipmicra.coordinator.store.sites import SiteRow
+from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.coordinator.views import crawlers
 from ipmicra.delegation.decision import IN_WORDS, Decision, Why
 from ipmicra.delegation.registry import strategy_named

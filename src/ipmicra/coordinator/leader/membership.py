@@ -18,7 +18,7 @@ from ipmicra.coordinator.leader.probe_dispatcher import ProbeDispatcher
 from ipmicra.coordinator.store import delegations, orders, sites
 from ipmicra.coordinator.store.delegations import DecisionReasons
 from ipmicra.coordinator.store.liveness import present_crawlers
-from ipmicra.coordinator.store.schema import site_table
+from ipmicra.coordinator.store.sql.schema import site_table
 from ipmicra.coordinator.store.unit_codec import unit_text
 from ipmicra.delegation.churn import NewcomerOffer, offer_to_newcomer, reassign_from_leaver
 from ipmicra.delegation.crawlers import CrawlerProfile

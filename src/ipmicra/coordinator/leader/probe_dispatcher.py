@@ -19,7 +19,7 @@ from sqlalchemy import Connection, select
 from ipmicra.addresses import IPAddress
 from ipmicra.coordinator.leader.probe_rate_limit import ProbeRateLimit
 from ipmicra.coordinator.store import orders
-from ipmicra.coordinator.store.schema import order_table
+from ipmicra.coordinator.store.sql.schema import order_table
 from ipmicra.delegation.crawlers import Crawlers
 from ipmicra.model.ids import CrawlerId
 from ipmicra.model.probes import NoAnswer, Probe, ProbeAnswer, Target

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 
 from sqlalchemy import Connection, delete, exists, select
 
-from ipmicra.coordinator.store.batches import in_batches
-from ipmicra.coordinator.store.schema import grant_table, host_table, package_table
-from ipmicra.coordinator.store.upserts import insert_new
+from ipmicra.coordinator.store.sql.batches import in_batches
+from ipmicra.coordinator.store.sql.schema import grant_table, host_table, package_table
+from ipmicra.coordinator.store.sql.upserts import insert_new
 from ipmicra.model.ids import LeaseEpoch
 
 

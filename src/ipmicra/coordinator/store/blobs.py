@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, select
 
-from ipmicra.coordinator.store.schema import memory_table
-from ipmicra.coordinator.store.upserts import put
+from ipmicra.coordinator.store.sql.schema import memory_table
+from ipmicra.coordinator.store.sql.upserts import put
 
 
 def save(connection: Connection, name: str, body: bytes, now_s: float) -> None:

@@ -12,10 +12,10 @@ import msgspec
 from sqlalchemy import Connection, delete, select
 
 from ipmicra.coordinator.store import blobs
-from ipmicra.coordinator.store.batches import in_batches
-from ipmicra.coordinator.store.schema import delegation_table
+from ipmicra.coordinator.store.sql.batches import in_batches
+from ipmicra.coordinator.store.sql.schema import delegation_table
+from ipmicra.coordinator.store.sql.upserts import put
 from ipmicra.coordinator.store.unit_codec import unit_from_text, unit_text
-from ipmicra.coordinator.store.upserts import put
 from ipmicra.delegation.decision import IN_WORDS, Decision, Why
 from ipmicra.delegation.delegations import DelegationUnit
 from ipmicra.delegation.measurements import Measurements, RoundTripRecord

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, delete, select
 
-from ipmicra.coordinator.store.schema import event_table
+from ipmicra.coordinator.store.sql.schema import event_table
 
 EVENTS_MAX = 10_000
 

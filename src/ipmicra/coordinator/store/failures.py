@@ -19,8 +19,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from ipmicra.carrier.package import Package
 from ipmicra.carrier.record_queries import site_about
-from ipmicra.coordinator.store.batches import in_batches
-from ipmicra.coordinator.store.schema import failure_table
+from ipmicra.coordinator.store.sql.batches import in_batches
+from ipmicra.coordinator.store.sql.schema import failure_table
 from ipmicra.model.failures import Kind, description_of, family_of, kind_of, status_in
 from ipmicra.model.records import VisitFailed
 from ipmicra.model.urls import Normaliser

@@ -10,11 +10,11 @@ from sqlalchemy import Connection, delete, select
 
 from ipmicra.carrier.package import digest_of
 from ipmicra.coordinator.store import sites
-from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.hosts import HostRefused
-from ipmicra.coordinator.store.package_files import PackageStore
-from ipmicra.coordinator.store.schema import handover_table
-from ipmicra.coordinator.store.upserts import put
+from ipmicra.coordinator.store.package_bytes.file_store import PackageStore
+from ipmicra.coordinator.store.sql.database import Database
+from ipmicra.coordinator.store.sql.schema import handover_table
+from ipmicra.coordinator.store.sql.upserts import put
 from ipmicra.model.ids import SiteEpoch
 
 

@@ -22,8 +22,8 @@ from typing import NamedTuple
 import msgspec
 from sqlalchemy import ColumnElement, Connection, RowMapping, and_, select, update
 
-from ipmicra.coordinator.store.schema import channel_table, host_table
-from ipmicra.coordinator.store.upserts import insert_new
+from ipmicra.coordinator.store.sql.schema import channel_table, host_table
+from ipmicra.coordinator.store.sql.upserts import insert_new
 from ipmicra.errors import OperatorFault
 from ipmicra.model.ids import LeaseEpoch
 from ipmicra.protocol.host_messages import RefusalMessage

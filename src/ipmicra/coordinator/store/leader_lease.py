@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, or_, update
 
-from ipmicra.coordinator.store.schema import leader_table
-from ipmicra.coordinator.store.upserts import insert_new
+from ipmicra.coordinator.store.sql.schema import leader_table
+from ipmicra.coordinator.store.sql.upserts import insert_new
 from ipmicra.model.ids import LeaderTerm
 
 AHEAD_LEASES_MAX = 4  # how far another replica's clock may be ahead of ours

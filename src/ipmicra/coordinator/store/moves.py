@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, delete, select, update
 
-from ipmicra.coordinator.store.schema import move_table, site_table
 from ipmicra.coordinator.store.sites import OWN_UNIT, SiteRow, SiteStatus, site_row
-from ipmicra.coordinator.store.upserts import put
+from ipmicra.coordinator.store.sql.schema import move_table, site_table
+from ipmicra.coordinator.store.sql.upserts import put
 
 
 class OperatorMove(NamedTuple):

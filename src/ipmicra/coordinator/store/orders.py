@@ -12,7 +12,7 @@ import msgspec
 from sqlalchemy import Connection, func, select, update
 
 from ipmicra.coordinator.store import hosts
-from ipmicra.coordinator.store.schema import order_table
+from ipmicra.coordinator.store.sql.schema import order_table
 from ipmicra.protocol.host_messages import (
     FIRST_ORDER_KINDS,
     ORDER_KINDS,

@@ -19,11 +19,11 @@ from typing import NamedTuple
 from sqlalchemy import ColumnElement, Connection, and_, func, or_, select, tuple_, update
 
 from ipmicra.carrier.package import digest_of
-from ipmicra.coordinator.store.database import Database
 from ipmicra.coordinator.store.hosts import HostRefused
-from ipmicra.coordinator.store.package_files import PackageStore
-from ipmicra.coordinator.store.schema import host_table, package_table
-from ipmicra.coordinator.store.upserts import insert_new
+from ipmicra.coordinator.store.package_bytes.file_store import PackageStore
+from ipmicra.coordinator.store.sql.database import Database
+from ipmicra.coordinator.store.sql.schema import host_table, package_table
+from ipmicra.coordinator.store.sql.upserts import insert_new
 from ipmicra.model.ids import LeaseEpoch
 
 CLAIM_SECONDS_MAX = 3_600.0  # a claim that ends later was written by a wrong clock

@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, RowMapping, bindparam, func, or_, select, update
 
-from ipmicra.coordinator.store.batches import in_batches
-from ipmicra.coordinator.store.schema import link_table, site_table
-from ipmicra.coordinator.store.upserts import insert_new
+from ipmicra.coordinator.store.sql.batches import in_batches
+from ipmicra.coordinator.store.sql.schema import link_table, site_table
+from ipmicra.coordinator.store.sql.upserts import insert_new
 from ipmicra.model.ids import SiteEpoch
 from ipmicra.model.urls import Url, site_of
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from ipmicra.coordinator.store.schema import traffic_table
+from ipmicra.coordinator.store.sql.schema import traffic_table
 from ipmicra.protocol.host_messages import Passive
 
 SITE_CHARACTERS_MAX = 300

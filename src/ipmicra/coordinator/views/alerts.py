@@ -17,8 +17,8 @@ from ipmicra.coordinator.store.failures import failures
 from ipmicra.coordinator.store.hosts import HostState
 from ipmicra.coordinator.store.liveness import is_present
 from ipmicra.coordinator.store.packages import PackageState
-from ipmicra.coordinator.store.schema import event_table, order_table, package_table, site_table
 from ipmicra.coordinator.store.sites import SiteStatus
+from ipmicra.coordinator.store.sql.schema import event_table, order_table, package_table, site_table
 from ipmicra.protocol.coordinator_api import Alert, AlertList
 from ipmicra.protocol.host_messages import OrderDone
 

@@ -21,8 +21,8 @@ from ipmicra.coordinator.store import hosts, moves, sites
 from ipmicra.coordinator.store.hosts import Host
 from ipmicra.coordinator.store.liveness import is_awake, is_present, parse_report
 from ipmicra.coordinator.store.moves import OperatorMove
-from ipmicra.coordinator.store.schema import life_table, order_table
-from ipmicra.coordinator.store.upserts import put
+from ipmicra.coordinator.store.sql.schema import life_table, order_table
+from ipmicra.coordinator.store.sql.upserts import put
 from ipmicra.errors import OperatorFault
 from ipmicra.protocol.host_messages import Pause, Resume, Retire, Upgrade, kind_of
 

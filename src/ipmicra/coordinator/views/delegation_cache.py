@@ -10,7 +10,7 @@ import msgspec
 from sqlalchemy import Connection, func, select
 
 from ipmicra.coordinator.store.delegations import DecisionReasons, DelegationRow
-from ipmicra.coordinator.store.schema import delegation_table
+from ipmicra.coordinator.store.sql.schema import delegation_table
 
 _decode = msgspec.msgpack.Decoder(DecisionReasons).decode
 

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, func, select
 
 from ipmicra.coordinator.store import hosts
 from ipmicra.coordinator.store.packages import PackageState
-from ipmicra.coordinator.store.schema import package_table
+from ipmicra.coordinator.store.sql.schema import package_table
 
 LATEST_SHOWN = 50
 

@@ -12,8 +12,8 @@ from sqlalchemy import Connection, func, select
 from ipmicra.coordinator.store import hosts, sites, traffic
 from ipmicra.coordinator.store.liveness import is_awake, is_present, parse_report
 from ipmicra.coordinator.store.packages import PackageState
-from ipmicra.coordinator.store.schema import package_table, site_table
 from ipmicra.coordinator.store.sites import SiteStatus
+from ipmicra.coordinator.store.sql.schema import package_table, site_table
 from ipmicra.coordinator.views.delegation_cache import DelegationCache
 from ipmicra.coordinator.views.savings import Savings, savings
 

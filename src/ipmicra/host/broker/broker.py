@@ -20,7 +20,7 @@ from ipmicra.host.broker.connections import ConnectionTable, OpenConnection
 from ipmicra.host.broker.policy import ConnectPolicy, ConnectRefusal
 from ipmicra.host.limits.token_bucket import TokenBucket
 from ipmicra.host.limits.usage import UsageMeter
-from ipmicra.host.sandbox.throttled_log import ThrottledLog
+from ipmicra.host.sandbox.monitor.throttled_log import ThrottledLog
 from ipmicra.host.settings import HostSettings
 from ipmicra.model.failures import FailureKind
 from ipmicra.net import kernel_round_trip

@@ -27,9 +27,9 @@ from ipmicra.host.limits.usage import UsageMeter
 from ipmicra.host.sandbox.code import Code
 from ipmicra.host.sandbox.control_channel import SandboxExited
 from ipmicra.host.sandbox.files import read_inside, remove_inside
+from ipmicra.host.sandbox.monitor.throttled_log import ThrottledLog
 from ipmicra.host.sandbox.session import SandboxSession, SessionDependencies
 from ipmicra.host.sandbox.spec import SandboxLimits, SandboxSpec
-from ipmicra.host.sandbox.throttled_log import ThrottledLog
 from ipmicra.host.settings import HostingSettings
 from ipmicra.host.store import HeldSite
 from ipmicra.model.ids import SiteEpoch

@@ -10,10 +10,11 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
-from ipmicra.host.sandbox import init, seccomp_filter, spec
+from ipmicra.host.sandbox import init, spec
+from ipmicra.host.sandbox.guards import seccomp_filter
+from ipmicra.host.sandbox.guards.syscalls import Processor, number_of
 from ipmicra.host.sandbox.runtime import Runtime
 from ipmicra.host.sandbox.spec import SandboxSpec
-from ipmicra.host.sandbox.syscalls import Processor, number_of
 
 
 class DescriptorNumbers(NamedTuple):

@@ -20,9 +20,9 @@ from pathlib import Path
 
 from ipmicra.errors import HostFault
 from ipmicra.host.sandbox.bwrap_args import DescriptorNumbers, build_command
+from ipmicra.host.sandbox.guards.syscalls import Processor, this_processor
 from ipmicra.host.sandbox.runtime import this_runtime
 from ipmicra.host.sandbox.spec import SandboxSpec, user_to_become
-from ipmicra.host.sandbox.syscalls import Processor, this_processor
 
 READY_SECONDS_MAX = 20.0
 _CREDENTIALS = struct.Struct("=iII")

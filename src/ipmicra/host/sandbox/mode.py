@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ipmicra.errors import HostFault
-from ipmicra.host.sandbox import selftest
 from ipmicra.host.sandbox.code import Code, own_code
-from ipmicra.host.sandbox.selftest import SandboxGuard
+from ipmicra.host.sandbox.guards import selftest
+from ipmicra.host.sandbox.guards.selftest import SandboxGuard
 from ipmicra.host.settings import HostSettings
 
 

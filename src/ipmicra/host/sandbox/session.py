@@ -15,13 +15,13 @@ from ipmicra.crawler.crawl import allowed_fetching
 from ipmicra.host.broker.broker import Broker
 from ipmicra.host.limits.usage import UsageMeter
 from ipmicra.host.sandbox.control_channel import ControlChannel, SandboxExited
+from ipmicra.host.sandbox.guards.seccomp_notify import TRIES_MAX, SeccompNotifications
+from ipmicra.host.sandbox.guards.syscalls import names_by_number
 from ipmicra.host.sandbox.launch import Sandbox, required, start
-from ipmicra.host.sandbox.output_reader import OutputReader
-from ipmicra.host.sandbox.resource_monitor import ResourceMonitor
-from ipmicra.host.sandbox.seccomp_notify import TRIES_MAX, SeccompNotifications
+from ipmicra.host.sandbox.monitor.output_reader import OutputReader
+from ipmicra.host.sandbox.monitor.resource_monitor import ResourceMonitor
+from ipmicra.host.sandbox.monitor.throttled_log import ThrottledLog
 from ipmicra.host.sandbox.spec import SandboxSpec
-from ipmicra.host.sandbox.syscalls import names_by_number
-from ipmicra.host.sandbox.throttled_log import ThrottledLog
 from ipmicra.host.settings import HostingSettings
 from ipmicra.net.dns_resolver import Resolver
 from ipmicra.probing.passive import PassiveRoundTrips

@@ -5,7 +5,15 @@ Each crowd plays the coordinator's own rules (`jury`, `trust`). A host is compar
 
 from __future__ import annotations
 
-from ipmicra.lab.findings import Findings, FindingsColumn, FindingsRow, Plot, Series, Tabulated, prose
+from ipmicra.lab.findings import (
+    Findings,
+    FindingsColumn,
+    FindingsRow,
+    Plot,
+    Series,
+    Tabulated,
+    prose,
+)
 from ipmicra.lab.harness import Kit
 from ipmicra.lab.lying_hosts import Crowd, Trial
 

@@ -12,7 +12,7 @@ from ipmicra.lab.overlay.metrics import load_variation, loads, true_ms
 from ipmicra.lab.overlay.setup import OverlaySetup, peers_for, scene_of
 from ipmicra.lab.overlay.zone_inheritance import inherited
 from ipmicra.lab.overlay.zone_simulation import ZoneRows, grown
-from ipmicra.overlay.can.nearness import HandOverRule
+from ipmicra.overlay.can.sites.nearness import HandOverRule
 
 TITLE = "A crash of 30 % of the peers"
 PAPER = """

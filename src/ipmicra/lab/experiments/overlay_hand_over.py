@@ -13,7 +13,7 @@ from ipmicra.lab.overlay.handover_simulation import HandoverSimulation
 from ipmicra.lab.overlay.metrics import distances_ms, load_variation, loads, nearest_peers, true_ms
 from ipmicra.lab.overlay.setup import OverlaySetup, peers_for, scene_of
 from ipmicra.lab.overlay.zone_simulation import ZoneRows, grown
-from ipmicra.overlay.can.nearness import HandOverRule
+from ipmicra.overlay.can.sites.nearness import HandOverRule
 
 TITLE = "Handing sites over: true round trips, probes, loads"
 PAPER = """

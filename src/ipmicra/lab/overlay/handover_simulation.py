@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ipmicra.lab.overlay.setup import OverlaySetup
 from ipmicra.lab.overlay.zone_simulation import ZoneSimulation
 from ipmicra.model.zones import SpacePoint
-from ipmicra.overlay.can.nearness import (
+from ipmicra.overlay.can.sites.nearness import (
     NO_PEER,
     HandOverRule,
     NearbyPeers,

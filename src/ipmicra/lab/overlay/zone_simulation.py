@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ipmicra.lab.overlay.setup import OverlaySetup
 from ipmicra.model.zones import SpacePoint, ZoneBox
-from ipmicra.overlay.can.splitting import Scheme, Switch, cut_for
+from ipmicra.overlay.can.zones.splitting import Scheme, Switch, cut_for
 
 ZoneRows = NDArray[np.int64]
 

@@ -14,18 +14,18 @@ from typing import assert_never
 import msgspec
 
 from ipmicra.model.zones import SpacePoint, ZoneBox
-from ipmicra.overlay.can.admission import Admission
-from ipmicra.overlay.can.assignment import SiteAssignments
-from ipmicra.overlay.can.coverage import CoverageRepair
 from ipmicra.overlay.can.gossip import Gossip
 from ipmicra.overlay.can.neighbour_table import NeighbourTable
 from ipmicra.overlay.can.peer_state import PeerState
-from ipmicra.overlay.can.registrar import Registrar
-from ipmicra.overlay.can.remote_replica import RemoteReplicas
 from ipmicra.overlay.can.routing import Routing
 from ipmicra.overlay.can.rules import PeerRules
-from ipmicra.overlay.can.site_table import SiteTable
-from ipmicra.overlay.can.zone_transfer import ZoneTransfer
+from ipmicra.overlay.can.sites.assignment import SiteAssignments
+from ipmicra.overlay.can.sites.registrar import Registrar
+from ipmicra.overlay.can.sites.remote_replica import RemoteReplicas
+from ipmicra.overlay.can.sites.site_table import SiteTable
+from ipmicra.overlay.can.zones.admission import Admission
+from ipmicra.overlay.can.zones.coverage import CoverageRepair
+from ipmicra.overlay.can.zones.zone_transfer import ZoneTransfer
 from ipmicra.protocol.overlay_messages import (
     Announce,
     Confirm,

@@ -11,10 +11,10 @@ from collections.abc import Iterable
 import msgspec
 
 from ipmicra.model.zones import SpacePoint, ZoneBox, key_in, left_of, merged
-from ipmicra.overlay.can.neighbour_replicas import NeighbourReplicas
 from ipmicra.overlay.can.neighbour_table import NeighbourTable
 from ipmicra.overlay.can.rules import PeerRules
-from ipmicra.overlay.can.site_table import SiteTable
+from ipmicra.overlay.can.sites.neighbour_replicas import NeighbourReplicas
+from ipmicra.overlay.can.sites.site_table import SiteTable
 from ipmicra.protocol.overlay_messages import PeerDescriptor, PeerId
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ipmicra.overlay.can.nearness import HandOverRule
+from ipmicra.overlay.can.sites.nearness import HandOverRule
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from ipmicra.model.ids import SiteEpoch
 from ipmicra.model.urls import Site, name_of, port_of
 from ipmicra.net.dns_resolver import DnsResolver, NamesUnreachable, NoSuchName
 from ipmicra.overlay.can.peer import Peer
-from ipmicra.overlay.can.site_table import delegate_descriptor
+from ipmicra.overlay.can.sites.site_table import delegate_descriptor
 from ipmicra.overlay.live import chunked_transfer
 from ipmicra.overlay.live.package_store import PeerPackageStore
 from ipmicra.overlay.live.received_states import ReceivedStates

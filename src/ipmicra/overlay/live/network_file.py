@@ -13,7 +13,7 @@ import msgspec
 
 from ipmicra.errors import OperatorFault
 from ipmicra.model.zones import ZoneBox
-from ipmicra.overlay.can.splitting import Switch
+from ipmicra.overlay.can.zones.splitting import Switch
 
 SECRET_BYTES = 32
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ipmicra.delegation.strategies.adaptive.colocation import past_twins, served
-from ipmicra.delegation.strategies.adaptive.examples import Examples
 from ipmicra.delegation.strategies.adaptive.facts import SiteFeatures
+from ipmicra.delegation.strategies.adaptive.training.colocation import past_twins, served
+from ipmicra.delegation.strategies.adaptive.training.examples import Examples
 from tests.delegation.strategies.adaptive.made_worlds import CloudWorld, MadeWorld
 
 OFF_MS = 0.1

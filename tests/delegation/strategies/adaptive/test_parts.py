@@ -14,9 +14,6 @@ from hypothesis import strategies as st
 from ipmicra.addresses import AddressRange
 from ipmicra.delegation.crawlers import CrawlerProfile
 from ipmicra.delegation.strategies.adaptive.arrays import Singles
-from ipmicra.delegation.strategies.adaptive.bounds import RoundTripBounds, bounding_row
-from ipmicra.delegation.strategies.adaptive.city_points import places_by_country
-from ipmicra.delegation.strategies.adaptive.examples import ExampleKind, Examples, Fixed
 from ipmicra.delegation.strategies.adaptive.facts import (
     SiteFeatures,
     country_number,
@@ -24,18 +21,25 @@ from ipmicra.delegation.strategies.adaptive.facts import (
     identities_of,
     neighbourhoods,
 )
-from ipmicra.delegation.strategies.adaptive.geography import distances_km, fitted, unit_vectors
-from ipmicra.delegation.strategies.adaptive.groups import Groups
-from ipmicra.delegation.strategies.adaptive.mutual import Mutual, filled, spacing_ms
-from ipmicra.delegation.strategies.adaptive.price import price_factor
-from ipmicra.delegation.strategies.adaptive.sampling import sampled
-from ipmicra.delegation.strategies.adaptive.subnet_agreement import SubnetAgreement
-from ipmicra.delegation.strategies.adaptive.value_of_information import (
+from ipmicra.delegation.strategies.adaptive.geography.city_points import places_by_country
+from ipmicra.delegation.strategies.adaptive.geography.distance_model import (
+    distances_km,
+    fitted,
+    unit_vectors,
+)
+from ipmicra.delegation.strategies.adaptive.inference.bounds import RoundTripBounds, bounding_row
+from ipmicra.delegation.strategies.adaptive.inference.value_of_information import (
     expected_savings_ms,
     nearest_shares,
     sifted,
 )
-from ipmicra.delegation.strategies.adaptive.variances import FIRST_SHIFT_MS, VarianceModel
+from ipmicra.delegation.strategies.adaptive.inference.variances import FIRST_SHIFT_MS, VarianceModel
+from ipmicra.delegation.strategies.adaptive.mutual import Mutual, filled, spacing_ms
+from ipmicra.delegation.strategies.adaptive.price import price_factor
+from ipmicra.delegation.strategies.adaptive.training.examples import ExampleKind, Examples, Fixed
+from ipmicra.delegation.strategies.adaptive.training.groups import Groups
+from ipmicra.delegation.strategies.adaptive.training.sampling import sampled
+from ipmicra.delegation.strategies.adaptive.training.subnet_agreement import SubnetAgreement
 from ipmicra.delegation.subnets import NoSubnets
 from ipmicra.model.ids import CrawlerId
 from tests.delegation.worlds import tree_of

@@ -7,7 +7,7 @@ import click
 from ipmicra.cli import terminal
 from ipmicra.cli.coordinator_database import database_option, settings_with
 from ipmicra.coordinator.folder import database_address, make_data_folder
-from ipmicra.coordinator.store.database import Database
+from ipmicra.coordinator.store.sql.database import Database
 
 
 @click.command()

@@ -12,7 +12,7 @@ from ipmicra.cli.coordinator_database import database_option, settings_with
 from ipmicra.coordinator.backup.location import fetched
 from ipmicra.coordinator.backup.restore import SETTINGS_FILE, restore
 from ipmicra.coordinator.folder import database_address, make_data_folder, package_store
-from ipmicra.coordinator.store.database import Database
+from ipmicra.coordinator.store.sql.database import Database
 
 
 @click.command()

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, select
 from ipmicra.cli import terminal
 from ipmicra.cli.coordinator_database import database_option, open_database
 from ipmicra.coordinator.ingest.index_state import index_state
-from ipmicra.coordinator.store.schema import leader_table
+from ipmicra.coordinator.store.sql.schema import leader_table
 from ipmicra.coordinator.views.alerts import alert_list
 from ipmicra.coordinator.views.status import coordinator_status
 from ipmicra.protocol.coordinator_api import CoordinatorStatus

@@ -8,8 +8,8 @@ import click
 from rich.table import Table
 
 from ipmicra.cli import terminal
-from ipmicra.host.sandbox import selftest
-from ipmicra.host.sandbox.selftest import SandboxGuard
+from ipmicra.host.sandbox.guards import selftest
+from ipmicra.host.sandbox.guards.selftest import SandboxGuard
 
 
 @click.command()

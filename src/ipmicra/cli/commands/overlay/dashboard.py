@@ -11,7 +11,7 @@ from ipmicra.cli import terminal
 from ipmicra.net.listener import PORT_MAX, listening_socket
 from ipmicra.overlay.live.network_file import read_network_file
 from ipmicra.protocol.overlay_frames import FrameCodec
-from ipmicra.web.overlay_pages import OverlayObserver, application
+from ipmicra.web.pages.overlay_pages import OverlayObserver, application
 
 
 @click.command()

@@ -18,10 +18,10 @@ from rich.table import Column, Table
 
 from ipmicra.cli import terminal
 from ipmicra.errors import SiteFault
-from ipmicra.registry.connectivity import check_names
-from ipmicra.registry.downloads import DownloadOutcome, RetryPolicy, fetch
+from ipmicra.registry.download.connectivity import check_names
+from ipmicra.registry.download.downloads import DownloadOutcome, RetryPolicy, fetch
+from ipmicra.registry.download.sources import REGISTRIES, RemoteFile, files_to_fetch
 from ipmicra.registry.folder import fetched_files
-from ipmicra.registry.sources import REGISTRIES, RemoteFile, files_to_fetch
 
 
 @click.command()

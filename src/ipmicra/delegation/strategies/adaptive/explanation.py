@@ -12,9 +12,9 @@ import numpy as np
 
 from ipmicra.delegation.decision import DecisionStep
 from ipmicra.delegation.strategies.adaptive.arrays import Singles
-from ipmicra.delegation.strategies.adaptive.belief import Belief
-from ipmicra.delegation.strategies.adaptive.prior import TIES, Prior
-from ipmicra.delegation.strategies.adaptive.value_of_information import nearest_shares
+from ipmicra.delegation.strategies.adaptive.inference.belief import Belief
+from ipmicra.delegation.strategies.adaptive.inference.prior import TIES, Prior
+from ipmicra.delegation.strategies.adaptive.inference.value_of_information import nearest_shares
 from ipmicra.model.ids import CrawlerId
 
 CANDIDATES_SHOWN = 4

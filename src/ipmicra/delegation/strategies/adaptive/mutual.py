@@ -10,7 +10,7 @@ import numpy as np
 
 from ipmicra.delegation.crawlers import CrawlerProfile
 from ipmicra.delegation.strategies.adaptive.arrays import Floats
-from ipmicra.delegation.strategies.adaptive.city_points import places_by_country
+from ipmicra.delegation.strategies.adaptive.geography.city_points import places_by_country
 from ipmicra.model.ids import CrawlerId
 
 UNMEASURED_MS = 100.0  # about the mean round trip between two places on Earth

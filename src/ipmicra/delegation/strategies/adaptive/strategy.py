@@ -23,7 +23,6 @@ from ipmicra.delegation.decision import Decision, Why
 from ipmicra.delegation.delegations import DelegationUnit
 from ipmicra.delegation.probe_session import ProbeSession
 from ipmicra.delegation.strategies.adaptive.arrays import Whole
-from ipmicra.delegation.strategies.adaptive.belief import Belief
 from ipmicra.delegation.strategies.adaptive.explanation import (
     candidates_step,
     stop_step,
@@ -31,13 +30,14 @@ from ipmicra.delegation.strategies.adaptive.explanation import (
     unasked_step,
 )
 from ipmicra.delegation.strategies.adaptive.facts import SiteFeatures, facts_in
-from ipmicra.delegation.strategies.adaptive.history import ExampleHistory
-from ipmicra.delegation.strategies.adaptive.prior import SimilarityFeatures
+from ipmicra.delegation.strategies.adaptive.inference.belief import Belief
+from ipmicra.delegation.strategies.adaptive.inference.prior import SimilarityFeatures
+from ipmicra.delegation.strategies.adaptive.inference.value_of_information import choice
+from ipmicra.delegation.strategies.adaptive.inference.variances import VarianceModel
 from ipmicra.delegation.strategies.adaptive.settings import AdaptiveSettings
 from ipmicra.delegation.strategies.adaptive.state import AdaptiveState, restore, state_of
-from ipmicra.delegation.strategies.adaptive.subnet_agreement import SubnetAgreement
-from ipmicra.delegation.strategies.adaptive.value_of_information import choice
-from ipmicra.delegation.strategies.adaptive.variances import VarianceModel
+from ipmicra.delegation.strategies.adaptive.training.history import ExampleHistory
+from ipmicra.delegation.strategies.adaptive.training.subnet_agreement import SubnetAgreement
 from ipmicra.delegation.strategies.learning_strategy import LearningStrategy
 from ipmicra.delegation.strategy import Delegating
 from ipmicra.delegation.subnets import SubnetLookup, known_subnet

@@ -1,0 +1,1 @@
+"""The bytes of packages: files in the data folder, or objects in any S3."""

@@ -1,0 +1,1 @@
+"""The database: connection, schema, migrations, and statements for both dialects."""

@@ -1,0 +1,1 @@
+"""Positions and countries -> round trips that distance alone predicts."""

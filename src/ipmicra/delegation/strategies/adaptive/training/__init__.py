@@ -1,0 +1,1 @@
+"""Past sites and crawlers -> examples that describe a new site."""

@@ -1,0 +1,1 @@
+"""A running sandbox, observed: resources used, output printed, forbidden calls logged."""

@@ -1,0 +1,1 @@
+"""How zones are split, transferred, taken over and repaired."""

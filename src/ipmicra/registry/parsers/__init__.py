@@ -1,0 +1,1 @@
+"""One parser per registry format, and what they share: blocks, fields, normalised values, columns."""
