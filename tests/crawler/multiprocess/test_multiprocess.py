@@ -179,7 +179,7 @@ def test_another_number_of_processes_is_refused(tmp_path: Path) -> None:
             process = await start(tmp_path, world.port, "--processes", "3")
             _, errors = await asyncio.wait_for(process.communicate(), 60)
             assert process.returncode == 3
-            assert b"begun with --processes 2" in errors
+            assert b"started with --processes 2" in errors
 
     asyncio.run(story())
 

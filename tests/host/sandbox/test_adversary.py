@@ -163,7 +163,7 @@ def test_nonsense_is_written_down_and_harms_nobody(tmp_path: Path) -> None:
                 while tried.outcome is None:
                     await asyncio.sleep(0.02)
             assert tried.outcome == {"won": str(("127.0.0.1", tried.site.port))}
-            assert tried.says("sent the broker what is no question"), tried.log
+            assert tried.says("sent the broker a message that is not a request"), tried.log
 
     asyncio.run(story())
 
