@@ -30,14 +30,18 @@ def is_noticed(mutant: Mutant, copy: Path) -> bool:
         raise SystemExit(f"{mutant.place} does not hold once: {mutant.before!r}")
     path.write_text(source.replace(mutant.before, mutant.after), encoding="utf-8")
     try:
-        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", mutant.test]
-        environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
-        done = subprocess.run(  # noqa: S603 - our own command
-            command, cwd=REPOSITORY, env=environment, capture_output=True, check=False
-        )
+        return exit_code([mutant.test], copy) == RED
     finally:
         path.write_text(source, encoding="utf-8")
-    return done.returncode == RED
+
+
+def exit_code(tests: list[str], copy: Path) -> int:
+    """Of pytest, with the copy instead of the source."""
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
+    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(  # noqa: S603 - our own command
+        command, cwd=REPOSITORY, env=environment, capture_output=True, check=False
+    ).returncode
 
 
 def main(words: list[str]) -> int:
@@ -48,6 +52,8 @@ def main(words: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "src"
         shutil.copytree(REPOSITORY / "src", copy, ignore=shutil.ignore_patterns("__pycache__"))
+        if exit_code(sorted({mutant.test for mutant in chosen}), copy) != 0:
+            raise SystemExit("the tests fail without any change: nothing would be shown by that")
         for mutant in chosen:
             noticed = is_noticed(mutant, copy)
             print(f"{'killed  ' if noticed else 'SURVIVED'} {mutant.promise}", flush=True)  # noqa: T201

@@ -177,4 +177,4 @@ def test_a_neighbour_with_a_public_address_is_refused() -> None:
     policy.record_resolution("a.org", [ipaddress.ip_address("93.184.216.34")])
     refused = policy.decide(Connect(1, "a.org", "93.184.216.34", 80, 1_000))
     assert isinstance(refused, ConnectRefusal)
-    assert "neighbour" in refused.why
+    assert "on this machine's own network" in refused.why
