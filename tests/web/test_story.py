@@ -110,7 +110,7 @@ def watch_it_join(person: Visitor, world: World, command: str) -> None:
 
 def submit(person: Visitor, world: World) -> None:
     page = person.go("/admin")
-    page.get_by_label("Addresses").fill("\n".join(world.roots))
+    page.get_by_label("URLs, one per line").fill("\n".join(world.roots))
     page.get_by_role("button", name="Submit").click()
     expect(page.get_by_role("status")).to_contain_text("4 submitted, 4 of them new")
 
