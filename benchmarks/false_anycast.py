@@ -1,8 +1,9 @@
 """How often would ordinary targets be taken for anycast, for want of a straight route?
 
 Draws triples (two crawlers, one target) from the latency data under IPMICRA_DATA and counts those whose
-two round trips add up to less than the bound of `ipmicra.delegation.light_bounds`: by the crawlers' positions
-where known, else by their mutual round trip. No target in these data is anycast, so all are false alarms.
+two round trips add up to less than the bound of `ipmicra.delegation.evidence.light_bounds`: by the
+crawlers' positions where known, else by their mutual round trip. No target in these data is anycast, so all
+are false alarms.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ipmicra.delegation.crawlers import GeoPosition
-from ipmicra.delegation.light_bounds import FIBRE_KM_PER_ROUND_TRIP_MS, SHORTCUT_SHARE
+from ipmicra.delegation.evidence.light_bounds import FIBRE_KM_PER_ROUND_TRIP_MS, SHORTCUT_SHARE
 from ipmicra.lab.formats import load_world
 from ipmicra.lab.world import Milliseconds, World
 

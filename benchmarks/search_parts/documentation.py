@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ipmicra.crawler.extraction import Page, extract
-from ipmicra.search.page_names import title_parts
+from ipmicra.search.ranking.page_names import title_parts
 
 TUNING = ("python", "git", "apache", "sqlalchemy", "gnuplot")
 TEST = ("postgresql", "sqlite", "django", "handbook", "erlang", "debian-reference")

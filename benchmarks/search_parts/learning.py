@@ -15,9 +15,9 @@ import numpy as np
 
 from benchmarks.search_parts.documentation import JudgedQuestion
 from benchmarks.search_parts.measures import measures
-from ipmicra.search import answering
-from ipmicra.search.ranking import AUTHORITY_WEIGHT, LINKS_WEIGHT
-from ipmicra.search.signals import SIGNALS, WEIGHTS, page_worth
+from ipmicra.search.ranking import answer_builder
+from ipmicra.search.ranking.ranking import AUTHORITY_WEIGHT, LINKS_WEIGHT
+from ipmicra.search.ranking.signals import SIGNALS, WEIGHTS, page_worth
 from ipmicra.search.tantivy.index import TantivyIndex
 
 _ROUNDS = 600
@@ -58,7 +58,7 @@ def _told(ranks: Sequence[int]) -> str:
 
 def _example(index: TantivyIndex, question: JudgedQuestion) -> _Example | None:
     """As the engine sees it: signals of every candidate."""
-    seen = answering.explain(index, index.catalogue, question.text)
+    seen = answer_builder.explain(index, index.catalogue, question.text)
     worth = np.array([page_worth(names) for names in seen.names])
     lift = 1 + LINKS_WEIGHT * seen.candidates.links + AUTHORITY_WEIGHT * seen.candidates.authority
     urls = [page.url for page in index.catalogue.shown(seen.candidates.identity.tolist()).values()]

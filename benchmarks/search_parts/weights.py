@@ -17,7 +17,7 @@ from benchmarks.search_parts.judged import Judged, JudgedSet
 from ipmicra.carrier.package import Package, PackageHeader
 from ipmicra.model.records import PageSeen
 from ipmicra.model.search import SearchRequest
-from ipmicra.search import ranking
+from ipmicra.search.ranking import ranking
 from ipmicra.search.tantivy import query_builder, schema
 from ipmicra.search.tantivy.index import TantivyIndex
 

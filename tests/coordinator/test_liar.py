@@ -16,7 +16,7 @@ from ipmicra.coordinator.store import events, hosts
 from ipmicra.coordinator.store.hosts import HostState
 from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.delegation.crawlers import GeoPosition
-from ipmicra.delegation.light_bounds import FIBRE_KM_PER_ROUND_TRIP_MS
+from ipmicra.delegation.evidence.light_bounds import FIBRE_KM_PER_ROUND_TRIP_MS
 from ipmicra.protocol.host_messages import AssignSites, OrderDone, ProbeResult, ProbeTargets
 from tests.coordinator.harness import CoordinatorHarness
 from tests.coordinator.played_host import PlayedHost

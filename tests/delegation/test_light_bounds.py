@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ipmicra.delegation.crawlers import CrawlerProfile, Crawlers
-from ipmicra.delegation.light_bounds import infeasible_pair
+from ipmicra.delegation.evidence.light_bounds import infeasible_pair
 from ipmicra.model.ids import CrawlerId
 
 LONDON, HAIFA, PARIS = (CrawlerId(name) for name in ("london", "haifa", "paris"))

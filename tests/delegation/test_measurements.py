@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ipmicra.addresses import AddressRange
-from ipmicra.delegation.measurements import Measurements
+from ipmicra.delegation.evidence.measurements import Measurements
 from ipmicra.model.ids import CrawlerId
 from ipmicra.model.probes import Measurement, Source
 

@@ -8,9 +8,9 @@ from ipmicra.delegation.calibration import Calibration, CalibrationSettings, rec
 from ipmicra.delegation.crawlers import CrawlerProfile, GeoPosition
 from ipmicra.delegation.decision import Why
 from ipmicra.delegation.driver import drive
+from ipmicra.delegation.evidence.trust import CONTRADICTIONS_MIN
 from ipmicra.delegation.strategies.learning_strategy import LearningStrategy
 from ipmicra.delegation.strategy import Strategy
-from ipmicra.delegation.trust import CONTRADICTIONS_MIN
 from tests.delegation.worlds import crawler, driven, never_asked, strategy_with, target, told
 
 ATHENS, TOKYO, LIMA = GeoPosition(38.0, 23.7), GeoPosition(35.7, 139.7), GeoPosition(-12.0, -77.0)

@@ -94,7 +94,7 @@ MUTANTS = (
     ),
     Mutant(
         "the catalogue is synced",
-        "search/catalogue.py",
+        "search/catalogue/page_catalogue.py",
         "PRAGMA synchronous = FULL",
         "PRAGMA synchronous = NORMAL",
         "tests/coordinator/store/test_durability.py::test_the_catalogue_syncs_what_it_commits",

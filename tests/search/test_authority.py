@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ipmicra.search.authority import SiteAuthority, site_authority
+from ipmicra.search.ranking.authority import SiteAuthority, site_authority
 
 
 def test_a_site_that_others_link_to_counts_more_than_those() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ipmicra.search.query_parser import All, QueryWords, any_question, parse_query
+from ipmicra.search.query.query_parser import All, QueryWords, any_question, parse_query
 
 PIECES = st.sampled_from(
     ["a", "b_1", "é", "東京", "OR", "AND", "or", " ", "\t", "\x1c", "\xa0", "-", '"', "(", ":"]

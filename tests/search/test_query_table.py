@@ -10,7 +10,15 @@ from __future__ import annotations
 
 import pytest
 
-from ipmicra.search.query_parser import All, Either, Not, Part, QueryWords, Restriction, parse_query
+from ipmicra.search.query.query_parser import (
+    All,
+    Either,
+    Not,
+    Part,
+    QueryWords,
+    Restriction,
+    parse_query,
+)
 
 TABLE = [
     ("json — JSON encoder and decoder", "json ; JSON ; encoder ; and ; decoder", 0),

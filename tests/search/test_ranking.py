@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ipmicra.search.ranking import Ranked, ScoredDocuments, ranked
+from ipmicra.search.ranking.ranking import Ranked, ScoredDocuments, ranked
 
 FAR_APART = [0, 0xFF, 0xFF00, 0xFF0000]  # the first has too little text to tell
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ipmicra.search.query_parser import parse_query
-from ipmicra.search.relaxation import forms
-from ipmicra.search.stop_words import stop_words_in
+from ipmicra.search.query.query_parser import parse_query
+from ipmicra.search.query.relaxation import forms
+from ipmicra.search.query.stop_words import stop_words_in
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ipmicra.search.snippets import SNIPPET_CHARACTERS, Excerpted, Marker
+from ipmicra.search.ranking.snippets import SNIPPET_CHARACTERS, Excerpted, Marker
 
 FILLER = "nothing of interest here " * 40
 

@@ -18,7 +18,7 @@ import msgspec
 
 from ipmicra.delegation.decision import Decision
 from ipmicra.delegation.delegations import DelegationUnit
-from ipmicra.delegation.measurements import SMOOTHING_GAIN
+from ipmicra.delegation.evidence.measurements import SMOOTHING_GAIN
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.model.ids import CrawlerId
 from ipmicra.model.probes import Probe, ProbeAnswer, Target

@@ -10,7 +10,7 @@ import math
 from collections.abc import Generator, Mapping
 
 from ipmicra.delegation.decision import Decision, DecisionStep, Why
-from ipmicra.delegation.light_bounds import infeasible_pair
+from ipmicra.delegation.evidence.light_bounds import infeasible_pair
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.hierarchy import Subnet
 from ipmicra.model.ids import CrawlerId

@@ -21,9 +21,9 @@ from ipmicra.addresses import AddressRange, IPAddress
 from ipmicra.delegation.crawlers import CrawlerProfile, Crawlers
 from ipmicra.delegation.decision import Decision, Why
 from ipmicra.delegation.delegations import Delegations, DelegationUnit, is_subnet
-from ipmicra.delegation.measurements import Measurements
+from ipmicra.delegation.evidence.measurements import Measurements
+from ipmicra.delegation.evidence.trust import Trust
 from ipmicra.delegation.subnets import UNKNOWN_ORGANISATION, SubnetLookup, known_subnet
-from ipmicra.delegation.trust import Trust
 from ipmicra.hierarchy import Subnet
 from ipmicra.model.ids import CrawlerId
 from ipmicra.model.probes import Measurement, Probe, ProbeAnswer, Target

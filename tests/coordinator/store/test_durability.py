@@ -12,7 +12,7 @@ from ipmicra.carrier.package import digest_of, pack
 from ipmicra.coordinator.ingest.integrator import Integrator
 from ipmicra.coordinator.store.package_bytes.file_store import FilePackageStore
 from ipmicra.coordinator.store.sql.database import Database
-from ipmicra.search.catalogue import PageCatalogue
+from ipmicra.search.catalogue.page_catalogue import PageCatalogue
 from tests.coordinator.ingest.ingest_harness import NOW, PAGE, IntegrationHarness
 
 FULL = 2

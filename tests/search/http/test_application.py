@@ -16,7 +16,7 @@ from ipmicra.model.search import Hit, SearchAnswer, SearchRequest
 from ipmicra.search.http.application import application
 from ipmicra.search.http.fast_path import SearchFastPath
 from ipmicra.search.http.pages import answer_page
-from ipmicra.search.query_parser import FIELDS
+from ipmicra.search.query.query_parser import FIELDS
 from ipmicra.search.tantivy.index import TantivyIndex
 from ipmicra.theme.layout import NOWHERE_ELSE
 from ipmicra.theme.policy import HEADERS

@@ -14,8 +14,8 @@ import tantivy
 
 from ipmicra.model.page import Page
 from ipmicra.search.keys import names_of, origin_of, site_name_of, text_key
-from ipmicra.search.query_words import signed_names
-from ipmicra.search.stemmers import stemmer_of
+from ipmicra.search.query.query_words import signed_names
+from ipmicra.search.query.stemmers import stemmer_of
 from ipmicra.search.tantivy.schema import cjk_runs, composed, filetypes_of
 
 STEMMED = ("title", "headings", "anchors", "text")

@@ -18,18 +18,18 @@ import numpy as np
 from ipmicra.carrier.package import Package
 from ipmicra.model.page import Page
 from ipmicra.model.search import SearchAnswer, SearchRequest
-from ipmicra.search import catalogue_ingest
-from ipmicra.search.answering import Found, answer
-from ipmicra.search.authority import SiteAuthority
-from ipmicra.search.catalogue import CatalogueEntry, PageCatalogue
+from ipmicra.search.catalogue import ingest
+from ipmicra.search.catalogue.page_catalogue import CatalogueEntry, PageCatalogue
 from ipmicra.search.contract import SeenPage
 from ipmicra.search.keys import site_name_of, text_key
-from ipmicra.search.page_names import names_of_page
-from ipmicra.search.query_parser import All, ParsedQuery, QueryWords
-from ipmicra.search.ranking import ScoredDocuments
-from ipmicra.search.relaxation import Form
-from ipmicra.search.signals import rarity
-from ipmicra.search.stemmers import stemmer_of
+from ipmicra.search.query.query_parser import All, ParsedQuery, QueryWords
+from ipmicra.search.query.relaxation import Form
+from ipmicra.search.query.stemmers import stemmer_of
+from ipmicra.search.ranking.answer_builder import Found, answer
+from ipmicra.search.ranking.authority import SiteAuthority
+from ipmicra.search.ranking.page_names import names_of_page
+from ipmicra.search.ranking.ranking import ScoredDocuments
+from ipmicra.search.ranking.signals import rarity
 from ipmicra.search.tantivy import schema
 from ipmicra.search.tantivy.spelling import edits
 from tests.search.second_engine import columns
@@ -52,10 +52,10 @@ class Fts5Index:
         self._authority = SiteAuthority(self._ledger.links.authority())
 
     def integrate(self, package: Package, digest: str) -> int:
-        return catalogue_ingest.integrate(self._ledger, package, digest)
+        return ingest.integrate(self._ledger, package, digest)
 
     def purge(self, crawler: str) -> int:
-        taken_out = catalogue_ingest.purge(self._ledger, crawler)
+        taken_out = ingest.purge(self._ledger, crawler)
         self.commit()
         return taken_out
 

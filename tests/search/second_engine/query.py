@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ipmicra.search.query_parser import (
+from ipmicra.search.query.query_parser import (
     All,
     AtLeast,
     Either,
@@ -20,7 +20,7 @@ from ipmicra.search.query_parser import (
     Restriction,
     seconds_at,
 )
-from ipmicra.search.stemmers import STEMMERS
+from ipmicra.search.query.stemmers import STEMMERS
 from ipmicra.search.tantivy.schema import cjk_runs
 from tests.search.second_engine.columns import STEMMED, WHOLE, Analyzers, stem_of
 

@@ -18,7 +18,7 @@ from ipmicra.coordinator.store.sql.upserts import put
 from ipmicra.coordinator.store.unit_codec import unit_from_text, unit_text
 from ipmicra.delegation.decision import IN_WORDS, Decision, Why
 from ipmicra.delegation.delegations import DelegationUnit
-from ipmicra.delegation.measurements import Measurements, RoundTripRecord
+from ipmicra.delegation.evidence.measurements import Measurements, RoundTripRecord
 from ipmicra.delegation.strategies.learning_strategy import LearningStrategy
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.model.ids import CrawlerId

@@ -21,7 +21,7 @@ from ipmicra.coordinator.store.sites import SiteRow
 from ipmicra.delegation.crawlers import CrawlerProfile
 from ipmicra.delegation.decision import IN_WORDS
 from ipmicra.delegation.driver import drive
-from ipmicra.delegation.measurements import RoundTripRecord
+from ipmicra.delegation.evidence.measurements import RoundTripRecord
 from ipmicra.delegation.registry import STRATEGIES, strategy_named
 from ipmicra.delegation.subnets import UNKNOWN_ORGANISATION, SubnetLookup
 from ipmicra.errors import OperatorFault

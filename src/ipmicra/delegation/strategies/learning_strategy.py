@@ -14,7 +14,7 @@ from collections.abc import Generator, Iterable
 from ipmicra.addresses import IPAddress
 from ipmicra.delegation.decision import Decision, Why
 from ipmicra.delegation.delegations import DelegationUnit, is_subnet
-from ipmicra.delegation.light_bounds import faster_than_light
+from ipmicra.delegation.evidence.light_bounds import faster_than_light
 from ipmicra.delegation.probe_session import ProbeSession
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.delegation.subnets import SubnetLookup

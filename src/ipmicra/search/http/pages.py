@@ -21,9 +21,9 @@ from markupsafe import Markup
 from ipmicra.carrier.ranges import MOMENT_S_MAX
 from ipmicra.model.search import Hit, SearchAnswer, SearchRequest
 from ipmicra.search.contract import SeenPage
-from ipmicra.search.query_parser import parse_query
-from ipmicra.search.snippets import Marker
-from ipmicra.search.stop_words import stop_words_in
+from ipmicra.search.query.query_parser import parse_query
+from ipmicra.search.query.stop_words import stop_words_in
+from ipmicra.search.ranking.snippets import Marker
 from ipmicra.theme.layout import Navigation, document, safe_address
 
 HERE = "/search"

@@ -15,7 +15,7 @@ from litestar.exceptions import ValidationException
 from litestar.openapi.spec import OpenAPIType, Operation, Parameter, Schema
 
 from ipmicra.model.search import PER_SITE, SearchRequest
-from ipmicra.search.query_parser import PARTS_MAX, TEXT_CHARACTERS_MAX
+from ipmicra.search.query.query_parser import PARTS_MAX, TEXT_CHARACTERS_MAX
 
 _SHOWN_CHARACTERS = 20  # of what was refused
 _YES_OR_NO = {"true": True, "false": False}

@@ -24,17 +24,18 @@ from ipmicra.carrier.package import Package
 from ipmicra.errors import HostFault, OperatorFault
 from ipmicra.model.page import Page
 from ipmicra.model.search import SearchAnswer, SearchRequest
-from ipmicra.search import catalogue_ingest, rebuild
-from ipmicra.search.answering import Found, answer
-from ipmicra.search.authority import SiteAuthority
-from ipmicra.search.catalogue import CatalogueEntry, PageCatalogue
+from ipmicra.search import rebuild
+from ipmicra.search.catalogue import ingest
+from ipmicra.search.catalogue.page_catalogue import CatalogueEntry, PageCatalogue
 from ipmicra.search.contract import IndexDamaged, SeenPage
 from ipmicra.search.keys import site_name_of, text_key
-from ipmicra.search.page_names import PageNames, names_of_page
-from ipmicra.search.query_parser import ParsedQuery, QueryWords
-from ipmicra.search.ranking import ScoredDocuments
-from ipmicra.search.relaxation import Form
-from ipmicra.search.stemmers import stemmer_of
+from ipmicra.search.query.query_parser import ParsedQuery, QueryWords
+from ipmicra.search.query.relaxation import Form
+from ipmicra.search.query.stemmers import stemmer_of
+from ipmicra.search.ranking.answer_builder import Found, answer
+from ipmicra.search.ranking.authority import SiteAuthority
+from ipmicra.search.ranking.page_names import PageNames, names_of_page
+from ipmicra.search.ranking.ranking import ScoredDocuments
 from ipmicra.search.tantivy import schema as tantivy_schema
 from ipmicra.search.tantivy.query_builder import QueryBuilder
 from ipmicra.search.tantivy.spelling import Spelling
@@ -87,7 +88,7 @@ class TantivyIndex:
             return 0
 
     def integrate(self, package: Package, digest: str) -> int:
-        return catalogue_ingest.integrate(self._ledger, package, digest)
+        return ingest.integrate(self._ledger, package, digest)
 
     def _is_to_be_filled(self) -> bool:
         """The engine is missing, or of an earlier version, and the catalogue has pages."""
@@ -224,7 +225,7 @@ class TantivyIndex:
             ) from error
 
     def purge(self, crawler: str) -> int:
-        taken_out = catalogue_ingest.purge(self._ledger, crawler)
+        taken_out = ingest.purge(self._ledger, crawler)
         self.commit()
         return taken_out
 

@@ -15,7 +15,7 @@ from typing import NamedTuple, assert_never
 import tantivy
 from tantivy import Occur, Query
 
-from ipmicra.search.query_parser import (
+from ipmicra.search.query.query_parser import (
     All,
     AtLeast,
     Either,
@@ -26,8 +26,8 @@ from ipmicra.search.query_parser import (
     Restriction,
     seconds_at,
 )
-from ipmicra.search.signals import rarity
-from ipmicra.search.stemmers import STEMMERS
+from ipmicra.search.query.stemmers import STEMMERS
+from ipmicra.search.ranking.signals import rarity
 from ipmicra.search.tantivy.schema import BODY, CALLED, NAMES, cjk_runs, stem_term
 
 PHRASE_BOOSTS = {"title": 3.0, "anchors": 2.0, "headings": 1.5, "text": 1.0}

@@ -24,9 +24,9 @@ import tantivy
 
 from ipmicra.model.page import Page
 from ipmicra.search.keys import names_of, origin_of, site_name_of, text_key
-from ipmicra.search.page_names import PageNames
-from ipmicra.search.query_words import signed_names
-from ipmicra.search.stemmers import PLAIN, STEMMERS, stemmer_of
+from ipmicra.search.query.query_words import signed_names
+from ipmicra.search.query.stemmers import PLAIN, STEMMERS, stemmer_of
+from ipmicra.search.ranking.page_names import PageNames
 
 BODY = "body"
 CALLED = "called"  # whole texts that name a page

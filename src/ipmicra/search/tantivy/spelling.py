@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 import tantivy
 from tantivy import Query
 
-from ipmicra.search.query_parser import ParsedQuery
+from ipmicra.search.query.query_parser import ParsedQuery
 
 _WORDS_MAX = 4
 _PAGES_READ = 8  # of those that have a word like it

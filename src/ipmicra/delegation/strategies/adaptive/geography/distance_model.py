@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ipmicra.delegation.light_bounds import FIBRE_KM_PER_ROUND_TRIP_MS
+from ipmicra.delegation.evidence.light_bounds import FIBRE_KM_PER_ROUND_TRIP_MS
 from ipmicra.delegation.strategies.adaptive.arrays import Floats
 
 EARTH_RADIUS_KM = 6371.0

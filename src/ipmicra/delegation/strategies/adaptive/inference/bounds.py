@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ipmicra.delegation.light_bounds import SHORTCUT_SHARE
+from ipmicra.delegation.evidence.light_bounds import SHORTCUT_SHARE
 from ipmicra.delegation.strategies.adaptive.arrays import Floats, Singles
 
 # Of the answer, that each part of a row is held against: either side of the triangle, and light.

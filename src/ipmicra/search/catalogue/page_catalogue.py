@@ -15,12 +15,19 @@ from typing import NamedTuple
 import msgspec
 
 from ipmicra.model.page import Page
-from ipmicra.search import link_graph
+from ipmicra.search.catalogue import link_graph
+from ipmicra.search.catalogue.link_graph import LinkGraph
+from ipmicra.search.catalogue.page_codec import (
+    HitFields,
+    StoredPage,
+    facts_of,
+    kept,
+    page_of,
+    text_of,
+)
 from ipmicra.search.contract import IndexDamaged
 from ipmicra.search.keys import text_key
-from ipmicra.search.link_graph import LinkGraph
-from ipmicra.search.page_codec import HitFields, StoredPage, facts_of, kept, page_of, text_of
-from ipmicra.search.page_names import PageNames
+from ipmicra.search.ranking.page_names import PageNames
 
 VERSION = 3
 _UPGRADED = (2,)  # formats that are brought up to date at opening

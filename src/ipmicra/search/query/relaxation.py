@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ipmicra.search.query_parser import ParsedQuery
-from ipmicra.search.query_words import All, AtLeast, Optional, Part, QueryWords
-from ipmicra.search.stop_words import stop_words_in
+from ipmicra.search.query.query_parser import ParsedQuery
+from ipmicra.search.query.query_words import All, AtLeast, Optional, Part, QueryWords
+from ipmicra.search.query.stop_words import stop_words_in
 
 ENOUGH_OF_FEW = 5  # pages that have all words of a short question
 ENOUGH_OF_MANY = 30  # of a longer one: pages that have all of its words by chance are the longest pages

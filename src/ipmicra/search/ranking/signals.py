@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from ipmicra.search.page_names import PageNames
+from ipmicra.search.ranking.page_names import PageNames
 
 # signal: (weight, meaning)
 WEIGHTS: dict[str, float] = {

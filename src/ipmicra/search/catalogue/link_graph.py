@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterable
 
 from ipmicra.model.page import Page
-from ipmicra.search.authority import site_authority
 from ipmicra.search.keys import site_name_of, text_key
+from ipmicra.search.ranking.authority import site_authority
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS links (

@@ -15,17 +15,31 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ipmicra.model.search import Hit, SearchAnswer, SearchRequest
-from ipmicra.search.catalogue import PageCatalogue, StoredHit
+from ipmicra.search.catalogue.page_catalogue import PageCatalogue, StoredHit
+from ipmicra.search.catalogue.page_codec import HEAD_CHARACTERS
 from ipmicra.search.keys import site_name_of
-from ipmicra.search.page_codec import HEAD_CHARACTERS
-from ipmicra.search.page_names import PageNames
-from ipmicra.search.query_parser import All, Not, ParsedQuery, QueryWords, Restriction, parse_query
-from ipmicra.search.ranking import Ranked, ScoredDocuments, joined, ranked
-from ipmicra.search.relaxation import Form, forms
-from ipmicra.search.signals import AskedWord, Column, Evidence, Matrix, scored, signal_matrix
-from ipmicra.search.snippets import NOTHING, Excerpted, Marker
-from ipmicra.search.stemmers import stemmer_of
-from ipmicra.search.stop_words import language_of_question
+from ipmicra.search.query.query_parser import (
+    All,
+    Not,
+    ParsedQuery,
+    QueryWords,
+    Restriction,
+    parse_query,
+)
+from ipmicra.search.query.relaxation import Form, forms
+from ipmicra.search.query.stemmers import stemmer_of
+from ipmicra.search.query.stop_words import language_of_question
+from ipmicra.search.ranking.page_names import PageNames
+from ipmicra.search.ranking.ranking import Ranked, ScoredDocuments, joined, ranked
+from ipmicra.search.ranking.signals import (
+    AskedWord,
+    Column,
+    Evidence,
+    Matrix,
+    scored,
+    signal_matrix,
+)
+from ipmicra.search.ranking.snippets import NOTHING, Excerpted, Marker
 
 CANDIDATES_MIN = 60  # looked at for folding and ranking
 CANDIDATES_MAX = 1_000

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ipmicra.search.query_words import (
+from ipmicra.search.query.query_words import (
     FIELDS,
     All,
     AtLeast,

@@ -21,7 +21,7 @@ from ipmicra.model.records import (
     Record,
     VisitFailed,
 )
-from ipmicra.search.catalogue import PageCatalogue
+from ipmicra.search.catalogue.page_catalogue import PageCatalogue
 
 
 def integrate(ledger: PageCatalogue, package: Package, digest: str) -> int:

@@ -1,0 +1,1 @@
+"""What crawlers measured: remembered round trips, what light allows, and whom to believe."""

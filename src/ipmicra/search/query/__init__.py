@@ -1,0 +1,1 @@
+"""The text of a question -> what it asks for: parser, words, stop words, relaxation."""

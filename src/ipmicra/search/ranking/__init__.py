@@ -1,0 +1,1 @@
+"""Candidates and the signals that rank them -> answers with snippets."""
