@@ -22,7 +22,7 @@ def started_and_stopped(coordinator: RunningCoordinator) -> tuple[str, str]:
         logged = []
         for heard in process.stderr:
             logged.append(heard)
-            if "until Ctrl-C" in heard:
+            if "the coordinator answers" in heard:
                 break
         process.terminate()
         said, rest = process.communicate(timeout=60)
@@ -42,7 +42,9 @@ def test_only_the_first_start_prints_a_link_and_the_log_has_none(tmp_path: Path)
 
 
 def test_a_command_makes_another_link(tmp_path: Path) -> None:
-    options = ["--set", f"general.data_folder={tmp_path}", "coordinator", "admin-link", "--json"]
+    folder = ["--set", f"general.data_folder={tmp_path}"]
+    assert CliRunner().invoke(program, [*folder, "coordinator", "init"]).exit_code == 0
+    options = [*folder, "coordinator", "admin-link", "--json"]
     told = CliRunner().invoke(program, [*options, "--address", "https://crawl.example/"])
     link: str = msgspec.json.decode(told.stdout)["link"]
     assert link.startswith("https://crawl.example/enter#")
