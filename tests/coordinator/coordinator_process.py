@@ -79,7 +79,10 @@ class RunningCoordinator:
                     return
             except OSError:
                 time.sleep(0.05)
-        raise AssertionError(f"the coordinator did not start:\n{self.log.read_text()}")
+        ended = self.process.poll()
+        raise AssertionError(
+            f"the coordinator did not start (exit code {ended}):\n{self.log.read_text()}"
+        )
 
 
 @contextmanager

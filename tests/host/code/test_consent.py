@@ -30,7 +30,7 @@ def test_a_root_is_kept_only_under_the_fingerprint_that_was_told(
 ) -> None:
     root = first_root(publisher.address)
     told = fingerprint(publisher.root)
-    with pytest.raises(OperatorFault, match="by another way"):
+    with pytest.raises(OperatorFault, match="over another channel"):
         accept(tmp_path, root, told[:-1] + "x")
     assert accepted_root(tmp_path) is None
     accept(tmp_path, root, told.upper().replace(" ", ""))
