@@ -43,6 +43,7 @@ from ipmicra.coordinator.settings import ServiceSettings
 from ipmicra.coordinator.store import orders
 from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.delegation.subnets import NoSubnets, SubnetLookup
+from ipmicra.model.struct_types import build_struct_types
 from ipmicra.net.head_requests import HeadRequests
 from ipmicra.net.listener import listening_socket
 from ipmicra.registry.folder import tree_file
@@ -95,6 +96,7 @@ def run(
 ) -> None:
     """Serve until SIGTERM or Ctrl-C. `started` is called when requests are heard."""
     make_data_folder(settings.data_folder)
+    build_struct_types()
     with (
         closing(listening_socket(address, port, "--listen")) as listener,
         closing(_context(settings)) as context,
