@@ -1,4 +1,4 @@
-"""Packages: everything arrives as it was sent, and what is no package is refused."""
+"""Packages: everything arrives as it was sent, and anything that is not a package is refused."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ipmicra.carrier.format.column_decoder import PAGE_HEADINGS_MAX
 from ipmicra.carrier.format.column_encoder import ColumnEncoder, PackageColumns
 from ipmicra.carrier.format.format_v1_v2 import EarlierColumns
 from ipmicra.carrier.package import (
@@ -322,3 +323,11 @@ def test_a_file_that_is_not_named_like_a_package_is_somebody_else_s(tmp_path: Pa
     for other in (name, "9x-1.package", "readme.package", "7-copy", ".0000000007-ab.package.unfinished"):
         (tmp_path / other).touch()
     assert [package.path.name for package in packages_in(tmp_path)] == [name]
+
+
+def test_a_page_with_more_headings_than_any_has_is_refused() -> None:
+    url = "http://a.example/"
+    page = Page(url=url, headings=["x"] * (PAGE_HEADINGS_MAX + 1))
+    record = PageSeen(url=url, visit=1, fetched_at_ms=1, status=200, page=page)
+    with pytest.raises(PackageRefused, match="headings"):
+        unpack(pack([record], "c", 1))

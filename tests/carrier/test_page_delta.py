@@ -1,4 +1,4 @@
-"""A changed page: told by what differs, made whole again to the last character, or refused."""
+"""A changed page is sent as a delta, restored to the last character, or refused."""
 
 from __future__ import annotations
 
@@ -130,3 +130,11 @@ def test_a_change_that_makes_no_sense_is_refused(
     if (taken, headings, lines) != (made.taken, made.headings, made.lines):
         with pytest.raises(BaseMissing):
             apply_delta(senseless, before)
+
+
+def test_a_change_does_not_repeat_its_base_without_end() -> None:
+    before = page(LINES)
+    made = change(before, EDITS["a line more"])
+    flood = msgspec.structs.replace(made, taken=[(0, 40)] * 6_000)
+    with pytest.raises(BaseMissing, match="takes strings"):
+        apply_delta(flood, before)

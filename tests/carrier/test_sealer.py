@@ -1,4 +1,4 @@
-"""Sealing beside the crawl: nobody waits for it, and a death in the middle of it loses nothing."""
+"""Sealing beside the crawl: the crawl does not wait for it, and a kill in the middle of it loses nothing."""
 
 from __future__ import annotations
 

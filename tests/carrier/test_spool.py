@@ -174,3 +174,30 @@ def test_death_at_any_moment_loses_and_doubles_nothing(tmp_path: Path) -> None:
     records = [record for package in spool.waiting() for record in unpack(package.path.read_bytes())[1]]
     spool.close()
     assert records == [gone(number) for number in range(1, done + 1)]
+
+
+def test_a_frame_that_was_cut_short_is_gone_before_the_next_is_written(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, "crawler-1")
+    spool.append([gone(1)], now_s=0.0)
+    spool.close()
+    journal = tmp_path / "journal-1"
+    with journal.open("ab") as file:
+        file.write(b"\xff\x00\x00\x00half of a frame")
+    again = Spool(tmp_path, "crawler-1")
+    again.append([gone(2)], now_s=1.0)
+    again.close()
+    assert sealed_records(tmp_path) == [gone(1), gone(2)]
+
+
+def test_a_frame_whose_bytes_never_reached_the_disk_is_not_read(tmp_path: Path) -> None:
+    """After a power cut a file may have its length without its bytes."""
+    spool = Spool(tmp_path, "crawler-1")
+    end = spool.append([gone(1)], now_s=0.0).journal_bytes
+    spool.append([gone(2)], now_s=0.0)
+    spool.close()
+    journal = tmp_path / "journal-1"
+    data = bytearray(journal.read_bytes())
+    data[-4] ^= 1
+    assert len(data) > end
+    journal.write_bytes(data)
+    assert sealed_records(tmp_path) == [gone(1)]

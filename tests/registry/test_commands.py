@@ -204,7 +204,7 @@ def test_in_a_folder_other_files_are_left_out_yet_a_named_one_must_be_known(
     told = registry_cli.says("build", str(Path(readme).parent))
     assert "README.md" in told.err
     assert "no format that is known" in registry_cli.says("build", readme, code=3).err
-    assert "there is no" in registry_cli.says("build", "/nowhere/at/all", code=3).err
+    assert "does not exist" in registry_cli.says("build", "/nowhere/at/all", code=3).err
 
 
 class Interrupted:

@@ -19,7 +19,7 @@ PATH = "/split/file.gz"
 Script = dict[str, list[Behaviour]]
 
 
-class Visit:
+class ServedRequest:
     """One machine that fetches one file, perhaps again and again."""
 
     def __init__(self, folder: Path) -> None:
@@ -43,8 +43,8 @@ class Visit:
 
 
 @pytest.fixture
-def visit(tmp_path: Path) -> Visit:
-    return Visit(tmp_path)
+def visit(tmp_path: Path) -> ServedRequest:
+    return ServedRequest(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def visit(tmp_path: Path) -> Visit:
     ],
 )
 def test_the_file_arrives_whole_from_servers_that_can_be_borne_with(
-    visit: Visit, behaviours: list[Behaviour], requests: int
+    visit: ServedRequest, behaviours: list[Behaviour], requests: int
 ) -> None:
     with serving({PATH: behaviours, "/elsewhere": [server.good]}) as remote:
         outcome = visit.fetch(remote)
@@ -90,7 +90,7 @@ def test_the_file_arrives_whole_from_servers_that_can_be_borne_with(
     ],
 )
 def test_a_server_that_is_away_is_told_and_the_old_file_stays(
-    visit: Visit, behaviour: Behaviour, why: str, tries: int
+    visit: ServedRequest, behaviour: Behaviour, why: str, tries: int
 ) -> None:
     visit.file.parent.mkdir()
     visit.file.write_bytes(b"old")
@@ -102,7 +102,7 @@ def test_a_server_that_is_away_is_told_and_the_old_file_stays(
     assert visit.file.read_bytes() == b"old"
 
 
-def test_a_dropped_download_is_taken_up_where_it_ended(visit: Visit) -> None:
+def test_a_dropped_download_is_taken_up_where_it_ended(visit: ServedRequest) -> None:
     with serving({PATH: [server.drops_midway, server.good]}) as remote:
         visit.fetch(remote)
         again = remote.asked[1].headers
@@ -111,7 +111,7 @@ def test_a_dropped_download_is_taken_up_where_it_ended(visit: Visit) -> None:
     assert visit.progress[-1] == (len(CONTENTS), len(CONTENTS))
 
 
-def test_a_part_is_taken_up_by_a_later_run_too(visit: Visit) -> None:
+def test_a_part_is_taken_up_by_a_later_run_too(visit: ServedRequest) -> None:
     with serving({PATH: [server.drops_midway]}) as remote:
         assert visit.fetch(remote).state == "failed"
         assert not visit.file.exists()
@@ -122,13 +122,13 @@ def test_a_part_is_taken_up_by_a_later_run_too(visit: Visit) -> None:
     assert visit.file.read_bytes() == CONTENTS
 
 
-def test_a_part_of_an_older_version_is_not_mixed_with_the_new_one(visit: Visit) -> None:
+def test_a_part_of_an_older_version_is_not_mixed_with_the_new_one(visit: ServedRequest) -> None:
     with serving({PATH: [server.drops_midway, server.newer_version]}) as remote:
         visit.fetch(remote)
     assert visit.file.read_bytes() == CONTENTS[::-1]
 
 
-def test_a_part_that_is_longer_than_the_file_is_begun_anew(visit: Visit) -> None:
+def test_a_part_that_is_longer_than_the_file_is_begun_anew(visit: ServedRequest) -> None:
     visit.file.parent.mkdir()
     visit.file.with_name(".file.gz.part").write_bytes(CONTENTS * 2)
     visit.file.with_name(".file.gz.part-validators").write_bytes(b'["\\"v1\\"",""]')
@@ -137,7 +137,7 @@ def test_a_part_that_is_longer_than_the_file_is_begun_anew(visit: Visit) -> None
     assert visit.file.read_bytes() == CONTENTS
 
 
-def test_what_has_not_changed_is_not_fetched_again(visit: Visit) -> None:
+def test_what_has_not_changed_is_not_fetched_again(visit: ServedRequest) -> None:
     with serving({PATH: [server.good]}) as remote:
         visit.fetch(remote)
         outcome = visit.fetch(remote)
@@ -145,7 +145,7 @@ def test_what_has_not_changed_is_not_fetched_again(visit: Visit) -> None:
     assert (outcome.state, outcome.size_bytes) == ("unchanged", len(CONTENTS))
 
 
-def test_validators_of_a_file_that_is_gone_are_not_used(visit: Visit) -> None:
+def test_validators_of_a_file_that_is_gone_are_not_used(visit: ServedRequest) -> None:
     with serving({PATH: [server.good]}) as remote:
         visit.fetch(remote)
         visit.file.unlink()
@@ -153,7 +153,7 @@ def test_validators_of_a_file_that_is_gone_are_not_used(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize("wording", ["MD5 (file) = {}\n", "{}  file\n", "{}"])
-def test_a_checksum_is_compared_in_every_wording(visit: Visit, wording: str) -> None:
+def test_a_checksum_is_compared_in_every_wording(visit: ServedRequest, wording: str) -> None:
     script: Script = {
         PATH: [server.good],
         PATH + ".md5": [server.checksum(CONTENTS, wording)],
@@ -162,7 +162,7 @@ def test_a_checksum_is_compared_in_every_wording(visit: Visit, wording: str) -> 
         assert visit.fetch(remote, ".md5").checksum == "agrees"
 
 
-def test_a_wrong_checksum_is_refused_and_the_old_file_stays(visit: Visit) -> None:
+def test_a_wrong_checksum_is_refused_and_the_old_file_stays(visit: ServedRequest) -> None:
     visit.file.parent.mkdir()
     visit.file.write_bytes(b"old")
     script: Script = {
@@ -177,18 +177,18 @@ def test_a_wrong_checksum_is_refused_and_the_old_file_stays(visit: Visit) -> Non
     assert visit.leftovers() == []
 
 
-def test_a_file_replaced_between_it_and_its_checksum_is_fetched_again(visit: Visit) -> None:
+def test_a_file_replaced_between_it_and_its_checksum_is_fetched_again(visit: ServedRequest) -> None:
     checksums = [server.checksum(b"older"), server.checksum(CONTENTS)]
     with serving({PATH: [server.good], PATH + ".md5": checksums}) as remote:
         assert visit.fetch(remote, ".md5").checksum == "agrees"
 
 
-def test_a_checksum_that_is_not_published_is_said_to_be_so(visit: Visit) -> None:
+def test_a_checksum_that_is_not_published_is_said_to_be_so(visit: ServedRequest) -> None:
     with serving({PATH: [server.good], PATH + ".md5": [server.missing]}) as remote:
         assert visit.fetch(remote, ".md5").checksum == "not published"
 
 
-def test_a_refused_connection_is_an_outcome(visit: Visit) -> None:
+def test_a_refused_connection_is_an_outcome(visit: ServedRequest) -> None:
     with serving({}) as remote:
         pass
     outcome = visit.fetch(remote)
@@ -199,7 +199,7 @@ def test_a_refused_connection_is_an_outcome(visit: Visit) -> None:
 def test_a_folder_that_cannot_be_made_is_the_hosts_fault(tmp_path: Path) -> None:
     (tmp_path / "ripencc").write_text("a file where a folder should be")
     with serving({PATH: [server.good]}) as remote, pytest.raises(HostFault, match="ripencc"):
-        Visit(tmp_path).fetch(remote)
+        ServedRequest(tmp_path).fetch(remote)
 
 
 def test_every_registry_has_its_statistics_and_bulk_files_come_from_settings() -> None:

@@ -67,7 +67,7 @@ GOOD_LINE = b"arin|US|ipv4|192.0.2.0|256|19910110|assigned|c3a1\n"
         (AS_RANGES, b"1.0.0.9,1.0.0.x,1,A\n", "bad-address"),
     ],
 )
-def test_each_kind_is_told(read: Reader, form: Format, record: bytes, kind: str) -> None:
+def test_each_kind_is_named(read: Reader, form: Format, record: bytes, kind: str) -> None:
     tally = read(record, form=form).tally
     assert tally.malformed == {kind: 1}
     (example,) = tally.examples[kind]

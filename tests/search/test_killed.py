@@ -11,7 +11,7 @@ from ipmicra.carrier.spool import Spool
 from ipmicra.model.search import SearchRequest
 from ipmicra.search.spool_ingest import integrate_all, waiting_packages
 from ipmicra.search.tantivy.index import TantivyIndex
-from tests.search.worlds import seen
+from ipmicra.testing.page_records import seen
 
 _VICTIM = """
 import sys

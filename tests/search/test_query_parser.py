@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ipmicra.search.query.query_parser import All, QueryWords, any_question, parse_query
+from ipmicra.search.query.query_parser import All, QueryWords, parse_any, parse_query
 
 PIECES = st.sampled_from(
     ["a", "b_1", "é", "東京", "OR", "AND", "or", " ", "\t", "\x1c", "\xa0", "-", '"', "(", ":"]
@@ -20,4 +20,4 @@ def test_plain_words_are_all_wanted() -> None:
 @example("word " * 40)
 @example("")
 def test_the_short_way_leads_where_the_long_one_does(text: str) -> None:
-    assert parse_query(text) == any_question(text)
+    assert parse_query(text) == parse_any(text)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ipmicra.model.search import SearchRequest
 from ipmicra.search.tantivy.index import TantivyIndex
-from tests.search.worlds import package, seen
+from ipmicra.testing.page_records import package, seen
 
 
 def test_a_reader_that_looks_again_finds_what_another_has_committed(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
-"""Memory that the process has freed -> memory that the system has back, at the moments when that pays.
+"""Memory that the process has freed -> memory returned to the system, when that is worth its cost.
 
-Invariant: nothing here changes what a crawl does, only how much of the machine it holds meanwhile. Where
-the C library is another than glibc, nothing is done.
+Invariant: nothing here changes what a crawl does, only how much memory it holds. Where the C library is
+not glibc, nothing is done.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ def tune_allocator() -> None:
 
 
 def release_memory() -> None:
-    """Every page of the heap that holds nothing goes back to the system, also those below one in use.
+    """Return every empty page of the heap to the system, also those below a page in use.
 
     Pages' texts wait for their package between what was freed around them, so that half of a crawler's heap
-    would be such holes. It takes some 3 ms: for once a package, not for once a page.
+    would be such holes. A call takes about 3 ms: call it once per package, not once per page.
     """
     libc = _glibc()
     if libc is not None:

@@ -1,7 +1,7 @@
 """Packages -> files that other tools read: JSON lines and Parquet.
 
-Invariant: one row a record, with the crawler that made it; nothing is changed on the way but the form. A
-file bears its name only once it is whole.
+Invariant: one row per record, with the crawler that made it; only the form changes, no value. A
+file gets its name only when it is complete.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import msgspec
 
 from ipmicra.carrier.package import Package
 from ipmicra.errors import OperatorFault
+from ipmicra.model.page import PAGE_FIELDS, Link, RobotsDirectives
 from ipmicra.model.records import PageSeen, Record
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def rows_of(package: Package) -> Iterator[ExportRow]:
 
 
 def write_json_lines(packages: Iterable[Package], file: BinaryIO) -> int:
-    """Every record of every kind, a line each. How many there were."""
+    """Write every record of every kind, one per line. Returns their number."""
     count = 0
     for package in packages:
         lines = [msgspec.json.encode(row) for row in rows_of(package)]
@@ -38,7 +39,7 @@ def write_json_lines(packages: Iterable[Package], file: BinaryIO) -> int:
 
 
 def write_parquet(packages: Iterable[Package], path: Path) -> int:
-    """The pages, a row group a package. How many there were."""
+    """Write the pages, one row group per package. Returns their number."""
     try:
         import pyarrow as pa
         from pyarrow import parquet
@@ -62,29 +63,23 @@ def _row(record: Record, crawler: str) -> ExportRow:
     row: ExportRow = {"kind": record.__struct_config__.tag, "crawler": crawler}
     if not isinstance(record, PageSeen):
         return row | msgspec.structs.asdict(record)
-    page = record.page
-    return row | {
-        "url": record.url,
-        "visit": record.visit,
-        "fetched_at_ms": record.fetched_at_ms,
-        "status": record.status,
-        "canonical": page.canonical,
-        "title": page.title,
-        "description": page.description,
-        "language": page.language,
-        "text": page.text,
-        "headings": page.headings,
-        "links": [link._asdict() for link in page.links],
-        "published_at_s": page.published_at_s,
-        "modified_at_s": page.modified_at_s,
-        "content_hash": page.content_hash.hex(),
-        "similarity_hash": f"{page.similarity_hash:016x}",
-        "robots": [name for name, asked in page.robots._asdict().items() if asked],
-        "media_type": page.media_type,
-        "charset": page.charset,
-        "body_bytes": page.body_bytes,
-        "truncated": page.truncated,
-    }
+    row |= {name: getattr(record, name) for name in ("url", "visit", "fetched_at_ms", "status")}
+    row |= {name: _cell(getattr(record.page, name)) for name in PAGE_FIELDS}
+    return row | {"similarity_hash": f"{record.page.similarity_hash:016x}"}
+
+
+def _cell(value: object) -> object:
+    """A value of a page as other tools read it."""
+    match value:
+        case bytes():
+            return value.hex()
+        case RobotsDirectives():
+            return [name for name, is_asked in value._asdict().items() if is_asked]
+        case [Link(), *_]:
+            return [_cell(link) for link in value]
+        case Link():
+            return value._asdict()
+    return value
 
 
 def _schema() -> pa.Schema:

@@ -117,7 +117,7 @@ def _entry(start: int, length: int, record: Record) -> JournalEntry:
 
 @contextmanager
 def contents_in(path: Path, entries: Sequence[JournalEntry]) -> Iterator[PackageContents]:
-    """What the journal holds, to be packed; its pages are read one by one, while the file is open here."""
+    """The contents of the journal, to be packed; its pages are read one by one while the file is open."""
     pages = sort_for_compression(
         (entry for entry in entries if entry.is_page),
         lambda entry: OrderKey(entry.language, entry.url, entry.visit),

@@ -1,8 +1,8 @@
 """Records -> the bytes of a package, and back; and the file that holds them.
 
-Invariant: a package is named by what it holds (SHA-256) and numbered by who sent it (crawler, sequence).
-What does not unpack to the last byte within the caps is refused whole, with a reason; nothing of it is
-used. The format is described in docs/reference/package-format.md.
+Invariant: a package is named by its content (SHA-256) and numbered by its sender (crawler, sequence). A
+package that does not unpack to the last byte within the caps is refused as a whole, with a reason;
+nothing of it is used. The format is described in docs/reference/package-format.md.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections.abc import Iterable, Iterator, Sequence
+from mmap import mmap
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ from ipmicra.carrier.format.record_order import OrderKey, sort_for_compression
 from ipmicra.carrier.ranges import check_ranges
 from ipmicra.errors import HostFault
 from ipmicra.model.records import PageSeen, Record
+from ipmicra.protocol.foreign_bytes import UNREADABLE
 
 MAGIC = b"ipmicra\x03"  # the last byte is the version of the format
 _READ = frozenset({1, 2, 3})  # in 2 words were columns; 1 had no changes either
@@ -39,13 +41,13 @@ _decode_earlier = msgspec.msgpack.Decoder(EarlierColumns).decode
 
 
 class PackageRefused(HostFault):
-    """The bytes are no package, a damaged one, or one beyond the caps."""
+    """The bytes are not a package, are damaged, or exceed the caps."""
 
 
 class PackageHeader(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """What can be known of a package without inflating it."""
+    """The facts about a package that are known without inflating it."""
 
     crawler: str
     sequence: int
@@ -56,7 +58,7 @@ class PackageHeader(
 
 
 class UnpackCaps(msgspec.Struct, frozen=True, kw_only=True):
-    """What an unpacked package may cost at most."""
+    """Upper bounds on an unpacked package."""
 
     package_bytes_max: int = 64 * 1024 * 1024
     inflated_bytes_max: int = 256 * 1024 * 1024
@@ -90,7 +92,7 @@ def package_name(sequence: int, digest: str) -> str:
     return f"{sequence:010d}-{digest}{SUFFIX}"
 
 
-def digest_of(*parts: bytes | bytearray) -> str:
+def digest_of(*parts: bytes | bytearray | mmap) -> str:
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part)
@@ -98,13 +100,13 @@ def digest_of(*parts: bytes | bytearray) -> str:
 
 
 def packages_in(folder: Path) -> list[PackageFile]:
-    """The packages of one spool, oldest first. What is not named like one is somebody else's file."""
+    """The packages of one spool, oldest first. Files with other names are ignored."""
     paths = [path for path in folder.glob(f"[0-9]*-*{SUFFIX}") if path.name.partition("-")[0].isdigit()]
     return sorted(map(PackageFile.at, paths))
 
 
 class PackageContents(NamedTuple):
-    """What goes into a package."""
+    """The contents of a package."""
 
     others: Sequence[Record]
     urls: list[str]  # of the pages
@@ -162,12 +164,12 @@ class _Body:
             gathered.append(words.replace(b"\0", _INSTEAD_OF_NUL) if b"\0" in words else words)
             size += len(words)
             if size >= _PIECE_BYTES:
-                yield self._joined(gathered)
+                yield self._join(gathered)
                 gathered, size = [b""], 0
-        yield self._joined(gathered)
+        yield self._join(gathered)
         yield _encode(layout.columns(self._contents.others))
 
-    def _joined(self, words: list[bytes]) -> bytes:
+    def _join(self, words: list[bytes]) -> bytes:
         joined = b"\0".join(words)
         self.words_bytes += len(joined)
         return joined
@@ -242,7 +244,7 @@ def read_header(data: bytes, caps: UnpackCaps = UnpackCaps()) -> tuple[PackageHe
 def _checked_header(data: bytes, caps: UnpackCaps) -> PackageHeader:
     try:
         header = msgspec.msgpack.decode(data, type=PackageHeader)
-    except msgspec.MsgspecError as error:
+    except UNREADABLE as error:
         raise PackageRefused(f"a package whose header cannot be read: {error}") from error
     if (
         not 0 <= header.sequence < SEQUENCE_MAX

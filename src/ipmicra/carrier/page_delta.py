@@ -1,13 +1,12 @@
-"""A page and what is remembered of the one before -> what changed; and back, on the side that has the
-page.
+"""A page and the digest of the one before -> the delta; a delta and the page before -> the page.
 
-A page is taken as a list of strings: title, description and the like, headings, lines of text, links. Of
-the page that was sent before, its crawler keeps a base digest: four bytes a string. A change is the
-strings that are new, and from where the others are taken.
+A page is treated as a list of strings: title, description and the like, headings, lines of text, links.
+The crawler stores a base digest of the page that was sent before: four bytes per string. A delta is the
+new strings, and the places of the others in the base.
 
-Invariant: pure. What `restored` returns is the page to the last character, or it raises `BaseMissing`:
-the base digest is too small to be sure, so a change carries a digest of the whole that it was made from.
-The content hash of what it returns is computed from it, whatever the change says.
+Invariant: pure. `apply_delta` returns the page to the last character or raises `BaseMissing`: the base
+digest is too small to be certain, so a delta carries a digest of the page that it was made from. The
+content hash of the result is computed, never copied from the delta.
 """
 
 from __future__ import annotations
@@ -17,13 +16,27 @@ import zlib
 from array import array
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
+from operator import attrgetter
+from typing import Any
 
 from ipmicra.carrier.package import Package
 from ipmicra.model.fingerprints import content_hash
-from ipmicra.model.page import Link, Page
+from ipmicra.model.page import Link, Page, Travel, fields_by
 from ipmicra.model.records import PageChanged, PageSeen, Record
 
-_SINGLES = 6  # title, description, canonical, language, media type, charset
+_SINGLES = (
+    "title",
+    "description",
+    "canonical",
+    "language",
+    "media_type",
+    "charset",
+)  # as strings, in this order
+_single_values = attrgetter(*_SINGLES)
+CARRIED = tuple(  # in fields of `PageChanged` that have the names of the page's
+    name for name in fields_by(Travel.NAME, Travel.COLUMN, Travel.FLAG) if name not in _SINGLES
+)
+_change_values = attrgetter(*CARRIED)
 _BETWEEN = "\0"  # the parts of a link
 STRINGS_MAX = 200_000  # of one page
 _WORTH_IT = 0.7  # a change is sent where it has at most this share of the page's characters
@@ -32,16 +45,18 @@ _CHANGE_CHARACTERS = 60  # and the hashes of a change
 
 
 class BaseMissing(ValueError):
-    """The page that a change is told against is not the one that is here."""
+    """The base of a delta is not the page that is stored here."""
 
 
 def base_digest(page: Page) -> bytes:
-    """What to keep of a page that is sent, to tell what changed in the next."""
+    """The digest of a page that is sent, by which the next delta is computed."""
     return array("I", map(_mark, _strings(page))).tobytes()
 
 
 def delta_of(seen: PageSeen, base_hash: bytes, base_sketch: bytes) -> PageChanged | None:
-    """What `seen` differs in from the page with that hash and base digest; None where it should go whole."""
+    """The delta of `seen` from the page with that hash and base digest; None if it should be sent in
+    full.
+    """
     page = seen.page
     strings, lines = _strings(page), page.text.count("\n") + 1
     taken, new = _difference(array("I", base_sketch).tolist(), strings)
@@ -51,10 +66,8 @@ def delta_of(seen: PageSeen, base_hash: bytes, base_sketch: bytes) -> PageChange
     return PageChanged(
         url=seen.url, visit=seen.visit, fetched_at_ms=seen.fetched_at_ms, status=seen.status,
         base=base_hash, whole=_digest(strings, len(page.headings), lines), taken=taken, new=new,
-        headings=len(page.headings), lines=lines,
-        published_at_s=page.published_at_s, modified_at_s=page.modified_at_s,
-        content_hash=page.content_hash, robots=page.robots, body_bytes=page.body_bytes,
-        truncated=page.truncated,
+        headings=len(page.headings), lines=lines, content_hash=page.content_hash,
+        **dict(zip(CARRIED, _change_values(page), strict=True)),
     )  # fmt: skip
 
 
@@ -62,26 +75,28 @@ def apply_delta(change: PageChanged, base: Page | None) -> PageSeen:
     """The record as it would have been sent whole."""
     if base is None or base.content_hash != change.base:
         raise BaseMissing(
-            f"{change.url} at visit {change.visit} is told against a page that is not here"
+            f"{change.url} at visit {change.visit} refers to a base that is not stored here"
         )
     strings = _taken(change, _strings(base))
     if _digest(strings, change.headings, change.lines) != change.whole:
         raise BaseMissing(
             f"{change.url} at visit {change.visit} does not follow from the page that is here"
         )
-    texts_at = _SINGLES + change.headings
+    texts_at = len(_SINGLES) + change.headings
     links_at = texts_at + change.lines
-    title, description, canonical, language, media_type, charset = strings[:_SINGLES]
+    singles: dict[str, Any] = dict(zip(_SINGLES, strings, strict=False))
     text = "\n".join(strings[texts_at:links_at])
     links = [_link(string, change) for string in strings[links_at:]]
+    parts = [singles["title"], singles["description"], text, *[link.url for link in links]]
     page = Page(
-        url=change.url, canonical=canonical, title=title, description=description, language=language,
-        text=text, headings=strings[_SINGLES:texts_at], links=links,
-        published_at_s=change.published_at_s, modified_at_s=change.modified_at_s,
-        content_hash=content_hash([title, description, text, *[link.url for link in links]]),
-        robots=change.robots,
-        media_type=media_type, charset=charset, body_bytes=change.body_bytes, truncated=change.truncated,
-    )  # fmt: skip
+        url=change.url,
+        text=text,
+        headings=strings[len(_SINGLES) : texts_at],
+        links=links,
+        content_hash=content_hash(parts),
+        **singles,
+        **dict(zip(CARRIED, _change_values(change), strict=True)),
+    )
     return PageSeen(
         url=change.url,
         visit=change.visit,
@@ -132,16 +147,8 @@ def new_links(change: PageChanged) -> Iterator[tuple[str, str]]:
 
 
 def _strings(page: Page) -> list[str]:
-    singles = (
-        page.title,
-        page.description,
-        page.canonical,
-        page.language,
-        page.media_type,
-        page.charset,
-    )
     links = [f"{link.url}{_BETWEEN}{link.text}{_BETWEEN}{link.rel}" for link in page.links]
-    return [*singles, *page.headings, *page.text.split("\n"), *links]
+    return [*_single_values(page), *page.headings, *page.text.split("\n"), *links]
 
 
 def _parts(page: Page) -> Iterator[str]:
@@ -191,6 +198,6 @@ def _taken(change: PageChanged, base: Sequence[str]) -> list[str]:
             raise BaseMissing(f"{change.url} at visit {change.visit} takes strings that are not there")
         strings += source[at : at + length]
         new_at += length if start < 0 else 0
-    if len(strings) < _SINGLES + max(change.headings, 0) + max(change.lines, 1):
+    if len(strings) < len(_SINGLES) + max(change.headings, 0) + max(change.lines, 1):
         raise BaseMissing(f"{change.url} at visit {change.visit} has fewer strings than it says")
     return strings

@@ -22,13 +22,13 @@ def site_about(record: Record, normaliser: Normaliser) -> Site:
     return NO_SITE if url is None else site_of(url)
 
 
-def links_elsewhere(package: Package, normaliser: Normaliser) -> Iterator[Url]:
-    """Links to other sites; those within a site are its own crawler's to follow."""
+def links_elsewhere(package: Package, normaliser: Normaliser) -> Iterator[tuple[Url, Site]]:
+    """Links to other sites, and the site that links; those within a site are its own crawler's to follow."""
     for record in package.records:
         here = site_about(record, normaliser)
         for url in map(normaliser.url, _targets(record)):
             if url is not None and site_of(url) != here:
-                yield url
+                yield url, here
 
 
 def _targets(record: Record) -> list[str]:

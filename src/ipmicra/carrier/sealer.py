@@ -1,6 +1,6 @@
-"""A spool's full journals -> packages, in a thread beside whoever appends to it.
+"""A spool's full journals -> packages, in a thread beside the one that appends.
 
-Invariant: one journal at a time, in their order. What is sealed is committed (the spool's law), and
+Invariant: one journal at a time, in their order. What is sealed is committed (the spool's invariant), and
 stays in its journal until its package is durable; so a death in between costs nothing but doing it
 again. Packing takes as much memory as the records themselves, so what others have freed is returned
 before.
@@ -17,7 +17,9 @@ from ipmicra.carrier.spool import Spool
 
 
 class Sealer:
-    """Compressing holds nobody up: zstd lets go of the interpreter, and laying out gives way often."""
+    """Compresses in a thread without blocking others: zstd releases the interpreter, and encoding yields
+    often.
+    """
 
     def __init__(self, spool: Spool) -> None:
         self._spool = spool
@@ -25,8 +27,8 @@ class Sealer:
         self._under_way: Future[PackageFile] | None = None
 
     def seal_if_due(self, now_s: float) -> int:
-        """Begin to seal where that is due. How many packages have been finished since last asked."""
-        finished = self._finished(wait=False)
+        """Begin to seal where that is due. Returns the number of packages finished since the last call."""
+        finished = self._finish(wait=False)
         if self._under_way is None:
             full = self._spool.rotate_if_due(now_s)
             if full is not None:
@@ -35,21 +37,21 @@ class Sealer:
         return finished
 
     def wait(self) -> int:
-        """Until nothing is in progress. How many packages have been finished since last asked."""
-        return self._finished(wait=True)
+        """Wait until nothing is in progress. Returns the number of packages finished since the last call."""
+        return self._finish(wait=True)
 
     async def seal(self) -> int:
-        """Seal everything now, after what is in progress. How many packages that made."""
+        """Seal everything now, after what is in progress. Returns the number of packages made."""
         finished = 0
         while self._under_way is not None:
             await asyncio.wait([asyncio.wrap_future(self._under_way)])
-            finished += self._finished(wait=False)
+            finished += self._finish(wait=False)
         return finished + (self._spool.seal() is not None)
 
     def finish(self) -> int:
-        """Seal everything, and end. How many packages have been finished since last asked."""
+        """Seal everything, then close. Returns the number of packages finished since the last call."""
         try:
-            return self._finished(wait=True) + (self._spool.seal() is not None)
+            return self._finish(wait=True) + (self._spool.seal() is not None)
         finally:
             self.close()
 
@@ -57,7 +59,7 @@ class Sealer:
         """End after what is in progress."""
         self._thread.shutdown()
 
-    def _finished(self, wait: bool) -> int:
+    def _finish(self, wait: bool) -> int:
         if self._under_way is None or not (wait or self._under_way.done()):
             return 0
         done, self._under_way = self._under_way, None

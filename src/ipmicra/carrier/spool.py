@@ -1,14 +1,14 @@
 """Records -> a journal -> sealed packages that wait here until they are acknowledged.
 
-    position = spool.append(records, now_s)     written and synced, not yet promised to anybody
+    position = spool.append(records, now_s)     written and synced, not yet committed
     (the caller commits `position` in the transaction that marks those pages as done)
     spool.seal_if_due(now_s)                    journal n becomes package n, the next journal is n + 1
-        (or in two steps, the second of them in a thread: `turn_if_due`, `pack_journal`)
+        (or in two steps, the second of them in a thread: `rotate_if_due`, `pack_journal`)
     for package in spool.waiting(): send it, then spool.acknowledge(package)
 
-Invariant: nothing is lost and nothing is there twice, whenever the process dies. The caller's
-transaction is the truth: at opening, what was appended behind the position that it committed is
-forgotten. Seal only when all that was appended is committed; so a package holds committed records only.
+Invariant: nothing is lost or duplicated, whenever the process dies. The caller's transaction is the
+truth: at opening, records appended behind the committed position are dropped. Seal only when everything
+appended is committed; so a package holds committed records only.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from typing import NamedTuple
 
 import msgspec
 
-from ipmicra.carrier.durable import sync_folder, write_durably
+from ipmicra.carrier.durable import make_folder, sync_folder, write_durably
 from ipmicra.carrier.journal import Journal, JournalEntry, contents_in
 from ipmicra.carrier.package import PackageFile, digest_of, pack_contents, package_name, packages_in
 from ipmicra.errors import HostFault
 from ipmicra.model.records import Record
 
-FOLDER = "spool"  # under the data folder; a folder a crawler in it
+FOLDER = "spool"  # under the data folder; one folder per crawler in it
 
 
 class SpoolPosition(NamedTuple):
@@ -36,7 +36,7 @@ class SpoolPosition(NamedTuple):
 
 
 class SealRules(msgspec.Struct, frozen=True, kw_only=True):
-    """When a journal is worth a package: larger ones compress better, smaller ones are home sooner."""
+    """When a journal is worth a package: larger ones compress better, smaller ones arrive sooner."""
 
     records_max: int = 20_000
     journal_bytes_max: int = 32 * 1024 * 1024
@@ -65,9 +65,10 @@ class Spool:
         """`committed` is the last position that the caller made durable; None trusts the journal."""
         self.folder, self.crawler, self.rules = folder, crawler, rules
         self._first_append_s: float | None = None
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         self._sequence = self._sequence_at_opening(committed)
         self._journal = Journal(self._journal_path(self._sequence), self._bytes_to_keep(committed))
+        sync_folder(folder)  # the name of a new journal
         self._finish_older_journals(committed)
 
     @property
@@ -157,7 +158,7 @@ class Spool:
         return committed.journal_bytes if committed.sequence == self._sequence else 0
 
     def _finish_older_journals(self, committed: SpoolPosition | None) -> None:
-        """Seal those that were left but not yet packages; those that are, go."""
+        """Seal older journals that are not packages yet; delete those that are."""
         for path in self.folder.glob(".*.unfinished"):
             path.unlink()
         packed = {package.sequence for package in self.waiting()}

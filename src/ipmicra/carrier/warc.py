@@ -1,4 +1,4 @@
-"""Raw exchanges with sites -> a WARC file (ISO 28500, version 1.1), a gzip member a record.
+"""Raw exchanges with sites -> a WARC file (ISO 28500, version 1.1), one gzip member per record.
 
 Invariant: what crossed the wire is kept as it was, encodings and all. A record is appended whole or,
 after a death, closed at the next opening by its readers: gzip members end where they end.

@@ -1,4 +1,4 @@
-"""The old tree and the new one -> what an operator wants to hear of the difference."""
+"""The old tree and the new one -> the difference, as an operator wants to see it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ EXAMPLES_MAX = 5
 
 
 class Change(msgspec.Struct, frozen=True):
-    """One range, who had it and who has it; blank is unknown or no one."""
+    """One range, its former holder and its present one; blank is unknown or none."""
 
     range: str
     before: str

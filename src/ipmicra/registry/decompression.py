@@ -1,7 +1,7 @@
 """A file, plain or compressed -> its contents, a piece at a time.
 
-Invariant: the compression is told by the first bytes, not by the name. A file that was cut short or broken
-says so by one of DAMAGE; it never just ends.
+Invariant: the compression is recognised by the first bytes, not by the name. A truncated or damaged file
+raises one of DAMAGE; it never just ends.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Readable(Protocol):
 
 
 class ZstdContents:
-    """The contents of zstd frames. Unlike the library's own reader it tells a file that was cut short."""
+    """The contents of zstd frames. Unlike the library's own reader it notices a truncated file."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -58,7 +58,7 @@ class ZstdContents:
 
 
 def decompressed(stream: IO[bytes]) -> Readable:
-    """The stream's contents; gzip, bzip2 and zstd are told by their first bytes, not by the name."""
+    """The stream's contents; gzip, bzip2 and zstd are recognised by their first bytes, not by the name."""
     magic = stream.read(4)
     stream.seek(0)
     if magic[:2] == b"\x1f\x8b":

@@ -1,8 +1,8 @@
-"""Files and folders -> everything gathered from them.
+"""Files and folders -> all records in them.
 
-Invariant: a file the operator names must be readable and in a known format; in a folder what is not a
-registry file (a README, a checksum) is left out and listed. Files are read in the order of trust that
-`Allocations` wants, whatever order they are named in.
+Invariant: a file the operator names must be readable and in a known format; in a folder, files that are
+not registry files (a README, a checksum) are left out and listed. Files are read in the order of trust
+that `Allocations` needs, in whatever order they are named.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class RegistryFile(NamedTuple):
 
 
 class RegistryFiles(NamedTuple):
-    """What there is to read, and what was left out."""
+    """The files to read, and those that were left out."""
 
     files: list[RegistryFile]
     left_out: list[Path]
@@ -51,7 +51,7 @@ def registry_files(places: Iterable[Path]) -> RegistryFiles:
 
 def _files_at(place: Path) -> list[Path]:
     if not place.exists():
-        raise OperatorFault(f"reading registry files: there is no {place}")
+        raise OperatorFault(f"reading registry files: {place} does not exist")
     if not place.is_dir():
         return [place]
     return sorted(path for path in place.rglob("*") if path.is_file() and path.name[0] != ".")
@@ -72,7 +72,7 @@ def _unknown_format() -> str:
 def read_file(
     file: RegistryFile, gathering: Accumulator, progress: Callable[[int], None] = lambda read_bytes: None
 ) -> None:
-    """Gather one file. `progress` is told how many bytes of it, as it lies on disk, were read."""
+    """Gather one file. `progress` receives the number of bytes read so far, as stored on disk."""
     with file.path.open("rb") as stream:
         contents = decompressed(stream)
         read_stream(contents, file.path.name, file.format, gathering, lambda: progress(_place(stream)))
@@ -89,7 +89,7 @@ def read_stream(
     gathering: Accumulator,
     advance: Callable[[], None] = lambda: None,
 ) -> None:
-    """Gather the contents of one file, whatever they are."""
+    """Gather the contents of one file in any format."""
     gathering.begin_file(name)
     parser = form.parser(gathering, name)
     for block in blocks(stream, form.separators, name, gathering.tally, advance):

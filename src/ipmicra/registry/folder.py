@@ -1,4 +1,4 @@
-"""The data folder -> where the registry room keeps its files in it."""
+"""The data folder -> the paths of the registry's files in it."""
 
 from __future__ import annotations
 

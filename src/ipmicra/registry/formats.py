@@ -1,6 +1,6 @@
-"""The first bytes of a file, and its name -> which format it is in, and who reads it.
+"""The first bytes of a file, and its name -> its format and its parser.
 
-Invariant: contents decide; the name only tells apart what looks alike. What looks like nothing known is None,
+Invariant: contents decide; the name only separates formats that look alike. An unknown format is None,
 never a guess.
 """
 

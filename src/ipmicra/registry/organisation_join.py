@@ -1,6 +1,6 @@
 """A gathering, when all files are read -> allocations with their organisations' names and countries.
 
-A network's organisation is joined by handle with the organisation object, wherever that stood. The
+A network's organisation is joined by handle with the organisation object, from whichever file it came. The
 object's name counts before the network's own (which is a description at best); the network's own country
 counts before its organisation's, which may be the head office's.
 """
@@ -59,7 +59,7 @@ class _Join:
         )
 
     def _organisation(self, columns: NetworkColumns) -> NDArray[np.int32]:
-        """The rule of who is the same is applied once to each different (registry, handle, name)."""
+        """The rules of identity are applied once to each different (registry, handle, name)."""
         named = np.where(columns.handle == 0, columns.name, self._named_by_network(columns))
         keys = columns.registry.astype(np.uint64) * np.uint64(len(self._handles)) + columns.handle
         keys = keys * np.uint64(len(self._names)) + named

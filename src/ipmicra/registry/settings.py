@@ -1,4 +1,4 @@
-"""The registry room's settings."""
+"""The settings of the registry files."""
 
 from __future__ import annotations
 

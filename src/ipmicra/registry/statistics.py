@@ -13,7 +13,7 @@ UNKNOWN = "unknown"
 
 
 class FamilyStatistics(msgspec.Struct, frozen=True):
-    """One address family; the root, which no one registered, is not counted as a range."""
+    """One address family; the root, which is not registered, is not counted as a range."""
 
     ranges: int
     depth_max: int  # levels below the root

@@ -33,7 +33,7 @@ class SourceKind(msgspec.Struct, frozen=True):
 
 
 class Skipped(msgspec.Struct, frozen=True):
-    """What of the files is not in the tree."""
+    """The parts of the files that are not in the tree."""
 
     records: int
     malformed_share: float
@@ -44,7 +44,7 @@ class Skipped(msgspec.Struct, frozen=True):
 
 
 class About(msgspec.Struct, frozen=True):
-    """What is written into the tree's file beside the tree."""
+    """The metadata in the tree's file."""
 
     built_at: str
     files: dict[str, str]  # name -> format
@@ -53,7 +53,7 @@ class About(msgspec.Struct, frozen=True):
 
 
 class BuildReport(msgspec.Struct, frozen=True):
-    """What a build tells its operator."""
+    """The report of a build for the operator."""
 
     tree: str
     about: About
@@ -63,13 +63,13 @@ class BuildReport(msgspec.Struct, frozen=True):
 
 
 class BuildObserver(Protocol):
-    """Who shows the progress of a build."""
+    """A display of the progress of a build."""
 
     def reading(self, name: str, total_bytes: int) -> Callable[[int], None]:
         """A file is begun; the answer is called with the bytes read so far."""
 
     def stage(self, name: str) -> None:
-        """What is done next, of unknown length."""
+        """Announce the next stage, of unknown length."""
 
 
 def build(
@@ -78,7 +78,7 @@ def build(
     """Read the files, make the tree, and put it in the old one's place."""
     if not found.files:
         raise OperatorFault(
-            "building the tree: there is no registry file; get some: ipmicra registry fetch"
+            "building the tree: no registry file was found; download them with: ipmicra registry fetch"
         )
     gathering = Accumulator()
     for file in found.files:
@@ -98,7 +98,7 @@ def build(
 
 
 def _changes(tree_path: Path, built: Built) -> tuple[Changes | None, str]:
-    """What the new tree changes; an old tree that cannot be read does not stand in the new one's way."""
+    """The difference from the old tree; an old tree that cannot be read does not stop the build."""
     if not tree_path.exists():
         return None, ""
     try:

@@ -70,7 +70,7 @@ class TreeFile(NamedTuple):
 
 
 def write_tree(path: Path, tree: SubnetTree, about: Mapping[str, object]) -> None:
-    """Replace the file at once: a reader finds the old tree or the new one, whatever happens."""
+    """Replace the file at once: a reader always finds the old tree or the new one."""
     arrays = dict(_arrays(tree))
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:

@@ -1,9 +1,10 @@
-"""What an index is: packages go in, questions get answers. Any engine that passes the tests in
-tests/search/conformance can stand behind this.
+"""The contract of an index: it integrates packages and answers queries.
 
-Law: a changed page is found as if it had been sent whole. Integrating a package twice, or an older visit
-after a newer one, changes nothing. An answer is made of plain data; `snippet` is HTML in which everything
-but `<mark>` is escaped.
+Any engine that passes `ipmicra.testing.check_index` implements it.
+
+Invariant: a page sent as a delta is found as if it had been sent in full. Integrating a package twice, or
+an older visit after a newer one, changes nothing. An answer is made of plain data; `snippet` is HTML in
+which everything but `<mark>` is escaped.
 """
 
 from __future__ import annotations
@@ -46,13 +47,13 @@ class SearchIndex(Protocol):
         ...
 
     def wanted(self, crawler: str) -> list[str]:
-        """URLs of which that crawler told a change to a page that is not here: it must send them whole."""
+        """URLs for which that crawler sent a delta whose base is missing: it must send them in full."""
 
     def page(self, url: str) -> Page | None:
         """The page as it is known; None where it is gone or unknown."""
 
     def seen(self, url: str) -> SeenPage | None:
-        """The same, with when and by whom it was seen."""
+        """The page with its last visit and crawler."""
 
     def commit(self) -> None:
         """Make what was integrated findable and durable. A page that the engine refuses is left out."""

@@ -1,6 +1,6 @@
 """A folder -> the search index in it. Invariant: the only place that names an engine.
 
-An engine that passes tests/search/conformance is chosen here, and nowhere else is anything to change.
+An engine that passes `ipmicra.testing.check_index` is chosen here, and nowhere else is anything to change.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from ipmicra.search.tantivy.index import TantivyIndex
 INDEX_FOLDER = "index"  # under the data folder
 
 
-def open_index(folder: Path, *, writable: bool = False) -> SearchIndex:
-    """Open the index; `writable` for one process at a time. Raises IndexDamaged, OperatorFault."""
-    return TantivyIndex(folder, writable=writable)
+def open_index(folder: Path, *, writable: bool = False, fills: bool = True) -> SearchIndex:
+    """Open the index; `writable` for one process at a time. Raises IndexDamaged, OperatorFault.
+
+    A reader that `fills` brings an index of an earlier version up to date first.
+    """
+    return TantivyIndex(folder, writable=writable, fills=fills)

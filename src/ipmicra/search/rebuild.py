@@ -1,7 +1,8 @@
 """Packages -> an index made anew beside the one in use, which it replaces when it is complete.
 
-Invariant: the index in use answers until the new one takes its place, and a death at any moment leaves one
-of the two. Who writes to an index or replaces it holds its lock; readers need none, they look again.
+Invariant: the index in use answers until the new one takes its place, and a kill at any moment leaves one
+of the two. A process that writes to an index or replaces it holds its lock; readers need none and open it
+again.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ def _finish(index_folder: Path) -> None:
 
 
 def set_aside(index_folder: Path, clock: Callable[[], float] = time.time) -> Path:
-    """Move a damaged index out of the way, for whoever wants to look at it. The last one only is kept."""
+    """Move a damaged index aside for inspection. Only the last one is kept."""
     for old in index_folder.parent.glob(f"{index_folder.name}.damaged-*"):
         shutil.rmtree(old, ignore_errors=True)
     aside = index_folder.with_name(f"{index_folder.name}.damaged-{clock():.0f}")

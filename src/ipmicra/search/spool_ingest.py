@@ -1,7 +1,7 @@
 """Packages in the spools of a data folder -> the index in the same folder.
 
-Law: where a package tells a change to a page that is not here, its crawler finds the wish for the whole in
-its spool. A package that cannot be unpacked is kept aside with its reason and stops nobody else.
+Invariant: if the base of a delta is missing, a resend request is written into the crawler's spool. A
+package that cannot be unpacked is moved aside with its reason and does not stop others.
 """
 
 from __future__ import annotations

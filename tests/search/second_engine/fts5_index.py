@@ -25,7 +25,7 @@ from ipmicra.search.keys import site_name_of, text_key
 from ipmicra.search.query.query_parser import All, ParsedQuery, QueryWords
 from ipmicra.search.query.relaxation import Form
 from ipmicra.search.query.stemmers import stemmer_of
-from ipmicra.search.ranking.answer_builder import Found, answer
+from ipmicra.search.ranking.answer_builder import EngineMatches, answer
 from ipmicra.search.ranking.authority import SiteAuthority
 from ipmicra.search.ranking.page_names import names_of_page
 from ipmicra.search.ranking.ranking import ScoredDocuments
@@ -33,7 +33,7 @@ from ipmicra.search.ranking.signals import rarity
 from ipmicra.search.tantivy import schema
 from ipmicra.search.tantivy.spelling import edits
 from tests.search.second_engine import columns
-from tests.search.second_engine.query import Asked, Asking
+from tests.search.second_engine.query import Asked, SecondEngineQuery
 
 _WORDS_DOUBTED = 4
 _WORDS_LOOKED_AT = 50_000  # of the vocabulary, for one that was meant
@@ -48,7 +48,7 @@ class Fts5Index:
         self._engine = sqlite3.connect(folder / "words.sqlite", isolation_level=None)
         self._engine.executescript(f"PRAGMA journal_mode = WAL; {columns.SCHEMA}")
         self._analyzers = schema.analyzers()
-        self._asking = Asking(self._analyzers)
+        self._asking = SecondEngineQuery(self._analyzers)
         self._authority = SiteAuthority(self._ledger.links.authority())
 
     def integrate(self, package: Package, digest: str) -> int:
@@ -117,9 +117,9 @@ class Fts5Index:
     def search(self, request: SearchRequest) -> SearchAnswer:
         return answer(self, self._ledger, request)
 
-    def find(self, form: Form, depth: int) -> Found:
+    def find(self, form: Form, depth: int) -> EngineMatches:
         asked = self._asking.asked(form.asked)
-        return Found(self._candidates(asked, depth), self._total(asked))
+        return EngineMatches(self._candidates(asked, depth), self._total(asked))
 
     def rarity(self, word: QueryWords) -> float:
         return rarity(self.page_count(), self._total(self._asking.asked(All((word,)))))
@@ -127,16 +127,18 @@ class Fts5Index:
     def is_known(self, word: QueryWords) -> bool:
         return self._total(self._asking.asked(All((word,)))) > 0
 
-    def masks(
-        self, words: Sequence[QueryWords], identities: Sequence[int]
-    ) -> dict[int, tuple[int, int]]:
-        has, near = dict.fromkeys(identities, 0), dict.fromkeys(identities, 0)
+    def present(self, words: Sequence[QueryWords], identities: Sequence[int]) -> dict[int, int]:
+        has = dict.fromkeys(identities, 0)
         for bit, word in enumerate(words):
             asked = self._asking.asked(All((word,)))
             statement = f"SELECT p.id FROM pages p WHERE {asked.condition}"
             for (identity,) in self._engine.execute(statement, asked.values):
                 if identity in has:
                     has[identity] |= 1 << bit
+        return has
+
+    def near(self, words: Sequence[QueryWords], identities: Sequence[int]) -> dict[int, int]:
+        near = dict.fromkeys(identities, 0)
         for bit, (one, other) in enumerate(pairwise(words)):
             terms = [self._analyzers["words"].analyze(word.text) for word in (one, other)]
             if len(terms[0]) != 1 or len(terms[1]) != 1:
@@ -146,7 +148,7 @@ class Fts5Index:
             for (identity,) in self._engine.execute(statement, (asked_near,)):
                 if identity in near:
                     near[identity] |= 1 << bit
-        return {identity: (has[identity], near[identity]) for identity in identities}
+        return near
 
     def stems(self, stemmer: str, text: str) -> list[str]:
         return self._analyzers[stemmer].analyze(text)

@@ -45,7 +45,7 @@ class Asked(NamedTuple):
     ranked_by: str
 
 
-class Asking:
+class SecondEngineQuery:
     """Questions of an index that is cut by these analyzers."""
 
     def __init__(self, analyzers: Analyzers) -> None:

@@ -1,7 +1,7 @@
-"""Words and columns -> the records that they were made of.
+"""Texts and columns -> the records that were encoded.
 
-Invariant: whatever the columns say, this returns records or raises ValueError, in time and memory that
-the size of the columns bounds: addresses have a cap of their own, everything else is shared, not copied.
+Invariant: for any columns, this returns records or raises ValueError, in time and memory bounded by the
+size of the columns: addresses have their own cap, everything else is shared, not copied.
 """
 
 from __future__ import annotations
@@ -9,12 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, islice
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from ipmicra.carrier.format.column_encoder import TOLD_APART, PackageColumns
+from ipmicra.carrier.format.column_encoder import PackageColumns
+from ipmicra.carrier.format.field_columns import TOLD_APART, decode_fields, named, within
 from ipmicra.model.fingerprints import content_hash
-from ipmicra.model.page import Link, Page, RobotsDirectives
+from ipmicra.model.page import Link, Page
 from ipmicra.model.records import PageSeen, Record
+
+if TYPE_CHECKING:
+    from ipmicra.carrier.format.format_v1_v2 import EarlierColumns
 
 ADDRESS_CHARACTERS_MAX = 128 * 1024 * 1024  # of all addresses of a package together
 PAGE_LINKS_MAX = 50_000
@@ -27,25 +31,41 @@ _Value = TypeVar("_Value")
 def records_of(columns: PackageColumns, words: memoryview) -> list[Record]:
     """The pages by language, site and address, then all other records."""
     addresses = addresses_of(columns.address_shared, columns.address_rest)
+    texts = _page_texts(columns, addresses, _page_by_page(words, len(columns.visits)))
+    return [*pages_of(columns, addresses, texts), *columns.others]
+
+
+def pages_of(
+    columns: PackageColumns | EarlierColumns, addresses: Sequence[str], texts: Iterable[PageTexts]
+) -> Iterator[PageSeen]:
+    """The pages of a package of any format, of whose words `texts` is what they say."""
     urls = [addresses[at] for at in positions_within(columns.page_addresses, len(addresses))]
     canonicals = [addresses[within(at - 1, len(addresses))] if at else "" for at in columns.canonicals]
+    fields = decode_fields(columns, columns.flags)
+    names = tuple(fields)
     rows = zip(
-        urls, canonicals, _page_texts(columns, addresses, _page_by_page(words, len(columns.visits))),
-        named(columns.languages, columns.page_languages),
-        named(columns.media_types, columns.page_media_types),
-        named(columns.charsets, columns.page_charsets),
-        columns.published_at_s, columns.modified_at_s, columns.body_bytes, columns.flags,
+        urls, canonicals, texts, zip(*fields.values(), strict=True),
         columns.visits, accumulate(columns.fetched_at_ms), columns.statuses,
         strict=True,
     )  # fmt: skip
-    return [
-        *(page_seen(url, canonical, *told, *row) for url, canonical, told, *row in rows),
-        *columns.others,
-    ]
+    for url, canonical, page_texts, values, visit, fetched_at_ms, status in rows:
+        title, description, text, headings, links = page_texts
+        page = Page(
+            url=url,
+            canonical=canonical,
+            title=title,
+            description=description,
+            text=text,
+            headings=headings,
+            links=links,
+            content_hash=content_hash([title, description, text, *[link.url for link in links]]),
+            **dict(zip(names, values, strict=True)),
+        )
+        yield PageSeen(url=url, visit=visit, fetched_at_ms=fetched_at_ms, page=page, status=status)
 
 
-class _PageTexts(NamedTuple):
-    """What a page says in words."""
+class PageTexts(NamedTuple):
+    """The texts of a page."""
 
     title: str
     description: str
@@ -56,8 +76,8 @@ class _PageTexts(NamedTuple):
 
 def _page_texts(
     columns: PackageColumns, addresses: Sequence[str], strings: Iterable[str]
-) -> Iterator[_PageTexts]:
-    """Page by page. A link's text is told where the link first occurs."""
+) -> Iterator[PageTexts]:
+    """The texts, page by page. A link's text stands where the link first occurs."""
     targets = [addresses[at] for at in positions_within(columns.link_targets, len(addresses))]
     without_text = list(zip(targets, named(columns.rels, columns.link_rels), strict=True))
     positions = portions(list(accumulate(columns.page_links)), columns.page_link_counts)
@@ -76,7 +96,7 @@ def _page_texts(
             title, description, text, after = _lines(string, count)
         new = zip(without_text[len(known) : until], after[headings:], strict=True)
         known += [Link(url, words, rel) for (url, rel), words in new]
-        yield _PageTexts(title, description, text, after[:headings], [known[at] for at in links])
+        yield PageTexts(title, description, text, after[:headings], [known[at] for at in links])
     if next(apart, None) is not None:
         raise ValueError("words that are of no page")
 
@@ -106,32 +126,6 @@ def _taken(strings: Iterator[str], count: int) -> list[str]:
     if len(taken) != count:
         raise ValueError("fewer words than there should be")
     return taken
-
-
-def page_seen(
-    url: str, canonical: str, title: str, description: str, text: str, headings: list[str], links: list[Link],
-    language: str, media_type: str, charset: str, published_at_s: int | None, modified_at_s: int | None,
-    body_bytes: int, flags: int, visit: int, fetched_at_ms: int, status: int,
-) -> PageSeen:  # fmt: skip
-    page = Page(
-        url=url,
-        canonical=canonical,
-        title=title,
-        description=description,
-        language=language,
-        text=text,
-        headings=headings,
-        links=links,
-        published_at_s=published_at_s,
-        modified_at_s=modified_at_s,
-        content_hash=content_hash([title, description, text, *[link.url for link in links]]),
-        robots=RobotsDirectives(bool(flags & 1), bool(flags & 2), bool(flags & 4)),
-        media_type=media_type,
-        charset=charset,
-        body_bytes=body_bytes,
-        truncated=bool(flags & 8),
-    )
-    return PageSeen(url=url, visit=visit, fetched_at_ms=fetched_at_ms, page=page, status=status)
 
 
 def addresses_of(shared: bytes, rest: str) -> list[str]:
@@ -165,13 +159,3 @@ def portions(values: Sequence[_Value], counts: Sequence[int]) -> list[list[_Valu
         raise ValueError("counts that do not fit what is counted")
     rest = iter(values)
     return [list(islice(rest, count)) for count in counts]
-
-
-def named(names: Sequence[str], positions: Sequence[int]) -> list[str]:
-    return [names[within(at, len(names))] for at in positions]
-
-
-def within(position: int, count: int) -> int:
-    if not 0 <= position < count:
-        raise ValueError("a position that does not exist")
-    return position

@@ -1,34 +1,37 @@
-"""Pages, one after the other -> words and columns that compress well.
+"""Pages, one by one -> texts and columns that compress well.
 
-Invariant: lossless, but for what the receiver can compute again (content hash, similarity hash).
-Whatever is added, no page is kept: its words go on as they come, columns hold numbers, and each address
-and link once.
+Invariant: lossless, except for values that the receiver can compute again (content hash, similarity
+hash). No page stays in memory: its texts are written as they come, columns hold numbers, and each address
+and link is stored once.
 
-Like stands by like. What a page says in words is one string: title, description, text, headings, and the
-texts of links that did not occur before, a line each, so that a heading stands near the line of the text
-that it repeats. An address is kept once, where it first occurs, as what it does not share with the one
-before. A link that occurs on many pages is kept once.
+Similar values stand together. The texts of a page are one string: title, description, text, headings, and
+the texts of links that did not occur before, one per line, so that a heading stands near the line of the
+text that it repeats. An address is stored once, where it first occurs, as its difference from the one
+before. A link that occurs on many pages is stored once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from ipmicra.model.page import Link, Page
+from ipmicra.carrier.format.field_columns import TOLD_APART, FieldEncoder, Numbers, flags_of
+from ipmicra.model.page import Link
 from ipmicra.model.records import PageSeen, Record
 
-TOLD_APART = 16  # among the flags of a page
 _SHARED_MAX = 255  # characters that an address shares with the one before it: a byte
 
 
 class PackageColumns(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """What a package has besides words. Integers that tend to grow are kept as differences."""
+    """The columns of a package besides the texts. Integers that tend to grow are stored as differences.
 
-    others: Sequence[Record]  # everything that is no page
-    apart: list[str]  # title, description, headings and new links' texts of pages where one is no line
+    They are stored in this order. A new one is the last, and None in packages that were written without it.
+    """
+
+    others: Sequence[Record]  # every record that is not a page
+    # Title, description, headings and new links' texts of pages where one of them has a line break.
+    apart: list[str]
     heading_counts: list[int]
     link_targets: list[int]  # differences of positions among the addresses
     link_rels: list[int]  # positions among `rels`
@@ -51,34 +54,15 @@ class PackageColumns(msgspec.Struct, frozen=True, array_like=True, forbid_unknow
     body_bytes: list[int]
     published_at_s: list[int | None]
     modified_at_s: list[int | None]
-    flags: list[int]  # noindex 1, nofollow 2, nosnippet 4, truncated 8, distinguished 16
-
-
-class _Row(NamedTuple):
-    """What a page has one of."""
-
-    address: int
-    canonical: int
-    links: int
-    headings: int
-    language: int
-    media_type: int
-    charset: int
-    visit: int
-    fetched_at_ms: int
-    status: int
-    body_bytes: int
-    published_at_s: int | None
-    modified_at_s: int | None
-    flags: int
+    flags: list[int]  # `FLAG_BITS` and `TOLD_APART`
 
 
 class ColumnEncoder:
     """Pages, added one after the other -> their words at once, and all their columns at the end."""
 
     def __init__(self) -> None:
-        self._rows: list[_Row] = []
-        self._addresses, self._links = _Numbers[str](), _Numbers[Link]()
+        self._fields = FieldEncoder()
+        self._addresses, self._links = Numbers[str](), Numbers[Link]()
         self._address_before = ""
         self._address_shared = bytearray()
         self._address_rests: list[str] = []
@@ -86,8 +70,15 @@ class ColumnEncoder:
         self._link_targets: list[int] = []
         self._link_rels: list[int] = []
         self._page_links: list[int] = []
-        self._rels, self._languages = _Numbers[str](), _Numbers[str]()
-        self._media_types, self._charsets = _Numbers[str](), _Numbers[str]()
+        self._page_link_counts: list[int] = []
+        self._page_addresses: list[int] = []
+        self._canonicals: list[int] = []
+        self._heading_counts: list[int] = []
+        self._visits: list[int] = []
+        self._fetched_at_ms: list[int] = []
+        self._statuses: list[int] = []
+        self._flags: list[int] = []
+        self._rels = Numbers[str]()
 
     def add(self, record: PageSeen) -> str:
         """The words of the next page; pages compress best as `arranging` has them."""
@@ -100,60 +91,42 @@ class ColumnEncoder:
         self._link_rels += [self._rels[link.rel] for link in new]
         self._tell(addresses.take_new())
         beside = [page.title, page.description, *page.headings, *[link.text for link in new]]
-        flags = _flags(page)
+        flags = flags_of(page)
         if "\n".join(beside).count("\n") == len(beside) - 1:
             words = "\n".join((*beside[:2], page.text, *beside[2:]))
         else:
             words, flags = page.text, flags | TOLD_APART
             self._apart += beside
-        self._rows.append(
-            _Row(
-                address,
-                canonical,
-                len(page.links),
-                len(page.headings),
-                self._languages[page.language],
-                self._media_types[page.media_type],
-                self._charsets[page.charset],
-                record.visit,
-                record.fetched_at_ms,
-                record.status,
-                page.body_bytes,
-                page.published_at_s,
-                page.modified_at_s,
-                flags,
-            )
-        )
+        self._fields.add(page)
+        self._page_addresses.append(address)
+        self._canonicals.append(canonical)
+        self._page_link_counts.append(len(page.links))
+        self._heading_counts.append(len(page.headings))
+        self._visits.append(record.visit)
+        self._fetched_at_ms.append(record.fetched_at_ms)
+        self._statuses.append(record.status)
+        self._flags.append(flags)
         return words
 
     def columns(self, others: Sequence[Record]) -> PackageColumns:
-        rows = self._rows
         return PackageColumns(
             others=others,
             apart=self._apart,
-            heading_counts=[row.headings for row in rows],
+            heading_counts=self._heading_counts,
             link_targets=_differences(self._link_targets),
             link_rels=self._link_rels,
             page_links=_differences(self._page_links),
-            page_link_counts=[row.links for row in rows],
+            page_link_counts=self._page_link_counts,
             address_shared=bytes(self._address_shared),
             address_rest=_joined(self._address_rests),
-            page_addresses=_differences([row.address for row in rows]),
-            canonicals=[row.canonical for row in rows],
+            page_addresses=_differences(self._page_addresses),
+            canonicals=self._canonicals,
             rels=list(self._rels),
-            languages=list(self._languages),
-            media_types=list(self._media_types),
-            charsets=list(self._charsets),
-            page_languages=[row.language for row in rows],
-            page_media_types=[row.media_type for row in rows],
-            page_charsets=[row.charset for row in rows],
-            visits=[row.visit for row in rows],
-            fetched_at_ms=_differences([row.fetched_at_ms for row in rows]),
-            statuses=[row.status for row in rows],
-            body_bytes=[row.body_bytes for row in rows],
-            published_at_s=[row.published_at_s for row in rows],
-            modified_at_s=[row.modified_at_s for row in rows],
-            flags=[row.flags for row in rows],
+            visits=self._visits,
+            fetched_at_ms=_differences(self._fetched_at_ms),
+            statuses=self._statuses,
+            flags=self._flags,
+            **self._fields.columns(),
         )
 
     def _tell(self, addresses: Iterable[str]) -> None:
@@ -165,26 +138,6 @@ class ColumnEncoder:
             self._address_rests.append(address[length:])
             before = address
         self._address_before = before
-
-
-_Key = TypeVar("_Key")
-
-
-class _Numbers(dict[_Key, int]):
-    """Things -> numbers, in the order in which they were first asked for."""
-
-    def __init__(self) -> None:
-        self._new: list[_Key] = []
-
-    def __missing__(self, key: _Key) -> int:
-        number = self[key] = len(self)
-        self._new.append(key)
-        return number
-
-    def take_new(self) -> list[_Key]:
-        """Those that had no number when this was last called."""
-        new, self._new = self._new, []
-        return new
 
 
 def _joined(texts: Sequence[str]) -> str:
@@ -204,8 +157,3 @@ def _shared_length(before: str, address: str) -> int:
     while length and not address.startswith(before[:length]):
         length = before.rfind("/", 0, length - 1) + 1
     return length
-
-
-def _flags(page: Page) -> int:
-    robots = page.robots
-    return robots.noindex | robots.nofollow << 1 | robots.nosnippet << 2 | page.truncated << 3

@@ -14,7 +14,7 @@ import zstandard
 LEVEL_FOR_ALIKE = 5
 LEVEL_FOR_VARIED = 11
 _PAGES_OF_A_SITE_ALIKE = (
-    10  # on average, from which on a package repeats itself so much that a lower level will do
+    10  # on average; above this a package is so repetitive that a lower level suffices
 )
 _WINDOW_LOG = 24  # 16 MiB: so that the first page of many sites helps the last; the compressor keeps it
 _WINDOW_LOG_SMALL = 22  # enough where the tables hold no more: pages of a site stand together
@@ -28,7 +28,7 @@ _MATCH_MIN = 6  # below it too: pages alike share phrases, and looking for less 
 
 
 class FrameDamaged(ValueError):
-    """A frame that is none, or does not inflate to what was promised."""
+    """Not a frame, or one that does not inflate to the promised size."""
 
 
 class Frame(NamedTuple):
@@ -51,7 +51,7 @@ def are_alike(pages: int, sites: int) -> bool:
 
 
 def site_part(url: str) -> str:
-    """Whatever stands between the second slash and the third."""
+    """The part between the second slash and the third."""
     return url.partition("//")[2].partition("/")[0]
 
 
@@ -82,7 +82,7 @@ def _parameters(level: int, about_bytes: int) -> zstandard.ZstdCompressionParame
 
 
 def inflate(frame: bytes, promised_bytes: int) -> bytes:
-    """What is in the frame, which is all of the bytes given, or Damaged."""
+    """The content of the frame, which must be all of the given bytes. Raises FrameDamaged."""
     try:
         if zstandard.frame_content_size(frame) not in (promised_bytes, -1):
             raise FrameDamaged(f"does not inflate to its {promised_bytes} bytes")

@@ -1,10 +1,10 @@
-"""Columns of package formats 1 and 2 -> the records that they were made of.
+"""Columns of package formats 1 and 2 -> the records that were encoded.
 
-A heading or a link's text that is a line of its page's text is told there as the way to that line:
-positive for a step on, the step less one for a step back or to the same line, 0 for no line.
+A heading or a link's text that is a line of its page's text is stored as the step to that line: positive
+for a step forward, the step minus one for a step back or to the same line, 0 for no line.
 
-Invariant: whatever the columns say, this returns records or raises ValueError, in time and memory that
-the size of the columns bounds. Nothing writes these formats any more.
+Invariant: for any columns, this returns records or raises ValueError, in time and memory bounded by the
+size of the columns. No program writes these formats any more.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import msgspec
 
 from ipmicra.carrier.format.column_decoder import (
     PAGE_HEADINGS_MAX,
+    PageTexts,
     addresses_of,
-    named,
-    page_seen,
+    pages_of,
     portions,
     positions_within,
     split,
-    within,
 )
+from ipmicra.carrier.format.field_columns import named, within
 from ipmicra.model.page import Link
 from ipmicra.model.records import Record
 
@@ -33,11 +33,11 @@ _LINE_CHARACTERS_MAX = 512  # of a line that is a heading or a link's text
 class EarlierColumns(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """The body of a package then. Integers that tend to grow are kept as differences."""
 
-    others: list[Record]  # everything that is no page
+    others: list[Record]  # every record that is not a page
     texts: str  # joined by NUL, as all strings here
     titles: str
     descriptions: str
-    headings: str  # those that are no line of their page's text
+    headings: str  # those that are not a line of their page's text
     heading_steps: list[int]  # lines on from the one before
     heading_counts: list[int]
     anchors: str  # as the headings, in the order in which links first occur
@@ -63,7 +63,7 @@ class EarlierColumns(msgspec.Struct, frozen=True, array_like=True, forbid_unknow
     body_bytes: list[int]
     published_at_s: list[int | None]
     modified_at_s: list[int | None]
-    flags: list[int]  # noindex 1, nofollow 2, nosnippet 4, truncated 8
+    flags: list[int]  # `FLAG_BITS`
 
 
 def records_of_earlier(columns: EarlierColumns) -> list[Record]:
@@ -74,18 +74,8 @@ def records_of_earlier(columns: EarlierColumns) -> list[Record]:
     titles, descriptions = (
         split(joined, len(texts)) for joined in (columns.titles, columns.descriptions)
     )
-    urls = [addresses[at] for at in positions_within(columns.page_addresses, len(addresses))]
-    canonicals = [addresses[within(at - 1, len(addresses))] if at else "" for at in columns.canonicals]
-    rows = zip(
-        urls, canonicals, titles, descriptions, texts, headings, page_links,
-        named(columns.languages, columns.page_languages),
-        named(columns.media_types, columns.page_media_types),
-        named(columns.charsets, columns.page_charsets),
-        columns.published_at_s, columns.modified_at_s, columns.body_bytes, columns.flags,
-        columns.visits, accumulate(columns.fetched_at_ms), columns.statuses,
-        strict=True,
-    )  # fmt: skip
-    return [*(page_seen(*row) for row in rows), *columns.others]
+    page_texts = map(PageTexts, titles, descriptions, texts, headings, page_links)
+    return [*pages_of(columns, addresses, page_texts), *columns.others]
 
 
 def _lines_and_links(
@@ -107,7 +97,7 @@ def _lines_and_links(
 
 
 class _Lines:
-    """Steps from line to line, and strings that are no line -> the strings."""
+    """Steps from line to line, and strings that are not a line -> the strings."""
 
     def __init__(self, steps: Sequence[int], explicit: str) -> None:
         self._steps = iter(steps)

@@ -11,7 +11,7 @@ _Page = TypeVar("_Page")
 
 
 class OrderKey(NamedTuple):
-    """What decides where in a package a page stands."""
+    """The key by which pages are ordered in a package."""
 
     language: str
     url: str

@@ -38,7 +38,7 @@ def check_names(
 
     for name in names:  # daemons: a resolver that never answers does not keep the program from ending
         threading.Thread(target=ask, args=(name,), daemon=True).start()
-    why = ["nobody answered"]
+    why = ["no answer"]
     try:
         for _ in names:
             reason = answers.get(timeout=patience_s)

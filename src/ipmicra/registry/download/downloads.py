@@ -45,7 +45,7 @@ class RetryPolicy(NamedTuple):
 
 
 class DownloadOutcome(msgspec.Struct, frozen=True):
-    """What came of one file."""
+    """The result of one file's download."""
 
     registry: str
     name: str
@@ -169,7 +169,7 @@ def _joined(parts: Iterable[bytes]) -> bytes:
     for part in parts:
         text += part
         if len(text) > CHECKSUM_BYTES_MAX:
-            raise Broken("what stands in the checksum's place is no checksum", for_good=True)
+            raise Broken("the checksum file does not contain a checksum", for_good=True)
     return text
 
 

@@ -43,13 +43,13 @@ class Broken(Exception):
 
 
 class Validators(NamedTuple):
-    """By what a server tells one version of a file from another."""
+    """The headers by which a server distinguishes versions of a file."""
 
     etag: str = ""
     last_modified: str = ""
 
     def strong(self) -> str:
-        """What If-Range may be given; weak tags do not promise equal bytes."""
+        """The validator for If-Range; weak tags do not promise equal bytes."""
         return self.last_modified if self.etag.startswith("W/") or not self.etag else self.etag
 
 

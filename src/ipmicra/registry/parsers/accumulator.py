@@ -1,4 +1,4 @@
-"""What the parsers find, in any order -> columns of networks, and organisations by handle.
+"""Parsed records in any order -> columns of networks, and organisations by handle.
 
 Networks and the organisations they name stand in different files and in any order, so a network keeps
 only the number of its handle, and the join is made when everything has been read.
@@ -42,7 +42,7 @@ class TextPool:
 
 
 class Organisation(NamedTuple):
-    """What an organisation object says."""
+    """The fields of an organisation object."""
 
     name: bytes
     country: bytes
@@ -89,7 +89,7 @@ class Accumulator:
         self._file = 0
 
     def begin_file(self, name: str) -> None:
-        """What is added from now on comes from this file."""
+        """Attribute the records that follow to this file."""
         self._flush()
         self._file = self.files.number(name.encode())
 

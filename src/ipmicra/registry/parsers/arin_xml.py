@@ -26,7 +26,7 @@ NET_TYPES = {  # netBlock's type -> status, as ARIN's text format words it
     b"S": b"reassigned",
 }
 _TAG = re.compile(rb"<(/?)(net|org|poc|asn|customer)(?:\s[^<>]*)?>")
-_INNER_PARTS = re.compile(rb"<(netBlocks|iso3166-[12])>.*?</\1>", re.DOTALL)  # have names of their own
+_INNER_PARTS = re.compile(rb"<(netBlocks|iso3166-[12])>.*?</\1>", re.DOTALL)  # have their own names
 _DOCUMENT_TAGS = re.compile(rb"<[?!/]?[A-Za-z][^<>]*>|<!--.*?-->|^\xef\xbb\xbf", re.DOTALL)
 _VALUE = re.compile(rb"<(startAddress|endAddress|orgHandle|handle|name|code2|type)>([^<>]*)</\1>")
 

@@ -131,7 +131,7 @@ def _bounds(family: Family, fields: Fields) -> tuple[RangeBounds, Truths]:
 
 
 def _passed_over(fields: list[bytes]) -> str | None:
-    """What kind of line this is, if not an allocation."""
+    """The kind of a line that is not an allocation."""
     if fields[0].startswith(b"#") or fields == [b""]:
         return "remark"
     if fields[-1].lower() == b"summary":

@@ -1,7 +1,7 @@
 """Lines of separated fields -> arrays: where each field stands, and the numbers and addresses in them.
 
-Invariant: arrays only speed up what the line-by-line reading of a format would say. Whatever looks odd to
-them is not `ok`, and goes to that slow reading; they never call anything malformed themselves.
+Invariant: arrays only speed up the line-by-line reading of a format. A line that they cannot read is not
+`ok` and goes to that slow reading; they never count anything as malformed themselves.
 """
 
 from __future__ import annotations

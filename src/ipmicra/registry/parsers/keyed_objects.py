@@ -186,6 +186,6 @@ def _unfolded(value: bytes) -> bytes:
 
 
 def _counted_as(object_class: bytes) -> str:
-    """Known classes by name, so that garbage cannot fill the tally with names of its own."""
+    """Known classes by name, so that garbage cannot fill the tally with arbitrary names."""
     name = object_class.decode("latin-1")
     return name if name in OTHER_CLASSES else "other object"

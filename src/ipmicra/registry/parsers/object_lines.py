@@ -54,7 +54,7 @@ class ObjectLines:
         return continued
 
     def values(self, name: bytes, rows: Places) -> list[bytes]:
-        """What stands behind the first line of this name, for each of the objects; nothing if it has none."""
+        """The value of the first line of this name, for each object; empty if it has none."""
         line = self.first_lines(name)[rows]
         begin = np.where(line >= 0, self.lines.line_begin[line] + len(name), 0)
         end = np.where(line >= 0, self.lines.line_end[line], 0)

@@ -14,12 +14,12 @@ import msgspec
 EXAMPLES_MAX = 5
 EXCERPT_BYTES_MAX = 120
 
-# What can be wrong with a record, and what to tell a person about it.
+# The defects of a record, with a text for people.
 KINDS: Mapping[str, str] = {
     "bad-address": "an address cannot be read",
-    "bad-as-number": "the AS number is no number or too great",
-    "bad-count": "the number of addresses is no number, zero, or runs past the end of the family",
-    "bad-prefix-length": "the prefix length is no number or too long",
+    "bad-as-number": "the AS number is not a number or too great",
+    "bad-count": "the number of addresses is not a number, zero, or runs past the end of the family",
+    "bad-prefix-length": "the prefix length is not a number or too long",
     "damaged-file": "the compressed file is cut short or broken; what follows is lost",
     "host-bits": "the prefix has bits set behind its length",
     "no-attributes": "the text has no 'name: value' lines",

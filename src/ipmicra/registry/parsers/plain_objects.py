@@ -3,8 +3,8 @@
 Plain is an inetnum with a dotted range, an inet6num with a prefix, or an organisation with a handle, which
 has a source and no continued lines: nearly all of them.
 
-Invariant: as in `fields`: arrays only speed up what the reading of one object (`keyed`) would say;
-whatever is not plain is handed back, never judged.
+Invariant: as in `fields`: arrays only speed up the reading of one object (`keyed_objects`); an object
+that is not plain is handed back, never judged.
 """
 
 from __future__ import annotations

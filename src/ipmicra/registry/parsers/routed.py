@@ -1,11 +1,11 @@
-"""What is seen in routing -> networks: IPFire's location database (dumped), ip-location-db's AS lists.
+"""Routing data -> networks: IPFire's location database (dumped), ip-location-db's AS lists.
 
     networks.tsv   1.0.0.0/24 <TAB> 13335 <TAB> AU              prefix, AS number, country
     ases.tsv       13335 <TAB> CLOUDFLARENET                    AS number, name
     asn-ipv4.csv   1.0.0.0,1.0.0.255,13335,"Cloudflare, Inc."   first, last, AS number, name
 
-The organisation of such a network is its AS: the handle is "AS13335". No registry says so, hence the
-registry is unknown, and these files are trusted last.
+The organisation of such a network is its AS: the handle is "AS13335". No registry states it, so the
+registry is unknown and these files are trusted last.
 
 Invariant: as in `delegated`: `_take_line` says what a line means, arrays are the speed.
 """
@@ -210,7 +210,7 @@ def _only(bounds: RangeBounds, rows: Truths) -> RangeBounds:
 
 
 def _among(chosen: Truths, plain: Truths) -> Truths:
-    """Which of all lines are chosen and plain; `plain` speaks of the chosen only."""
+    """The lines that are chosen and plain, among all; `plain` covers the chosen ones only."""
     both = chosen.copy()
     both[chosen] = plain
     return both

@@ -1,1 +1,1 @@
-"""What is known of each page, its links and its stored text, beside the engine's index."""
+"""Each page with its links and its stored text, beside the engine's index."""

@@ -1,7 +1,7 @@
-"""A package's records -> the ledger: what every index does with them, whatever engine finds its pages.
+"""A package's records -> the catalogue: the same for every engine.
 
-Law: all of a package or nothing, in one transaction of the ledger, and each package once. A change is made
-whole; where its base is not here, the whole page is asked for.
+Invariant: all of a package or nothing, in one transaction of the catalogue, and each package once. A
+delta is applied to its base; if the base is missing, the full page is requested.
 """
 
 from __future__ import annotations
@@ -24,38 +24,38 @@ from ipmicra.model.records import (
 from ipmicra.search.catalogue.page_catalogue import PageCatalogue
 
 
-def integrate(ledger: PageCatalogue, package: Package, digest: str) -> int:
+def integrate(catalogue: PageCatalogue, package: Package, digest: str) -> int:
     """How many of the records changed something; none of a package that is known."""
     header = package.header
-    if ledger.holds(header.crawler, header.sequence, digest):
+    if catalogue.holds(header.crawler, header.sequence, digest):
         return 0
-    with _transaction(ledger):
-        changed = sum(_take(ledger, record, header.crawler) for record in package.records)
-        ledger.remember_package(header.crawler, header.sequence, digest)
+    with _transaction(catalogue):
+        changed = sum(_take(catalogue, record, header.crawler) for record in package.records)
+        catalogue.remember_package(header.crawler, header.sequence, digest)
     return changed
 
 
-def purge(ledger: PageCatalogue, crawler: str) -> int:
+def purge(catalogue: PageCatalogue, crawler: str) -> int:
     """How many pages the crawler had brought; they are gone."""
-    with _transaction(ledger):
-        return ledger.purge(crawler)
+    with _transaction(catalogue):
+        return catalogue.purge(crawler)
 
 
 @contextmanager
-def _transaction(ledger: PageCatalogue) -> Iterator[None]:
-    ledger.begin()
+def _transaction(catalogue: PageCatalogue) -> Iterator[None]:
+    catalogue.begin()
     try:
         yield
     except BaseException:
-        ledger.rollback()
+        catalogue.rollback()
         raise
-    ledger.commit()
+    catalogue.commit()
 
 
-def _take(ledger: PageCatalogue, record: Record, crawler: str) -> bool:
+def _take(catalogue: PageCatalogue, record: Record, crawler: str) -> bool:
     match record:
         case PageChanged():
-            return _take_change(ledger, record, crawler)
+            return _take_change(catalogue, record, crawler)
         case PageSeen():
             page = None if record.page.robots.noindex else record.page
         case PageGone() | PageMoved():
@@ -64,16 +64,16 @@ def _take(ledger: PageCatalogue, record: Record, crawler: str) -> bool:
             return False
         case never:
             assert_never(never)
-    return ledger.put(record.url, crawler, record.visit, record.fetched_at_ms, page)
+    return catalogue.put(record.url, crawler, record.visit, record.fetched_at_ms, page)
 
 
-def _take_change(ledger: PageCatalogue, change: PageChanged, crawler: str) -> bool:
+def _take_change(catalogue: PageCatalogue, change: PageChanged, crawler: str) -> bool:
     visit = (change.url, crawler, change.visit, change.fetched_at_ms)
-    if ledger.is_outdated(*visit):
+    if catalogue.is_outdated(*visit):
         return False
     try:
-        seen = apply_delta(change, ledger.page(change.url))
+        seen = apply_delta(change, catalogue.page(change.url))
     except BaseMissing:
-        ledger.want(crawler, change.url)
+        catalogue.want(crawler, change.url)
         return False
-    return _take(ledger, seen, crawler)
+    return _take(catalogue, seen, crawler)

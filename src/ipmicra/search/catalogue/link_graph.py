@@ -1,7 +1,7 @@
-"""Links between pages -> what they call a page, how many there are, and which site points to which.
+"""Links between pages -> anchor texts of a page, counts of links, and links between sites.
 
-Law: a page's links are replaced together, inside the ledger's transaction, and `site_links` always counts
-the rows of `links` whose ends lie on two sites.
+Invariant: a page's links are replaced together, inside the catalogue's transaction, and `site_links`
+always counts the rows of `links` whose ends lie on two sites.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _Row = tuple[int, int, int, int, str]  # as in `links`
 
 
 class LinkGraph:
-    """The links in the ledger's database."""
+    """The links in the catalogue's database."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
         self._pairs_changed = False
 
     def replace(self, url: str, page: Page | None) -> list[int]:
-        """What a page links to now. Returns the keys of those for whom that changed something."""
+        """Replace the links of a page. Returns the keys of the targets that changed."""
         source = text_key(url)
         before = set(self._database.execute("SELECT * FROM links WHERE source = ?", (source,)))
         after = set(_rows(url, page))
@@ -82,7 +82,7 @@ class LinkGraph:
         return changed
 
     def anchors(self, target: int) -> list[str]:
-        """What links to the page call it, what most of them say first."""
+        """The anchor texts of links to the page, the most frequent first."""
         rows = self._database.execute(
             "SELECT text FROM links WHERE target = ? AND text != '' "
             "GROUP BY text ORDER BY count(*) DESC, text LIMIT ?",
@@ -91,7 +91,7 @@ class LinkGraph:
         return [text for (text,) in rows]
 
     def linking(self, target: int, own_site: int) -> tuple[int, int]:
-        """How many other sites, and how many pages of its own site, link to the page."""
+        """The numbers of other sites and of pages of its own site that link to the page."""
         row = self._database.execute(
             "SELECT count(DISTINCT nullif(site, :own)), count(*) FILTER (WHERE site = :own) FROM links "
             "WHERE target = :target",

@@ -1,8 +1,8 @@
-"""What was integrated -> one SQLite file beside the index: packages, pages, links between pages.
+"""Integrated records -> one SQLite file beside the index: packages, pages, links between pages.
 
-Law: the ledger is the truth about what the index should hold. A package's row and all that its records
-changed are committed together. Of one crawler's visits to a page the highest counts, of two crawlers' the
-later one.
+Invariant: the catalogue is the truth about what the index should hold. A package's row and all that its
+records changed are committed together. Of one crawler's visits to a page the highest counts, of two
+crawlers' the later one.
 """
 
 from __future__ import annotations
@@ -12,16 +12,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
-
 from ipmicra.model.page import Page
 from ipmicra.search.catalogue import link_graph
 from ipmicra.search.catalogue.link_graph import LinkGraph
 from ipmicra.search.catalogue.page_codec import (
     HitFields,
     StoredPage,
+    encode_page,
     facts_of,
-    kept,
     page_of,
     text_of,
 )
@@ -29,9 +27,11 @@ from ipmicra.search.contract import IndexDamaged
 from ipmicra.search.keys import text_key
 from ipmicra.search.ranking.page_names import PageNames
 
-VERSION = 3
-_UPGRADED = (2,)  # formats that are brought up to date at opening
+VERSION = 4
+_NAMES_COLUMNS = ", ".join(PageNames._fields)
+_UPGRADED = (2, 3)  # formats that are brought up to date at opening
 _MAPPED_BYTES = 4 << 30  # of the file, read without copying
+_RENEW_ALL = "UPDATE pages SET dirty = 1 WHERE facts IS NOT NULL"
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS packages (
     crawler TEXT NOT NULL, sequence INTEGER NOT NULL, digest TEXT NOT NULL,
@@ -42,18 +42,17 @@ CREATE TABLE IF NOT EXISTS pages (
     facts BLOB, head BLOB, rest BLOB, links BLOB);
 CREATE TABLE IF NOT EXISTS wanted (
     url TEXT NOT NULL, crawler TEXT NOT NULL, PRIMARY KEY (url, crawler)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS names (id INTEGER PRIMARY KEY, names BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS engine (id INTEGER PRIMARY KEY CHECK (id = 0), opstamp INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS page_names (
+    id INTEGER PRIMARY KEY, stemmer TEXT NOT NULL, words INTEGER NOT NULL, link_share REAL NOT NULL,
+    is_root INTEGER NOT NULL, lines TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS dirty_pages ON pages (id) WHERE dirty;
 {link_graph.SCHEMA}
 """
 
 
-_encode_names = msgspec.msgpack.Encoder().encode
-_decode_names = msgspec.msgpack.Decoder(PageNames).decode
-
-
 class CatalogueEntry(NamedTuple):
-    """A page as the ledger knows it. `page` is None once it is gone."""
+    """A page in the catalogue. `page` is None once it is gone."""
 
     identity: int
     url: str
@@ -63,7 +62,7 @@ class CatalogueEntry(NamedTuple):
 
 
 class StoredHit(NamedTuple):
-    """What a hit shows; `head` is the text's beginning."""
+    """The fields that a hit shows; `head` is the beginning of the text."""
 
     identity: int
     url: str
@@ -98,10 +97,13 @@ class PageCatalogue:
         execute("PRAGMA synchronous = FULL")  # its package counts as integrated right after the commit
         execute("PRAGMA busy_timeout = 10000")
         execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
-        self._database.executescript(_SCHEMA)
         if version != VERSION:  # the engine's documents and the names are made anew at the next commit
-            execute("UPDATE pages SET dirty = 1 WHERE facts IS NOT NULL")
-            execute(f"PRAGMA user_version = {VERSION}")
+            self._database.executescript(
+                f"BEGIN IMMEDIATE; DROP TABLE IF EXISTS names; {_SCHEMA}; {_RENEW_ALL};"  # names: of format 3
+                f" PRAGMA user_version = {VERSION}; COMMIT"
+            )
+        else:
+            self._database.executescript(_SCHEMA)
 
     def begin(self) -> None:
         self._database.execute("BEGIN IMMEDIATE")
@@ -114,7 +116,7 @@ class PageCatalogue:
             self._database.execute("ROLLBACK")
 
     def changes(self) -> tuple[int, int]:
-        """Two numbers that differ once anybody has committed something: another process, or this one."""
+        """Two numbers that change with every commit, by another process or by this one."""
         version = self._database.execute("PRAGMA data_version").fetchone()[0]
         return version, self._database.total_changes
 
@@ -133,7 +135,7 @@ class PageCatalogue:
         A crawler that took a page over without its history counts visits anew, and so does one that lost
         its frontier: then the clock decides.
         """
-        content = (None,) * 4 if page is None else kept(page)
+        content = (None,) * 4 if page is None else encode_page(page)
         changed = self._database.execute(
             "INSERT INTO pages (key, url, crawler, visit, fetched_at_ms, facts, head, rest, links)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -155,9 +157,9 @@ class PageCatalogue:
         return True
 
     def purge(self, crawler: str) -> int:
-        """Nothing that the crawler brought last is there any more; whatever comes next counts as newer.
+        """Remove all pages whose latest version came from this crawler; any later visit counts as newer.
 
-        Returns how many pages that were. Its packages stay known, so none is taken in again.
+        Returns the number of pages. Its packages stay known, so none is integrated again.
         """
         brought = self._database.execute(
             "SELECT url FROM pages WHERE crawler = ? AND facts IS NOT NULL", (crawler,)
@@ -181,7 +183,7 @@ class PageCatalogue:
         return None if row is None else _page(list(row))
 
     def entry(self, url: str) -> CatalogueEntry | None:
-        """The page with when and by whom it was seen; None where it is gone or unknown."""
+        """The page with its last visit and crawler; None if it is gone or unknown."""
         row = self._database.execute(
             "SELECT id, url, crawler, fetched_at_ms, facts, head, rest, links FROM pages WHERE key = ?",
             (text_key(url),),
@@ -226,22 +228,39 @@ class PageCatalogue:
 
     def renew_all(self) -> None:
         """Let the next commit put every page into the engine again."""
-        self._database.execute("UPDATE pages SET dirty = 1 WHERE facts IS NOT NULL")
+        self._database.execute(_RENEW_ALL)
+
+    def has_dirty(self) -> bool:
+        return self._database.execute("SELECT 1 FROM pages WHERE dirty LIMIT 1").fetchone() is not None
+
+    def note_engine(self, opstamp: int) -> None:
+        """The engine has committed up to here all that is not dirty."""
+        self._database.execute("INSERT OR REPLACE INTO engine VALUES (0, ?)", (opstamp,))
+
+    def engine_opstamp(self) -> int:
+        """As it was noted last; 0 where that never was."""
+        row = self._database.execute("SELECT opstamp FROM engine").fetchone()
+        return 0 if row is None else int(row[0])
 
     def put_names(self, names: Iterable[tuple[int, PageNames]]) -> None:
         self._database.executemany(
-            "INSERT OR REPLACE INTO names VALUES (?, ?)",
-            [(identity, _encode_names(one)) for identity, one in names],
+            "INSERT OR REPLACE INTO page_names VALUES (?, ?, ?, ?, ?, ?)",
+            [(identity, *one) for identity, one in names],
         )
 
+    def lacks_names(self) -> bool:
+        """There are pages, and what they are called was never worked out: an upgrade."""
+        has_names = self._database.execute("SELECT 1 FROM page_names LIMIT 1").fetchone() is not None
+        return not has_names and self.page_count() > 0
+
     def names(self, identities: Sequence[int]) -> dict[int, PageNames]:
-        """What each of the pages is called."""
+        """The names of each page."""
         marks = ",".join("?" * len(identities))
         rows = self._database.execute(
-            f"SELECT id, names FROM names WHERE id IN ({marks})",  # noqa: S608 - question marks only
+            f"SELECT id, {_NAMES_COLUMNS} FROM page_names WHERE id IN ({marks})",  # noqa: S608 - constants and question marks
             identities,
         )
-        return {identity: _decode_names(names) for identity, names in rows}
+        return {identity: PageNames(*names) for identity, *names in rows}
 
     def clean(self, identities: Sequence[int]) -> None:
         rows = [(identity,) for identity in identities]

@@ -1,13 +1,14 @@
-"""A page <-> what the ledger keeps of it: small pieces, so that showing a hit reads little.
+"""A page <-> its stored form in the catalogue: small parts, so that showing a hit reads little.
 
-Law: lossless. `facts` is everything but text and links; `head` is the text's beginning, in which the words
-of a question mostly are; `rest` is what follows; `links` are needed only to know what has changed.
+Invariant: lossless. `facts` is everything but text and links; `head` is the text's beginning, in which
+the words of a query mostly are; `rest` is the remaining text; `links` are only needed to detect changes.
 """
 
 from __future__ import annotations
 
 import threading
-from typing import NamedTuple
+from collections.abc import Callable, Collection
+from typing import Any, NamedTuple, Protocol, cast
 
 import msgspec
 import zstandard
@@ -21,25 +22,18 @@ _decode = msgspec.msgpack.Decoder(Page).decode
 _decode_links = msgspec.msgpack.Decoder(list[Link]).decode
 
 
-class HitFields(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Of a page's facts those that a hit shows, and only these are read; in the order of `Page`."""
+class HitFields(Protocol):
+    """Of a page's facts those that a hit shows, by their names in `Page`; only these are read."""
 
-    url: msgspec.Raw
-    canonical: msgspec.Raw
     title: str
     description: str
     language: str
-    text: msgspec.Raw
-    headings: msgspec.Raw
-    links: msgspec.Raw
     published_at_s: int | None
-    modified_at_s: msgspec.Raw
-    content_hash: msgspec.Raw
     robots: RobotsDirectives
 
 
 class StoredPage(NamedTuple):
-    """As in the columns of the ledger. `rest` and `links` are empty where there are none."""
+    """The columns of a page in the catalogue. `rest` and `links` are empty if it has none."""
 
     facts: bytes
     head: bytes
@@ -47,10 +41,29 @@ class StoredPage(NamedTuple):
     links: bytes
 
 
-_decode_facts = msgspec.msgpack.Decoder(HitFields).decode
+def hit_fields_decoder(page: type[Page], shown: Collection[str]) -> Callable[[bytes], HitFields]:
+    """Facts of a page -> the fields to show; the others are skipped. Facts that lack one have its default."""
+    fields = msgspec.structs.fields(page)
+    last = max(at for at, field in enumerate(fields) if field.name in shown)
+    layout = [_layout(field, field.name in shown) for field in fields[: last + 1]]
+    struct = msgspec.defstruct(
+        "StoredHitFields", layout, module=__name__, frozen=True, array_like=True, gc=False
+    )
+    return cast("Callable[[bytes], HitFields]", msgspec.msgpack.Decoder(struct).decode)
 
 
-def kept(page: Page) -> StoredPage:
+def _layout(field: msgspec.structs.FieldInfo, is_shown: bool) -> tuple[str, Any, Any]:
+    if not is_shown:
+        return field.name, msgspec.Raw, msgspec.Raw()
+    if field.default_factory is not msgspec.NODEFAULT:
+        return field.name, field.type, msgspec.field(default_factory=field.default_factory)
+    return field.name, field.type, msgspec.field(default=field.default)
+
+
+_decode_facts = hit_fields_decoder(Page, HitFields.__annotations__)
+
+
+def encode_page(page: Page) -> StoredPage:
     compress = _zstandard.compress
     text = page.text.encode("utf-8", "surrogatepass")
     cut = len(page.text[:HEAD_CHARACTERS].encode("utf-8", "surrogatepass"))
@@ -85,7 +98,7 @@ def _inflated(piece: bytes) -> bytes:
 
 
 class _OfThisThread(threading.local):
-    """Made once a thread: making one costs more than most texts, and two threads may not share one."""
+    """One compressor per thread: making one costs more than most texts, and threads must not share one."""
 
     def __init__(self) -> None:
         self.compress = zstandard.ZstdCompressor(level=_LEVEL).compress

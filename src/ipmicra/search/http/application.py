@@ -1,7 +1,7 @@
 """An index -> a web server: the search page, a JSON API, an OpenSearch description.
 
-Law: reading only. Every response carries a policy that forbids scripts and other origins. Packages that
-come home while it runs are taken in by a thread of its own and found soon after.
+Invariant: reading only. Every response carries a policy that forbids scripts and other origins. Packages
+that arrive while it runs are integrated by a separate thread and found soon after.
 """
 
 from __future__ import annotations
@@ -25,18 +25,27 @@ from litestar.response.base import ASGIResponse
 from ipmicra import __version__
 from ipmicra.errors import Fault
 from ipmicra.model.search import SearchAnswer
+from ipmicra.model.struct_types import build_struct_types
+from ipmicra.net.bounded_pool import BoundedPool, PoolBusy
 from ipmicra.net.head_requests import HeadRequests
+from ipmicra.net.http_server import BoundedServer, ConnectionLimits, names_in
 from ipmicra.net.listener import listening_socket
+from ipmicra.net.rate_limit import RateLimited
 from ipmicra.search.contract import SearchIndex
 from ipmicra.search.factory import INDEX_FOLDER, open_index
 from ipmicra.search.http import pages, responses
-from ipmicra.search.http.fast_path import SearchFastPath
+from ipmicra.search.http.fast_path import BUSY, RETRY_SECONDS, SearchFastPath
 from ipmicra.search.http.parameters import BadParameter, SearchOperation
+from ipmicra.search.recovery import open_or_set_aside
+from ipmicra.search.settings import SearchSettings
 from ipmicra.search.spool_ingest import integrate_all, waiting_packages
 from ipmicra.theme.assets import serve_asset
 from ipmicra.theme.layout import NOWHERE_ELSE, Navigation
 from ipmicra.theme.policy import HEADERS, RESPONSE_HEADERS
 
+QUESTION_THREADS = 4
+QUESTIONS_WAITING_MAX = 200  # about a tenth of a second's work
+QUESTION_PATHS = (responses.API, responses.PAGE, pages.KEPT)
 _METHODS = (HttpMethod.GET, HttpMethod.HEAD)  # the server keeps the body of an answer to HEAD to itself
 _ANSWERS = {
     200: ResponseSpec(
@@ -54,43 +63,46 @@ _ANSWERS = {
 _AnyRequest: TypeAlias = HttpRequest[None, None, State]
 
 
-def search_pages(index: SearchIndex, navigation: Navigation) -> list[HTTPRouteHandler]:
-    """The search page and its description, over an index that somebody else closes."""
+def search_pages(
+    index: SearchIndex, navigation: Navigation, questions: BoundedPool
+) -> list[HTTPRouteHandler]:
+    """The search page and its description, over an index and threads that the caller closes."""
 
-    @route(responses.PAGE, http_method=_METHODS, include_in_schema=False, sync_to_thread=False)
-    def search(request: _AnyRequest) -> ASGIResponse:
-        return _whole(responses.page(index, navigation, _given(request)), MediaType.HTML)
+    @route(responses.PAGE, http_method=_METHODS, include_in_schema=False)
+    async def search(request: _AnyRequest) -> ASGIResponse:
+        body = await questions.run(responses.page, index, navigation, _given(request))
+        return _whole(body, MediaType.HTML)
 
     @route("/opensearch.xml", http_method=_METHODS, include_in_schema=False, sync_to_thread=False)
     def description(request: _AnyRequest) -> Response[bytes]:
         text = pages.open_search_description(f"{request.base_url}search")
         return Response(text.encode(), media_type="application/opensearchdescription+xml")
 
-    @route(pages.KEPT, http_method=_METHODS, include_in_schema=False, sync_to_thread=False)
-    def kept(request: _AnyRequest) -> ASGIResponse:
-        return _whole(responses.kept(index, navigation, _given(request)), MediaType.HTML)
+    @route(pages.KEPT, http_method=_METHODS, include_in_schema=False)
+    async def show_kept(request: _AnyRequest) -> ASGIResponse:
+        body = await questions.run(responses.kept, index, navigation, _given(request))
+        return _whole(body, MediaType.HTML)
 
     @route(pages.HELP, http_method=_METHODS, include_in_schema=False, sync_to_thread=False)
     def syntax() -> ASGIResponse:
         return _whole(pages.help_page(navigation).encode(), MediaType.HTML)
 
-    return [search, kept, syntax, description]
+    return [search, show_kept, syntax, description]
 
 
-def search_api(index: SearchIndex) -> HTTPRouteHandler:
+def search_api(index: SearchIndex, questions: BoundedPool) -> HTTPRouteHandler:
     """The same answers as JSON."""
 
     @route(
         responses.API,
         http_method=_METHODS,
         tags=["search"],
-        sync_to_thread=False,
         summary="Pages that answer a question, the best first",
         operation_class=SearchOperation,
         responses=_ANSWERS,
     )
-    def api(request: _AnyRequest) -> ASGIResponse:
-        return _whole(responses.found(index, _given(request)), MediaType.JSON)
+    async def api(request: _AnyRequest) -> ASGIResponse:
+        return _whole(await questions.run(responses.search_json, index, _given(request)), MediaType.JSON)
 
     return api
 
@@ -103,8 +115,19 @@ def _whole(body: bytes, media_type: MediaType) -> ASGIResponse:
     return ASGIResponse(body=body, media_type=media_type, headers=HEADERS)
 
 
-def application(index: SearchIndex) -> Litestar:
-    """The search engine alone, over an index that somebody else closes."""
+def question_pool() -> BoundedPool:
+    """Threads that answer searches; an answer takes milliseconds, so few may wait."""
+    return BoundedPool("questions", QUESTION_THREADS, QUESTIONS_WAITING_MAX)
+
+
+def too_busy(_: _AnyRequest, __: PoolBusy) -> Response[str]:
+    """What a searcher hears when too many others wait."""
+    headers = {"retry-after": str(RETRY_SECONDS)}
+    return Response(f"{BUSY}\n", status_code=503, media_type=MediaType.TEXT, headers=headers)
+
+
+def application(index: SearchIndex, questions: BoundedPool) -> Litestar:
+    """The search engine alone, over an index and threads that the caller closes."""
 
     @route(
         "/",
@@ -116,11 +139,21 @@ def application(index: SearchIndex) -> Litestar:
     def first() -> str:
         return pages.empty_page(index.page_count(), NOWHERE_ELSE)
 
-    handlers = [first, serve_asset, search_api(index), *search_pages(index, NOWHERE_ELSE)]
+    handlers = [
+        first,
+        serve_asset,
+        search_api(index, questions),
+        *search_pages(index, NOWHERE_ELSE, questions),
+    ]
     described = OpenAPIConfig(
         title="ipmicra search", version=__version__, render_plugins=[JsonRenderPlugin()]
     )
-    return Litestar(handlers, openapi_config=described, response_headers=RESPONSE_HEADERS)
+    return Litestar(
+        handlers,
+        openapi_config=described,
+        response_headers=RESPONSE_HEADERS,
+        exception_handlers={PoolBusy: too_busy},
+    )
 
 
 def serve(
@@ -129,12 +162,17 @@ def serve(
     port: int,
     complain: Callable[[str], None],
     pause_s: float,
+    settings: SearchSettings,
     started: Callable[[], None] = lambda: None,
 ) -> None:
     """Answer until interrupted; look for packages every `pause_s` seconds.
 
     `started` is called when the port is ours.
     """
+    build_struct_types()
+    damage = open_or_set_aside(data_folder / INDEX_FOLDER)
+    if damage is not None:
+        complain(f"{damage}. It is made anew from the packages")
     with (
         closing(listening_socket(address, port)) as listener,
         closing(open_index(data_folder / INDEX_FOLDER)) as index,
@@ -144,20 +182,29 @@ def serve(
         intake = threading.Thread(target=_keep_fresh, args=(data_folder, index, stop, complain, pause_s))
         intake.start()
         try:
-            answering(index, listener)
+            serve_requests(index, listener, settings)
         finally:
             stop.set()
             intake.join()
 
 
-def answering(index: SearchIndex, listener: socket.socket) -> None:
+def serve_requests(index: SearchIndex, listener: socket.socket, settings: SearchSettings) -> None:
     """Answer from an index as it is, until interrupted."""
-    straight = SearchFastPath(index, NOWHERE_ELSE, application(index))
-    server = uvicorn.Server(
-        uvicorn.Config(HeadRequests(straight), log_level="warning", access_log=False)
-    )
-    with suppress(KeyboardInterrupt):
-        server.run(sockets=[listener])
+    with closing(question_pool()) as questions:
+        straight = SearchFastPath(index, NOWHERE_ELSE, application(index, questions), questions)
+        rates = dict.fromkeys(QUESTION_PATHS, settings.questions_per_second_max)
+        config = uvicorn.Config(
+            HeadRequests(RateLimited(straight, rates)),
+            log_level="warning",
+            access_log=False,
+            proxy_headers=bool(settings.trusted_proxies),
+            forwarded_allow_ips=settings.trusted_proxies or None,
+        )
+        server = BoundedServer(
+            config, ConnectionLimits(unlimited_clients=names_in(settings.trusted_proxies))
+        )
+        with suppress(KeyboardInterrupt):
+            server.run(sockets=[listener])
 
 
 def _keep_fresh(

@@ -1,7 +1,7 @@
 """Answers -> the search page as HTML, without scripts.
 
-Law: pure. Everything that came from a page, a site or a searcher is escaped; `Hit.snippet` alone is HTML
-already, escaped where it was made. Nothing is loaded from another origin.
+Invariant: pure. Everything that came from a page, a site or a searcher is escaped; `Hit.snippet` alone is
+HTML already, escaped where it was made. Nothing is loaded from another origin.
 
 What is the same on every page of answers is made once, with blanks; an answer only fills them, since
 building the whole of it out of elements costs more than finding it.
@@ -49,7 +49,7 @@ OPERATORS = (
 
 
 def empty_page(pages: int, navigation: Navigation) -> str:
-    """What a searcher sees first."""
+    """The search page without a query."""
     note = f"{pages:,} pages can be found." if pages else "Nothing has been crawled yet."
     body = h.div(".front")[h.h1["Search the crawl"], _form("", autofocus=True), h.p(".note")[note]]
     return document("Search", body, here=HERE, navigation=navigation, with_search=False)
@@ -74,7 +74,7 @@ def answer_page(
 
 @lru_cache
 def _frame(navigation: Navigation) -> list[str]:
-    """What stands around the four blanks: in the title, the heading, the box, and for the answer."""
+    """The page around four blanks: the title, the heading, the search box and the answer."""
     title, heading, box, rest = _BLANKS
     body = h.div(".ask")[h.h1[f"Results for “{heading}”"], _form(box), rest]
     page = document(f"{title} – search", body, here=HERE, navigation=navigation, with_search=False)
@@ -174,7 +174,7 @@ def breadcrumb(url: str) -> str:
     return prefix + " › ".join(parts)
 
 
-def kept_page(url: str, seen: SeenPage | None, text: str, navigation: Navigation) -> str:
+def stored_page(url: str, seen: SeenPage | None, text: str, navigation: Navigation) -> str:
     """The text of a page as it was crawled, with the words of the question marked."""
     if seen is None:
         body = h.div(".ask")[
@@ -206,7 +206,7 @@ def kept_page(url: str, seen: SeenPage | None, text: str, navigation: Navigation
 
 
 def help_page(navigation: Navigation) -> str:
-    """What can be written into the box."""
+    """The help page: the syntax of queries."""
     rows = [
         h.tr[h.td[h.a(href=_link(SearchRequest(text=example)))[h.code[example]]], h.td[meaning]]
         for example, meaning in OPERATORS

@@ -1,7 +1,7 @@
-"""What stands behind the question mark of an address -> what is asked for; and the same as OpenAPI tells it.
+"""The query string of a URL -> a search request; and its description for OpenAPI.
 
-Law: one table. What is described is what is read, so the two cannot differ. Read here and not by the
-framework, whose reading costs more than most answers.
+Invariant: one table for parsing and description, so the two cannot differ. Parsed here and not by the
+framework, whose parsing costs more than most answers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _YES_OR_NO = {"true": True, "false": False}
 
 
 class BadParameter(msgspec.Struct, frozen=True, kw_only=True):
-    """What a program is told that asked wrongly."""
+    """The error for a program that sent a wrong parameter."""
 
     status_code: int
     detail: str
@@ -78,11 +78,11 @@ def asked(given: Mapping[str, str]) -> SearchRequest:
 
 
 def refuse_others(given: Iterable[str]) -> None:
-    """A name that nobody knows, or one twice, is a mistake of a program's: it is told so."""
+    """Refuse unknown and repeated names: they are mistakes of the calling program."""
     names = list(given)
     for name in names:
         if name not in NAMES:
-            raise _refused(name, "", f"there is no such parameter; there are {', '.join(sorted(NAMES))}")
+            raise _refused(name, "", f"unknown parameter; known are {', '.join(sorted(NAMES))}")
     if len(names) != len(set(names)):
         raise ValidationException("write each parameter once")
 

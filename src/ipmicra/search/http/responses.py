@@ -1,6 +1,6 @@
-"""What an address asks for -> the bytes that are sent: the search page, or JSON.
+"""A request -> the bytes of the response: the search page, or JSON.
 
-Law: the same bytes by whichever way a request comes in.
+Invariant: the same bytes by both paths, the application's and the fast one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _URL_CHARACTERS_MAX = 8_192
 _encode = msgspec.json.Encoder().encode
 
 
-def found(index: SearchIndex, given: SearchContext) -> bytes:
+def search_json(index: SearchIndex, given: SearchContext) -> bytes:
     refuse_others([name for name, _ in given])
     return _encode(index.search(asked(dict(given))))
 
@@ -39,4 +39,4 @@ def kept(index: SearchIndex, navigation: Navigation, given: SearchContext) -> by
     wanted = dict(reversed(given))
     url = wanted.get("url", "")[:_URL_CHARACTERS_MAX]
     text = wanted.get("q", "")
-    return pages.kept_page(url, index.seen(url), text, navigation).encode("utf-8", "replace")
+    return pages.stored_page(url, index.seen(url), text, navigation).encode("utf-8", "replace")

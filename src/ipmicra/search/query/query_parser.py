@@ -10,7 +10,7 @@ that no engine has to defend itself. How one chunk of text becomes words is in `
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 from ipmicra.search.query.query_words import (
     FIELDS,
@@ -41,7 +41,7 @@ __all__ = [
     "Part",
     "QueryWords",
     "Restriction",
-    "any_question",
+    "parse_any",
     "parse_query",
     "seconds_at",
 ]  # fmt: skip
@@ -78,7 +78,7 @@ class ParsedQuery(NamedTuple):
 
 def parse_query(text: str) -> ParsedQuery:
     """Never fails."""
-    return _plain_question(text) or any_question(text)
+    return _plain_question(text) or parse_any(text)
 
 
 def _plain_question(text: str) -> ParsedQuery | None:
@@ -96,7 +96,7 @@ def _plain_question(text: str) -> ParsedQuery | None:
 _SHORT = 40  # longer words take the long way, where they may be cut
 
 
-def any_question(text: str) -> ParsedQuery:
+def parse_any(text: str) -> ParsedQuery:
     remarks: list[str] = []
     if len(text) > TEXT_CHARACTERS_MAX:
         remarks.append(f"only the first {TEXT_CHARACTERS_MAX} characters were used")
@@ -243,6 +243,9 @@ def _wanted(part: Part) -> list[str]:
             return [text for inner in parts for text in _wanted(inner)]
         case Optional(part=inner):
             return _wanted(inner)
-        case Restriction(field="intitle", value=value):
-            return [value]
-    return []
+        case Restriction(field=field, value=value):
+            return [value] if field == "intitle" else []
+        case Not():
+            return []
+        case never:
+            assert_never(never)

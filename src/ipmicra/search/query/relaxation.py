@@ -33,7 +33,7 @@ class Form(NamedTuple):
 
     @property
     def enough(self) -> int:
-        """So many pages make it needless to try the next form."""
+        """The number of pages at which the next form is not tried."""
         return ENOUGH_OF_MANY if len(self.content) >= _MANY_WORDS else ENOUGH_OF_FEW
 
 

@@ -6,6 +6,7 @@ not to be"). The language is the one whose list has most of the words; English f
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 _LISTS = {
@@ -89,20 +90,26 @@ _LISTS = {
     "cs": ("a ale co jak je jaký kde kdy na nebo o od po pro proč s se si v za že z do"),
 }
 _STOP_WORDS = {language: frozenset(words.split()) for language, words in _LISTS.items()}
+_LANGUAGES_OF = {  # of each stop word, in the order of the lists
+    word: [language for language, stops in _STOP_WORDS.items() if word in stops]
+    for word in frozenset().union(*_STOP_WORDS.values())
+}
 
 
-def language_of_question(words: Sequence[str]) -> str:
+def language_of_query(words: Sequence[str]) -> str:
     """The language whose stop words occur most; "" where none occurs."""
-    lower = [word.lower() for word in words]
-    counts = {code: sum(word in stops for word in lower) for code, stops in _STOP_WORDS.items()}
-    best = max(counts, key=lambda code: counts[code])  # the first of equals: English
+    counts = Counter([code for word in words for code in _LANGUAGES_OF.get(word.lower(), ())])
+    if not counts:
+        return ""
+    most = max(counts.values())
+    best = next(code for code in _STOP_WORDS if counts[code] == most)  # the first of equals: English
     enough = 1 if best == "en" or len(words) < 4 else 2  # one short word is in many languages
     return best if counts[best] >= enough and any(len(word) > 1 for word in words) else ""
 
 
 def stop_words_in(words: Sequence[str]) -> frozenset[str]:
     """Of the words, as written, those that need not occur. Empty where all are such words."""
-    language = language_of_question(words)
+    language = language_of_query(words)
     if not language:
         return frozenset()
     stops = _STOP_WORDS[language]

@@ -1,7 +1,7 @@
-"""A request, an engine and the ledger -> an answer: the same steps whichever engine finds the pages.
+"""A request, an engine and the catalogue -> an answer: the same steps for every engine.
 
-Invariant: reads only. Every content word is wanted first; where that finds too little, fewer are, and the
-answer says which words it does without. A word that no page has is corrected where the corrected question
+Invariant: reads only. Every content word is required first; if that finds too little, fewer are, and the
+answer names the words that were dropped. A word that no page has is corrected if the corrected query
 finds pages, and the answer says so. Nothing is dropped in silence.
 """
 
@@ -28,7 +28,7 @@ from ipmicra.search.query.query_parser import (
 )
 from ipmicra.search.query.relaxation import Form, forms
 from ipmicra.search.query.stemmers import stemmer_of
-from ipmicra.search.query.stop_words import language_of_question
+from ipmicra.search.query.stop_words import language_of_query
 from ipmicra.search.ranking.page_names import PageNames
 from ipmicra.search.ranking.ranking import Ranked, ScoredDocuments, joined, ranked
 from ipmicra.search.ranking.signals import (
@@ -45,24 +45,31 @@ CANDIDATES_MIN = 60  # looked at for folding and ranking
 CANDIDATES_MAX = 1_000
 _CANDIDATES_A_RESULT = 3  # of which one or two may be folded away
 LIMIT_MAX = 100
+_MASKED_WORDS_MAX = 11  # of a question whose presence and nearness count
 
 
-class Found(NamedTuple):
+class EngineMatches(NamedTuple):
     candidates: ScoredDocuments
     total: int  # pages that match
 
 
-class Engine(Protocol):
-    """What an engine must be able to do with a question."""
+class QueryEngine(Protocol):
+    """The operations that ranking needs from an engine."""
 
-    def find(self, form: Form, depth: int) -> Found: ...
+    def find(self, form: Form, depth: int) -> EngineMatches: ...
     def rarity(self, word: QueryWords) -> float: ...
     def is_known(self, word: QueryWords) -> bool: ...
-    def masks(
-        self, words: Sequence[QueryWords], identities: Sequence[int]
-    ) -> dict[int, tuple[int, int]]: ...
+    def present(self, words: Sequence[QueryWords], identities: Sequence[int]) -> dict[int, int]: ...
+    def near(self, words: Sequence[QueryWords], identities: Sequence[int]) -> dict[int, int]: ...
     def stems(self, stemmer: str, text: str) -> list[str]: ...
     def better(self, text: str, question: ParsedQuery) -> str: ...
+
+
+class _Mask(NamedTuple):
+    """Of a page, as bits: the first is for the first word."""
+
+    present: int  # words that it has
+    near: int  # words that have the next one near
 
 
 class _Outcome(NamedTuple):
@@ -71,24 +78,24 @@ class _Outcome(NamedTuple):
     candidates: ScoredDocuments
     total: int
     strict_total: int
-    masks: dict[int, tuple[int, int]]
+    masks: dict[int, _Mask]
 
 
-def answer(engine: Engine, ledger: PageCatalogue, request: SearchRequest) -> SearchAnswer:
+def answer(engine: QueryEngine, catalogue: PageCatalogue, request: SearchRequest) -> SearchAnswer:
     start = time.perf_counter()
     limit, offset = min(max(request.limit, 0), LIMIT_MAX), max(request.offset, 0)
     depth = min(max(_CANDIDATES_A_RESULT * (offset + limit), CANDIDATES_MIN), CANDIDATES_MAX)
     outcome, better, is_corrected = _outcome(engine, request.text, depth)
     if request.per_site:
-        outcome = _with_other_sites(engine, ledger, outcome, depth)
-    names = ledger.names(outcome.candidates.identity.tolist())
+        outcome = _with_other_sites(engine, catalogue, outcome, depth)
+    names = catalogue.names(outcome.candidates.identity.tolist())
     candidates = _scored(engine, outcome, names)
     order = ranked(candidates, request.per_site, until=offset + limit)
     remarks, is_partial = list(outcome.question.remarks), outcome.question.is_cut
     if offset + limit > len(order) and outcome.total > depth:
         is_partial = True
         remarks.append(f"only the best {depth} of {outcome.total} pages were looked at")
-    hits = _hits(ledger, order[offset:], outcome)
+    hits = _hits(catalogue, order[offset:], outcome)
     return SearchAnswer(
         hits=hits,
         total=outcome.total,
@@ -101,8 +108,8 @@ def answer(engine: Engine, ledger: PageCatalogue, request: SearchRequest) -> Sea
     )
 
 
-def _outcome(engine: Engine, text: str, depth: int) -> tuple[_Outcome, str, bool]:
-    """What was found, for the question as written or, where that finds nothing whole, as it was meant."""
+def _outcome(engine: QueryEngine, text: str, depth: int) -> tuple[_Outcome, str, bool]:
+    """The results for the query as written or, if no page has all its words, as corrected."""
     question = parse_query(text)
     outcome = _tried(engine, question, depth)
     if outcome.strict_total or not question.asked.parts:
@@ -116,7 +123,7 @@ def _outcome(engine: Engine, text: str, depth: int) -> tuple[_Outcome, str, bool
     return outcome, better, False
 
 
-def _tried(engine: Engine, question: ParsedQuery, depth: int) -> _Outcome:
+def _tried(engine: QueryEngine, question: ParsedQuery, depth: int) -> _Outcome:
     """The forms of a question one after the other, until enough is found."""
     found: ScoredDocuments | None = None
     total = strict_total = 0
@@ -133,50 +140,64 @@ def _tried(engine: Engine, question: ParsedQuery, depth: int) -> _Outcome:
             break
     assert used is not None
     assert found is not None
-    masks = {}
-    if len(used.content) > 1 and len(found.identity):
-        masks = engine.masks(used.content, found.identity.tolist())
+    masks = _masks(engine, used, found.identity.tolist())
     return _Outcome(question, used, found, total, strict_total, masks)
 
 
-def _with_other_sites(engine: Engine, ledger: PageCatalogue, outcome: _Outcome, depth: int) -> _Outcome:
+def _masks(engine: QueryEngine, form: Form, identities: list[int]) -> dict[int, _Mask]:
+    """Of each candidate. Empty where the question has one word, or nothing was found."""
+    words = form.content[:_MASKED_WORDS_MAX]
+    if len(words) < 2 or not identities:
+        return {}
+    near = engine.near(words, identities)
+    every = (1 << len(words)) - 1
+    present = {} if form.is_strict else engine.present(words, identities)
+    missing = every if form.is_strict else 0
+    return {one: _Mask(present.get(one, missing), near.get(one, 0)) for one in identities}
+
+
+def _with_other_sites(
+    engine: QueryEngine, catalogue: PageCatalogue, outcome: _Outcome, depth: int
+) -> _Outcome:
     """Where one site fills all that is looked at: the best pages of other sites too, so it can be folded."""
     candidates = outcome.candidates
     if outcome.total <= len(candidates.identity) or len(set(candidates.site.tolist())) != 1:
         return outcome
     first = int(candidates.identity[0])
-    site = site_name_of(ledger.shown([first])[first].url)
+    site = site_name_of(catalogue.shown([first])[first].url)
     asked = All((*outcome.form.asked.parts, Not(Restriction("site", site))))
     others = engine.find(outcome.form._replace(asked=asked), depth).candidates
     return outcome._replace(candidates=joined(candidates, others))
 
 
 class Explained(NamedTuple):
-    """What ranking knows of the candidates of a question."""
+    """The ranking signals of the candidates of a query."""
 
     candidates: ScoredDocuments
     names: list[PageNames | None]
     matrix: Matrix  # a row a candidate, a column a signal
 
 
-def explain(engine: Engine, ledger: PageCatalogue, text: str, depth: int = CANDIDATES_MIN) -> Explained:
+def explain(
+    engine: QueryEngine, catalogue: PageCatalogue, text: str, depth: int = CANDIDATES_MIN
+) -> Explained:
     """The signals behind an answer."""
     outcome, _, _ = _outcome(engine, text, depth)
-    return _explained(engine, outcome, ledger.names(outcome.candidates.identity.tolist()))
+    return _explained(engine, outcome, catalogue.names(outcome.candidates.identity.tolist()))
 
 
-def _explained(engine: Engine, outcome: _Outcome, names: Mapping[int, PageNames]) -> Explained:
+def _explained(engine: QueryEngine, outcome: _Outcome, names: Mapping[int, PageNames]) -> Explained:
     candidates = outcome.candidates
     identities = candidates.identity.tolist()
     asked = _asked_words(engine, outcome)
     ordered = [names.get(identity) for identity in identities]
     coverage, together = _presence(engine, outcome, identities)
-    language = stemmer_of(language_of_question([word.text for word in asked]))
+    language = stemmer_of(language_of_query([word.text for word in asked]))
     evidence = Evidence(candidates.score, coverage, together, ordered)
     return Explained(candidates, ordered, signal_matrix(asked, evidence, engine.stems, language))
 
 
-def _scored(engine: Engine, outcome: _Outcome, names: Mapping[int, PageNames]) -> ScoredDocuments:
+def _scored(engine: QueryEngine, outcome: _Outcome, names: Mapping[int, PageNames]) -> ScoredDocuments:
     """Restrictions alone have the engine's order."""
     if not outcome.question.words():
         return outcome.candidates
@@ -184,7 +205,7 @@ def _scored(engine: Engine, outcome: _Outcome, names: Mapping[int, PageNames]) -
     return outcome.candidates._replace(score=scored(seen.matrix, seen.names))
 
 
-def _asked_words(engine: Engine, outcome: _Outcome) -> list[AskedWord]:
+def _asked_words(engine: QueryEngine, outcome: _Outcome) -> list[AskedWord]:
     optional = set(outcome.form.optional)
     return [
         AskedWord(text, 0.0 if text in optional else engine.rarity(QueryWords(text)))
@@ -192,12 +213,12 @@ def _asked_words(engine: Engine, outcome: _Outcome) -> list[AskedWord]:
     ]
 
 
-def _presence(engine: Engine, outcome: _Outcome, identities: list[int]) -> tuple[Column, Column]:
+def _presence(engine: QueryEngine, outcome: _Outcome, identities: list[int]) -> tuple[Column, Column]:
     """Of each candidate the weighted share of words that it has, and of those that stand together."""
     words = outcome.form.content
     if not outcome.masks:
         return np.ones(len(identities)), np.zeros(len(identities))
-    weights = np.array([engine.rarity(word) + 0.1 for word in words[:11]])
+    weights = np.array([engine.rarity(word) + 0.1 for word in words[:_MASKED_WORDS_MAX]])
     bits = 1 << np.arange(len(weights))
     masks = np.array([outcome.masks.get(identity, (0, 0)) for identity in identities], dtype=np.int64)
     has = (masks[:, :1] & bits) > 0
@@ -214,13 +235,13 @@ def _without(form: Form, hits: Sequence[Hit]) -> list[str]:
     return [*form.optional, *missing]
 
 
-def _hits(ledger: PageCatalogue, order: list[Ranked], outcome: _Outcome) -> list[Hit]:
-    shown = ledger.shown([result.identity for result in order])
+def _hits(catalogue: PageCatalogue, order: list[Ranked], outcome: _Outcome) -> list[Hit]:
+    shown = catalogue.shown([result.identity for result in order])
     results = [(result, shown[result.identity]) for result in order if result.identity in shown]
     stops = set(outcome.form.optional)
     words = outcome.question.words()
     marked = [word for word in words if word not in stops] or words
-    snippets = Marker(marked).snippets([_excerpted(ledger, page) for _, page in results])
+    snippets = Marker(marked).snippets([_excerpted(catalogue, page) for _, page in results])
     return [
         _hit(page, result, snippet, _missing(outcome, result.identity))
         for (result, page), snippet in zip(results, snippets, strict=True)
@@ -230,15 +251,16 @@ def _hits(ledger: PageCatalogue, order: list[Ranked], outcome: _Outcome) -> list
 def _missing(outcome: _Outcome, identity: int) -> list[str]:
     if identity not in outcome.masks:
         return []
-    has = outcome.masks[identity][0]
-    return [word.text for bit, word in enumerate(outcome.form.content[:11]) if not has & (1 << bit)]
+    present = outcome.masks[identity].present
+    words = outcome.form.content[:_MASKED_WORDS_MAX]
+    return [word.text for bit, word in enumerate(words) if not present & (1 << bit)]
 
 
-def _excerpted(ledger: PageCatalogue, page: StoredHit) -> Excerpted:
+def _excerpted(catalogue: PageCatalogue, page: StoredHit) -> Excerpted:
     if page.facts.robots.nosnippet:
         return NOTHING
     is_whole = len(page.head) < HEAD_CHARACTERS
-    rest = None if is_whole else partial(ledger.rest, page.identity)
+    rest = None if is_whole else partial(catalogue.rest, page.identity)
     return Excerpted(_without_title(page.head, page.facts.title), page.facts.description, rest)
 
 

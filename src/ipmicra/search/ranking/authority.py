@@ -1,8 +1,8 @@
 """Which site links to which -> how much each of them counts.
 
-Law: pure, and bounded: a fixed number of rounds over the pairs of sites. This is PageRank (Brin and Page
-1998) between sites: a site passes on what it has in shares that grow with the logarithm of its links, so
-that a hundred links in a footer are not a hundred votes; links within a site say nothing.
+Invariant: pure, and bounded: a fixed number of rounds over the pairs of sites. This is PageRank (Brin and
+Page 1998) between sites: a site passes on what it has in shares that grow with the logarithm of its
+links, so that a hundred links in a footer are not a hundred votes; links within a site say nothing.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ def _ranks(count: int, source: _Keys, target: _Keys, weight: _Column) -> _Column
     rank = np.full(count, 1 / count)
     for _ in range(ROUNDS):
         passed_on = np.bincount(target, rank[source] * share, count)
-        lost = rank[leaving == 0].sum()  # of sites that link nowhere: everybody's
+        lost = rank[leaving == 0].sum()  # of sites without outgoing links: shared by all sites
         rank = (1 - DAMPING) / count + DAMPING * (passed_on + lost / count)
     return rank
 
 
 class SiteAuthority:
-    """Looked up for many sites at once; a site that nobody has heard of has none."""
+    """Authority by site, looked up for many sites at once; an unknown site has none."""
 
     def __init__(self, values: Mapping[int, float]) -> None:
         self._sites = np.array(sorted(values), dtype=np.int64)

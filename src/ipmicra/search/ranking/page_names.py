@@ -1,19 +1,27 @@
 """A page and the texts of links to it -> everything that it is called, in one normal form.
 
-Invariant: pure. A text is normal as the stems of its words in the page's language, in order; a question is
-made normal the same way, so the two can be compared word by word. Numbers of sections, marks of anchors
-and the name of a site behind a dash are not part of what a page is called."""
+Invariant: pure. The normal form of a text is the stems of its words in the page's language, in order. A
+question gets the same form, so the two can be compared word by word. Section numbers, anchor marks and the
+name of a site behind a dash are not part of what a page is called."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 from urllib.parse import unquote
-
-import msgspec
 
 from ipmicra.model.page import Page
 from ipmicra.search.keys import site_name_of
+
+# kinds of names
+TITLE = "t"  # the title's own part first, then longer ones
+HEADING = "h"
+ANCHOR = "a"  # texts of links to the page
+SLUG = "u"  # the last word of the address
+PATH = "p"  # all words of the address
+DEFINED = "d"  # a name in code that the page explains, as written, in lower case
+SITE = "s"  # a stem that names its site: of its host name and of the last part of its title
 
 HEADINGS_MAX = 60
 ANCHORS_MAX = 12
@@ -44,26 +52,29 @@ _NAME_CHARACTERS_MAX = 200  # of a title, a heading or a line that are looked at
 Stems = Callable[[str], list[str]]
 
 
-class PageNames(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What ranking knows a page by. Lists of stems, apart by blanks."""
+class PageNames(NamedTuple):
+    """What ranking knows of a page besides its text.
+
+    `lines` has a line for each name: its kind, then its stems, with one blank before and after each, so that
+    one search through the lines of many pages finds a stem as a whole word.
+    """
 
     stemmer: str
-    titles: list[str]  # the title's own part first, then longer ones
-    headings: list[str]
-    anchors: list[str]  # what most links say first
-    slug: str  # the last word of the address
-    path: str  # all words of the address
-    defined: list[str]  # names in code that the page explains, as written, in lower case
     words: int  # of the text
     link_share: float  # of the text that is inside links
     is_root: bool  # the first page of its site
-    site: list[str]  # stems that name its site: of its host name and of the last part of its title
+    lines: str
 
     def terms(self) -> list[str]:
         """The whole names as terms of the index, with what kind of name each is."""
-        kinds = (("t", self.titles), ("h", self.headings), ("a", self.anchors), ("u", [self.slug]))
-        found = dict.fromkeys(f"{kind}|{name}" for kind, names in kinds for name in names if name)
-        return [*found, *(f"d|{name}" for name in self.defined)]
+        kinds = (TITLE, HEADING, ANCHOR, SLUG, DEFINED)
+        lines = [line for line in self.lines.split("\n") if line[:1] in kinds]
+        return [*dict.fromkeys(f"{line[0]}|{line[2:-1]}" for line in lines)]
+
+
+def lines_of(names: Iterable[tuple[str, str]]) -> str:
+    """Kinds and names -> the lines that `PageNames` has of them."""
+    return "".join([f"\n{kind} {name} " for kind, name in names if name]) + "\n"
 
 
 def names_of_page(page: Page, anchors: Sequence[str], stemmer: str, stems: Stems) -> PageNames:
@@ -81,20 +92,22 @@ def names_of_page(page: Page, anchors: Sequence[str], stemmer: str, stems: Stems
         return " ".join(stems(text)[:WORDS_MAX])
 
     linked = sum(len(link.text) for link in page.links)
+    words_of_site = stems(f"{_main_label(site)} {site_part(page.title)}")
+    names = {
+        TITLE: _unique(normal(text) for text in title_parts(page.title)),
+        HEADING: _unique(normal(clean_heading(text)) for text in page.headings[:HEADINGS_MAX]),
+        ANCHOR: _unique(normal(clean_heading(text)) for text in anchors[:ANCHORS_MAX]),
+        SLUG: [normal(" ".join(_PATH_WORDS.findall(last)))],
+        PATH: [" ".join(stems(" ".join(_PATH_WORDS.findall(" ".join(components))))[-WORDS_MAX:])],
+        DEFINED: _defined(page),
+        SITE: _unique(one for one in words_of_site if not one[0].isdigit()),
+    }
     return PageNames(
         stemmer=stemmer,
-        titles=_unique(normal(text) for text in title_parts(page.title)),
-        headings=_unique(normal(clean_heading(text)) for text in page.headings[:HEADINGS_MAX]),
-        anchors=_unique(normal(clean_heading(text)) for text in anchors[:ANCHORS_MAX]),
-        slug=normal(" ".join(_PATH_WORDS.findall(last))),
-        path=" ".join(stems(" ".join(_PATH_WORDS.findall(" ".join(components))))[-WORDS_MAX:]),
-        defined=_defined(page),
         words=len(page.text) // 6,
         link_share=min(1.0, linked / (len(page.text) + 1)),
         is_root=is_root,
-        site=_unique(
-            one for one in stems(f"{_main_label(site)} {site_part(page.title)}") if not one[0].isdigit()
-        ),
+        lines=lines_of((kind, name) for kind, several in names.items() for name in several),
     )
 
 
@@ -107,7 +120,7 @@ def title_parts(title: str) -> list[str]:
 
 
 def site_part(title: str) -> str:
-    """What stands behind the last dash: mostly the name of the site."""
+    """The part after the last dash: mostly the name of the site."""
     parts = _SEPARATOR.split(title[:_NAME_CHARACTERS_MAX])
     return parts[-1] if len(parts) > 1 else ""
 

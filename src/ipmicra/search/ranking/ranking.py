@@ -116,9 +116,11 @@ def _read_alike(one: int, other: int) -> bool:
 
 
 def _near_duplicates(similarity: Hashes, gone: set[int]) -> tuple[dict[int, int], set[int]]:
-    """How many were folded into which places, best first, and who was. All pairs at once: few are alike."""
+    """The number of near-duplicates folded into each result, best first, and which. All pairs at once:
+    few are alike.
+    """
     alike = np.bitwise_count(similarity[:, None] ^ similarity) <= ALIKE_BITS_MAX
-    alike[similarity == 0] = False  # too little text to tell
+    alike[similarity == 0] = False  # too little text
     folded: dict[int, int] = {}
     away = set(gone)
     if np.count_nonzero(alike) <= np.count_nonzero(similarity):  # each is like itself

@@ -8,13 +8,24 @@ the test part."""
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import accumulate
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from ipmicra.search.ranking.page_names import PageNames
+from ipmicra.search.ranking.page_names import (
+    ANCHOR,
+    DEFINED,
+    HEADING,
+    PATH,
+    SITE,
+    SLUG,
+    TITLE,
+    PageNames,
+)
 
 # signal: (weight, meaning)
 WEIGHTS: dict[str, float] = {
@@ -47,6 +58,18 @@ Column: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
 Matrix: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float64]]
 SIGNALS = tuple(WEIGHTS)
 _EXACT = [SIGNALS.index(f"{kind}_exact") for kind in ("title", "heading", "anchor", "address")]
+_TITLE_COVER, _SITE_NAMED = SIGNALS.index("title_cover"), SIGNALS.index("site_named")
+_DEFINED, _CODE_DEFINED = SIGNALS.index("defined"), SIGNALS.index("code_defined")
+_BRIEF, _ROOT, _LANGUAGE = (SIGNALS.index(name) for name in ("brief", "root", "language"))
+_COLUMNS = {  # of each kind of name: where its near match goes, and its exact one
+    kind: (SIGNALS.index(f"{name}_near"), SIGNALS.index(f"{name}_exact"))
+    for kind, name in (
+        (TITLE, "title"), (HEADING, "heading"), (ANCHOR, "anchor"), (SLUG, "address"), (PATH, "address")
+    )
+}  # fmt: skip
+_TEXT, _COVERAGE, _TOGETHER = (SIGNALS.index(name) for name in ("text", "coverage", "together"))
+_UNKNOWN = PageNames("", THIN_WORDS, 0.0, False, "\n")  # a page whose names are not worked out yet
+_WEIGHT_COLUMN = np.array([*WEIGHTS.values()])
 
 
 class AskedWord(NamedTuple):
@@ -57,7 +80,7 @@ class AskedWord(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What is known of the candidates, a row or an entry each."""
+    """The facts about the candidates, one row or entry each."""
 
     score: Column  # by the engine
     coverage: Column
@@ -72,7 +95,16 @@ class _Normal(NamedTuple):
     content: str
     weights: Mapping[str, float]  # of content stems; they sum to 1
     stems: frozenset[str]
-    touches: Callable[[str], object]  # false for a name that has none of the words
+
+
+_Signal: TypeAlias = tuple[int, int, float]  # row, column, value
+
+
+class _NameLine(NamedTuple):
+    """A name that has a word of the question."""
+
+    kind: str
+    name: str
 
 
 Stemmer = Callable[[str, str], list[str]]  # of (stemmer, text)
@@ -81,30 +113,27 @@ Stemmer = Callable[[str, str], list[str]]  # of (stemmer, text)
 def signal_matrix(
     asked: Sequence[AskedWord], evidence: Evidence, stem: Stemmer, question_stemmer: str = ""
 ) -> Matrix:
-    """A row a candidate, a column a signal."""
+    """One row per candidate, one column per signal."""
     matrix = np.zeros((len(evidence.names), len(SIGNALS)))
     if not len(matrix):
         return matrix
-    normals: dict[tuple[str, ...], _Normal] = {}
-    words = [word.text.lower() for word in asked if word.weight]
-    codes = frozenset(words), frozenset(word for word in words if _is_code(word))
-    for row, names in enumerate(evidence.names):
-        if names is None:
-            continue
-        normal = normals.get((names.stemmer,))
-        if normal is None:
-            normal = normals[names.stemmer,] = _normal(asked, names.stemmer, stem)
-        site = [one for one in names.site if one in normal.weights]
-        if site and len(site) < len(normal.weights):
-            key = (names.stemmer, *site)
-            normal = normals.get(key) or normals.setdefault(
-                key, _normal(asked, names.stemmer, stem, site)
-            )
-        matrix[row] = _signals(names, normal, codes, question_stemmer, bool(site))
+    pages = [page or _UNKNOWN for page in evidence.names]
+    stemmers = [page.stemmer for page in pages]
     best = float(evidence.score.max())
-    matrix[:, SIGNALS.index("text")] = evidence.score / best if best > 0 else 0.0
-    matrix[:, SIGNALS.index("coverage")] = evidence.coverage
-    matrix[:, SIGNALS.index("together")] = evidence.together
+    matrix[:, _TEXT] = evidence.score / best if best > 0 else 0.0
+    matrix[:, _COVERAGE] = evidence.coverage
+    matrix[:, _TOGETHER] = evidence.together
+    matrix[:, _BRIEF] = 1 / (1 + np.array([page.words for page in pages]) / LONG_WORDS)
+    matrix[:, _ROOT] = [page.is_root for page in pages]
+    matrix[:, _LANGUAGE] = [stemmer == question_stemmer for stemmer in stemmers]
+    signals: list[_Signal] = []
+    for stemmer in dict.fromkeys(stemmers):
+        rows = [row for row, one in enumerate(stemmers) if one == stemmer]
+        lines = _Lines(rows, [pages[row].lines for row in rows])
+        signals += _name_signals(lines, asked, partial(_normal, asked, stemmer, stem))
+    if signals:
+        at_rows, at_columns, values = zip(*signals, strict=True)
+        np.maximum.at(matrix, (at_rows, at_columns), values)
     shared = np.maximum(1.0, matrix[:, _EXACT].sum(axis=0))
     matrix[:, _EXACT] /= shared**_CROWD
     return matrix
@@ -112,17 +141,85 @@ def signal_matrix(
 
 def scored(matrix: Matrix, names: Sequence[PageNames | None]) -> Column:
     """What the table says of each candidate."""
-    total: Column = matrix @ np.array([WEIGHTS[name] for name in SIGNALS])
-    worth: Column = np.array([page_worth(one) for one in names])
-    return total * worth
+    total: Column = matrix @ _WEIGHT_COLUMN
+    return total * page_worths(names)
 
 
-def page_worth(names: PageNames | None) -> float:
-    """Of a page by itself: little text, or nothing but links, is worth less."""
-    if names is None:
-        return 1.0
-    thin = THIN_LOSS * max(0.0, 1 - names.words / THIN_WORDS)
-    return (1 - thin) * (1 - LINK_LIST_LOSS * names.link_share**2)
+def page_worths(names: Sequence[PageNames | None]) -> Column:
+    """Of each page by itself: little text, or nothing but links, is worth less."""
+    words = np.array([(page or _UNKNOWN).words for page in names])
+    link_share = np.array([(page or _UNKNOWN).link_share for page in names])
+    thin = THIN_LOSS * np.maximum(0.0, 1 - words / THIN_WORDS)
+    worths: Column = (1 - thin) * (1 - LINK_LIST_LOSS * link_share**2)
+    return worths
+
+
+class _Lines:
+    """The names of several pages as one text, which is searched once for all of them."""
+
+    def __init__(self, rows: Sequence[int], lines: Sequence[str]) -> None:
+        self._rows, self._text = rows, "".join(lines)
+        self._ends = [*accumulate(map(len, lines))]
+
+    def touched(self, stems: Iterable[str]) -> dict[int, list[_NameLine]]:
+        """By row, the names that have at least one of the stems."""
+        text, starts = self._text, set[int]()
+        for one in stems:
+            starts.update([text.rfind("\n", 0, at) for at in _occurrences(text, f" {one} ")])
+        found: dict[int, list[_NameLine]] = {}
+        for start in starts:
+            name = text[start + 3 : text.index("\n", start + 1) - 1]
+            found.setdefault(self._row_at(start), []).append(_NameLine(text[start + 1], name))
+        return found
+
+    def rows_defining(self, word: str) -> list[int]:
+        return [self._row_at(at) for at in _occurrences(self._text, f"\n{DEFINED} {word} \n")]
+
+    def _row_at(self, position: int) -> int:
+        return self._rows[bisect_right(self._ends, position)]
+
+
+def _occurrences(text: str, needle: str) -> list[int]:
+    """Where it begins; two may share their first and last character."""
+    found, at = [], text.find(needle)
+    while at >= 0:
+        found.append(at)
+        at = text.find(needle, at + len(needle) - 1)
+    return found
+
+
+def _name_signals(
+    lines: _Lines, asked: Sequence[AskedWord], normal_without: Callable[[Sequence[str]], _Normal]
+) -> Iterator[_Signal]:
+    """Of all names that have words of the question."""
+    for word in {word.text.lower() for word in asked if word.weight}:
+        for row in lines.rows_defining(word):
+            yield row, _DEFINED, 1.0
+            if _is_code(word):
+                yield row, _CODE_DEFINED, 1.0
+    normal = normal_without(())
+    for row, touched in lines.touched(normal.weights).items():
+        site = [line.name for line in touched if line.kind == SITE]
+        here = normal
+        if site:
+            yield row, _SITE_NAMED, 1.0
+            here = normal_without(site) if len(site) < len(normal.weights) else normal
+        for line in touched:
+            yield from _line_signals(row, line, here)
+
+
+def _line_signals(row: int, line: _NameLine, asked: _Normal) -> Iterator[_Signal]:
+    if line.kind not in _COLUMNS:
+        return
+    near_at, exact_at = _COLUMNS[line.kind]
+    cover, near = _match(line.name, asked)
+    if line.kind == TITLE:
+        yield row, _TITLE_COVER, cover
+    if line.kind == PATH:
+        near = max(near, 0.5 * cover)
+    elif line.name in (asked.whole, asked.content):
+        yield row, exact_at, 1.0
+    yield row, near_at, near
 
 
 def _normal(
@@ -139,48 +236,11 @@ def _normal(
         for one in stems:
             weights[one] = max(weights.get(one, 0.0), weight / max(1, len(stems)))
     total = sum(weights.values()) or 1.0
-    content = {one: weight / total for one, weight in weights.items() if weight > 0}
     return _Normal(
-        whole=" ".join(one for stems, _ in cut for one in stems),
-        content=" ".join(one for stems, weight in cut for one in stems if weight > 0),
-        weights=content,
+        whole=" ".join([one for stems, _ in cut for one in stems]),
+        content=" ".join([one for stems, weight in cut for one in stems if weight > 0]),
+        weights={one: weight / total for one, weight in weights.items() if weight > 0},
         stems=frozenset(weights),
-        touches=re.compile("|".join(map(re.escape, content)) or r"(?!)").search,
-    )
-
-
-def _signals(
-    names: PageNames,
-    asked: _Normal,
-    codes: tuple[frozenset[str], frozenset[str]],
-    question_stemmer: str,
-    site_named: bool,
-) -> tuple[float, ...]:
-    title_cover, title_near = _best(names.titles, asked)
-    _, heading_near = _best(names.headings, asked)
-    _, anchor_near = _best(names.anchors, asked)
-    _, slug_near = _match(names.slug, asked) if names.slug else (0.0, 0.0)
-    path_cover, path_near = _match(names.path, asked) if names.path else (0.0, 0.0)
-    defined, code_defined = (not some.isdisjoint(names.defined) for some in codes)
-    return (
-        0.0,
-        0.0,
-        title_cover,
-        title_near,
-        _is_called(names.titles, asked),
-        heading_near,
-        _is_called(names.headings, asked),
-        anchor_near,
-        _is_called(names.anchors, asked),
-        max(slug_near, path_near, 0.5 * path_cover),
-        _is_called([names.slug], asked),
-        float(defined),
-        float(code_defined),
-        0.0,
-        float(site_named),
-        1 / (1 + names.words / LONG_WORDS),
-        float(names.is_root),
-        float(names.stemmer == question_stemmer),
     )
 
 
@@ -188,24 +248,9 @@ def _is_code(word: str) -> bool:
     return "_" in word or "::" in word or ("." in word and not word[0].isdigit())
 
 
-def _is_called(names: Sequence[str], asked: _Normal) -> float:
-    return float(bool(asked.whole) and (asked.whole in names or asked.content in names))
-
-
-def _best(names: Sequence[str], asked: _Normal) -> tuple[float, float]:
-    """The best cover and the best near match of several names."""
-    best_cover = best_near = 0.0
-    for name in filter(asked.touches, names):
-        cover, near = _match(name, asked)
-        if cover > best_cover:
-            best_cover = cover
-        if near > best_near:
-            best_near = near
-    return best_cover, best_near
-
-
 def _match(name: str, asked: _Normal) -> tuple[float, float]:
-    words = name.split()
+    """How much of the question the name has, and that times how much of the name the question has."""
+    words = name.split(" ")
     inside = [word for word in words if word in asked.stems]
     if not inside:
         return 0.0, 0.0

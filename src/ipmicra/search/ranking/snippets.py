@@ -1,8 +1,8 @@
-"""Pages' texts and the words of a question -> of each a few words around the best place, marked.
+"""Texts of pages and the words of a query -> for each a short excerpt around the best place, with marks.
 
-Law: pure; everything is escaped but the `<mark>` put here. A text of any length costs one pass.
+Invariant: pure; everything is escaped but the `<mark>` put here. A text of any length costs one pass.
 
-Whatever can be done at once for all texts of an answer is: they are short, and beginning costs most.
+Work is done once for all texts of an answer where possible: they are short, and the set-up costs most.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FORBIDDEN = str.maketrans(dict.fromkeys(_BEGIN + _END + _NEXT, " "))
 
 
 class Excerpted(NamedTuple):
-    """What a snippet can be taken from."""
+    """The source of a snippet."""
 
     head: str  # the beginning of the text
     otherwise: str = ""  # a description, where no word occurs in the text
@@ -33,7 +33,7 @@ NOTHING = Excerpted("")  # of which nothing is shown
 
 
 class _Stem(NamedTuple):
-    """What a word and its other forms begin with: `crawl` marks `crawler` too."""
+    """The common beginning of a word and its other forms: `crawl` marks `crawler` too."""
 
     letters: str
     ways: tuple[str, ...]  # in which it is written

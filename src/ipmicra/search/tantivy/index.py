@@ -1,8 +1,10 @@
-"""The index on one machine: tantivy for finding, a ledger for what was integrated.
+"""The index on one machine: tantivy for searching, a catalogue of what was integrated.
 
-Law: one writer process at a time; any number may read. The order is: ledger transaction, engine commit,
-then the ledger forgets what was out of date. A death in between repeats work and changes no answer, since
-a page is put into the engine under its ledger number after whatever stood there was deleted.
+Invariant: one writer process at a time; any number may read. The order is: catalogue transaction, engine
+commit and sync of its folder, then the catalogue clears its list of outdated pages and notes the engine's
+commit. A kill or a power cut in between repeats work and changes no answer, since a page is added to the
+engine under its catalogue number after the old entry was deleted. At opening, an engine that is behind the
+commit noted is filled from the catalogue.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import msgspec
 import numpy as np
 import tantivy
 
+from ipmicra.carrier.durable import make_folder, sync_folder
 from ipmicra.carrier.package import Package
 from ipmicra.errors import HostFault, OperatorFault
 from ipmicra.model.page import Page
@@ -32,7 +35,7 @@ from ipmicra.search.keys import site_name_of, text_key
 from ipmicra.search.query.query_parser import ParsedQuery, QueryWords
 from ipmicra.search.query.relaxation import Form
 from ipmicra.search.query.stemmers import stemmer_of
-from ipmicra.search.ranking.answer_builder import Found, answer
+from ipmicra.search.ranking.answer_builder import EngineMatches, answer
 from ipmicra.search.ranking.authority import SiteAuthority
 from ipmicra.search.ranking.page_names import PageNames, names_of_page
 from ipmicra.search.ranking.ranking import ScoredDocuments
@@ -54,7 +57,7 @@ _log = logging.getLogger(__name__)
 class TantivyIndex:
     """Open an index in `folder`; `writable` for one process at a time."""
 
-    def __init__(self, folder: Path, writable: bool = False) -> None:
+    def __init__(self, folder: Path, writable: bool = False, fills: bool = True) -> None:
         self._folder = folder
         self._schema = tantivy_schema.schema()
         self._meta = folder / ENGINE_FOLDER / "meta.json"
@@ -62,22 +65,22 @@ class TantivyIndex:
         self._writer = self._opened_writer(folder) if writable else None
         if writable:
             self._bring_up_to_date()
-        elif self._is_to_be_filled():
+        elif fills and self._is_to_be_filled():
             self._let_a_writer_fill_it()
 
     @property
     def catalogue(self) -> PageCatalogue:
-        return self._ledger
+        return self._catalogue
 
     def _open(self) -> None:
         self._engine = _opened_engine(self._folder, self._schema)
         self._analyzers = tantivy_schema.register_analyzers(self._engine)
-        self._ledger = PageCatalogue(self._folder / "ledger.sqlite")
+        self._catalogue = PageCatalogue(self._folder / "ledger.sqlite")
         self._opened = self._generation()
         try:
             self._see()
         except (ValueError, sqlite3.DatabaseError) as error:
-            self._ledger.close()
+            self._catalogue.close()
             raise IndexDamaged(f"reading the index {self._folder}: {error}") from error
 
     def _generation(self) -> int:
@@ -88,22 +91,28 @@ class TantivyIndex:
             return 0
 
     def integrate(self, package: Package, digest: str) -> int:
-        return ingest.integrate(self._ledger, package, digest)
+        return ingest.integrate(self._catalogue, package, digest)
 
     def _is_to_be_filled(self) -> bool:
-        """The engine is missing, or of an earlier version, and the catalogue has pages."""
-        return not self._searcher.num_docs and self._ledger.page_count() > 0
+        return self._is_behind() or self._catalogue.has_dirty()
+
+    def _is_behind(self) -> bool:
+        """The engine is missing, or it or the catalogue is older than the other, and there are pages."""
+        if not self._searcher.num_docs:
+            return self._catalogue.page_count() > 0
+        is_older = _committed_opstamp(self._meta) < self._catalogue.engine_opstamp()
+        return is_older or self._catalogue.lacks_names()
 
     def _bring_up_to_date(self) -> None:
-        if self._is_to_be_filled():
+        if self._is_behind():
             _log.info("the index is filled from its catalogue", extra={"folder": str(self._folder)})
-            self._ledger.renew_all()
-            self.commit()
+            self._catalogue.renew_all()
+        self.commit()
         for name in _OLDER_ENGINES:
             shutil.rmtree(self._folder / name, ignore_errors=True)
 
     def _let_a_writer_fill_it(self) -> None:
-        """A reader may come first after an upgrade. Where another process writes, that one fills it."""
+        """A reader may come first after an upgrade or a power cut. Another process that writes fills it."""
         try:
             with rebuild.writing(self._folder, patience_s=0.0):
                 TantivyIndex(self._folder, writable=True).close()
@@ -115,7 +124,7 @@ class TantivyIndex:
         assert self._writer is not None, "opened for reading"
         renewed = []
         named: list[tuple[int, PageNames]] = []
-        for entry in self._ledger.dirty():
+        for entry in self._catalogue.dirty():
             self._writer.delete_documents_by_term("id", entry.identity)
             if entry.page is not None and (names := self._add(entry)) is not None:
                 named.append((entry.identity, names))
@@ -123,12 +132,14 @@ class TantivyIndex:
         if not renewed:
             return
         self._writer.commit()
-        self._ledger.begin()
-        self._ledger.clean(renewed)
-        self._ledger.put_names(named)
-        if self._ledger.links.pairs_changed():
-            self._ledger.links.weigh_sites()
-        self._ledger.commit()
+        sync_folder(self._meta.parent)  # the engine renames its list of segments, and does not sync that
+        self._catalogue.begin()
+        self._catalogue.clean(renewed)
+        self._catalogue.note_engine(_committed_opstamp(self._meta))
+        self._catalogue.put_names(named)
+        if self._catalogue.links.pairs_changed():
+            self._catalogue.links.weigh_sites()
+        self._catalogue.commit()
         self.reload()
 
     def _add(self, entry: CatalogueEntry) -> PageNames | None:
@@ -138,16 +149,16 @@ class TantivyIndex:
             names, document = self._document(entry)
             self._writer.add_document(document)
         except (ValueError, OverflowError, TypeError) as error:
-            told = {"url": entry.url[:200], "crawler": entry.crawler, "why": str(error)[:200]}
-            _log.error("a page cannot be indexed", extra=told)
+            fields = {"url": entry.url[:200], "crawler": entry.crawler, "why": str(error)[:200]}
+            _log.error("a page cannot be indexed", extra=fields)
             return None
         return names
 
     def page(self, url: str) -> Page | None:
-        return self._ledger.page(url)
+        return self._catalogue.page(url)
 
     def seen(self, url: str) -> SeenPage | None:
-        entry = self._ledger.entry(url)
+        entry = self._catalogue.entry(url)
         if entry is None or entry.page is None:
             return None
         return SeenPage(entry.page, entry.crawler, entry.fetched_at_ms)
@@ -157,11 +168,11 @@ class TantivyIndex:
         answered = self._answered(request)
         return msgspec.structs.replace(answered, took_ms=(time.perf_counter() - start) * 1000)
 
-    def find(self, form: Form, depth: int) -> Found:
+    def find(self, form: Form, depth: int) -> EngineMatches:
         searcher = self._searcher
         found = searcher.search(self._asking.query(form.asked, form.whole), depth, count=True)
         total = int(found.count or 0)  # type: ignore[attr-defined]  # missing in the stubs
-        return Found(self._candidates(searcher, found), total)
+        return EngineMatches(self._candidates(searcher, found), total)
 
     def better(self, text: str, question: ParsedQuery) -> str:
         return self._spelling(self._searcher).better(text, question)
@@ -172,10 +183,11 @@ class TantivyIndex:
     def is_known(self, word: QueryWords) -> bool:
         return self._asking.is_known(word)
 
-    def masks(
-        self, words: Sequence[QueryWords], identities: Sequence[int]
-    ) -> dict[int, tuple[int, int]]:
-        return self._asking.masks(words, identities)
+    def present(self, words: Sequence[QueryWords], identities: Sequence[int]) -> dict[int, int]:
+        return self._asking.present(words, identities)
+
+    def near(self, words: Sequence[QueryWords], identities: Sequence[int]) -> dict[int, int]:
+        return self._asking.near(words, identities)
 
     def stems(self, stemmer: str, text: str) -> list[str]:
         return self._asking.stems(stemmer, text)
@@ -184,12 +196,12 @@ class TantivyIndex:
         return self._searcher.num_docs
 
     def package_count(self) -> int:
-        return self._ledger.package_count()
+        return self._catalogue.package_count()
 
     def reload(self) -> None:
         """See what has been committed, be it by another process; what is remembered is forgotten then."""
         if self._writer is None and self._generation() not in (0, self._opened):
-            replaced = self._ledger
+            replaced = self._catalogue
             self._open()
             replaced.close()
         elif self._stamp() != self._seen:
@@ -197,44 +209,48 @@ class TantivyIndex:
             self._see()
 
     def _see(self) -> None:
-        """What is committed, questions to it, how much its sites count, and no answer yet."""
-        self._seen = self._stamp()  # before looking: what changes meanwhile is looked at again
+        """Open the committed state: a searcher, site authority, and an empty cache of answers."""
+        self._seen = self._stamp()  # before opening: a later change is noticed at the next check
         self._searcher = self._engine.searcher()
         self._asking = QueryBuilder(self._schema, self._analyzers, self._searcher)
-        self._authority = SiteAuthority(self._ledger.links.authority())
-        self._answered = lru_cache(ANSWERS_REMEMBERED)(partial(answer, self, self._ledger))
+        self._authority = SiteAuthority(self._catalogue.links.authority())
+        self._answered = lru_cache(ANSWERS_REMEMBERED)(partial(answer, self, self._catalogue))
 
     def _stamp(self) -> tuple[int, ...]:
-        """Differs where the engine or the ledger was committed to since."""
+        """A stamp that changes with every commit of the engine or the catalogue."""
         there = self._meta.stat() if self._meta.exists() else None
         changed = (there.st_ino, there.st_mtime_ns) if there else ()
-        return (*changed, *self._ledger.changes())
+        return (*changed, *self._catalogue.changes())
 
     def close(self) -> None:
         if self._writer is not None:
             self._writer.wait_merging_threads()
-        self._ledger.close()
+        self._catalogue.close()
 
     def _opened_writer(self, folder: Path) -> tantivy.IndexWriter:
         try:
             return self._engine.writer(heap_size=_WRITER_BYTES, num_threads=1)
         except ValueError as error:
-            self._ledger.close()
+            self._catalogue.close()
             raise OperatorFault(
                 f"opening the index {folder} for writing: {error}; let the other ipmicra process finish"
             ) from error
 
     def purge(self, crawler: str) -> int:
-        taken_out = ingest.purge(self._ledger, crawler)
+        taken_out = ingest.purge(self._catalogue, crawler)
         self.commit()
         return taken_out
 
     def wanted(self, crawler: str) -> list[str]:
-        return self._ledger.wanted(crawler)
+        return self._catalogue.wanted(crawler)
 
     def _document(self, entry: CatalogueEntry) -> tuple[PageNames, tantivy.Document]:
         assert entry.page is not None
-        links, key, site_key = self._ledger.links, text_key(entry.url), text_key(site_name_of(entry.url))
+        links, key, site_key = (
+            self._catalogue.links,
+            text_key(entry.url),
+            text_key(site_name_of(entry.url)),
+        )
         other_sites, own_pages = links.linking(key, site_key)
         authority = math.log1p(_OTHER_SITE_WEIGHT * other_sites + own_pages)
         anchors, stemmer = links.anchors(key), stemmer_of(entry.page.language)
@@ -255,7 +271,7 @@ class TantivyIndex:
         return Spelling(self._schema, searcher, self._analyzers["words"], self._texts)
 
     def _texts(self, identities: list[int]) -> Iterator[str]:
-        return (f"{one.facts.title}\n{one.head}" for one in self._ledger.shown(identities).values())
+        return (f"{one.facts.title}\n{one.head}" for one in self._catalogue.shown(identities).values())
 
     def _candidates(self, searcher: tantivy.Searcher, found: tantivy.SearchResult) -> ScoredDocuments:
         hits = found.hits  # made anew each time it is asked for
@@ -274,11 +290,25 @@ class TantivyIndex:
         )
 
 
+class _EngineMeta(msgspec.Struct):
+    opstamp: int = 0
+
+
+def _committed_opstamp(meta: Path) -> int:
+    """Counts up with each change of the engine; 0 where it has none."""
+    try:
+        return msgspec.json.decode(meta.read_bytes(), type=_EngineMeta).opstamp
+    except FileNotFoundError:
+        return 0
+    except msgspec.MsgspecError as error:
+        raise IndexDamaged(f"reading {meta}: {error}") from error
+
+
 def _opened_engine(folder: Path, schema: tantivy.Schema) -> tantivy.Index:
     try:
-        (folder / ENGINE_FOLDER).mkdir(parents=True, exist_ok=True)
+        make_folder(folder / ENGINE_FOLDER)
         return tantivy.Index(schema, path=str(folder / ENGINE_FOLDER))
+    except (ValueError, FileExistsError, NotADirectoryError) as error:
+        raise IndexDamaged(f"opening the index {folder}: {error}") from error
     except OSError as error:
         raise HostFault(f"opening the index {folder}: {error}") from error
-    except ValueError as error:
-        raise IndexDamaged(f"opening the index {folder}: {error}") from error

@@ -1,9 +1,10 @@
-"""The tree of a question -> the engine's query.
+"""The tree of a parsed query -> the engine's query.
 
-Invariant: all words are wanted unless OR stands between them. A page has stems of its own language alone,
-so a question of plain words is asked once in each language that occurs, which costs the engine one pass
-through short lists; parts without a language (phrases, restrictions, characters of scripts without spaces)
-stand beside that once."""
+Invariant: all words are required unless OR stands between them. A page has stems of its own language
+only, so plain words are searched once in each language that occurs, which costs the engine one pass
+through short lists; parts without a language (phrases, restrictions, characters of scripts without
+spaces) are searched once beside that.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +39,11 @@ _WORDS_REMEMBERED = 20_000
 _NEAR_WORDS = 3  # other words that may stand between two that follow each other
 _NAME_WORDS_MAX = 12  # of a question that may be a name
 _MASK_BITS = 22  # that a score keeps exactly
+_NEAR_PAGES_MAX = 1_000  # with the rarer one of two words: all of them are looked at
 
 
 class _TermInfo(NamedTuple):
-    """What was found out about a text of a question."""
+    """The facts about a text of a query."""
 
     runs: tuple[str, ...]  # of characters of scripts without spaces
     terms: tuple[str, ...]  # all other words
@@ -104,33 +106,40 @@ class QueryBuilder:
     def is_known(self, word: QueryWords) -> bool:
         return self._looked(word.text).pages > 0
 
-    def masks(
-        self, words: Sequence[QueryWords], identities: Sequence[int]
-    ) -> dict[int, tuple[int, int]]:
-        """Of each page which of the words it has, and which words have the next one near, as bits.
+    def present(self, words: Sequence[QueryWords], identities: Sequence[int]) -> dict[int, int]:
+        """Of each of the pages which of the words it has, as bits."""
+        return self._bits([self._anywhere(word) for word in words], self._among(identities))
 
-        The engine tells presence by scores that are powers of two.
-        """
-        words = words[: _MASK_BITS // 2]
-        clauses = [
-            (
-                Occur.Must,
-                Query.const_score_query(Query.term_set_query(self._schema, "id", [*identities]), 0.0),
-            )
-        ]
-        tests = [self._anywhere(word) for word in words]
-        tests += [self._near(one, other) for one, other in pairwise(words)]
-        clauses += [
+    def near(self, words: Sequence[QueryWords], identities: Sequence[int]) -> dict[int, int]:
+        """Of each of the pages which of the words have the next one near, as bits; none has no entry."""
+        pages = [self._looked(word.text).pages for word in words]
+        are_few = all(min(pair) <= _NEAR_PAGES_MAX for pair in pairwise(pages))
+        among = None if are_few else self._among(identities)  # naming the pages costs more than a few
+        return self._bits([self._near(one, other) for one, other in pairwise(words)], among)
+
+    def _bits(self, tests: Sequence[Query], among: Query | None) -> dict[int, int]:
+        """The pages that pass a test or several: the engine's score is a sum of powers of two."""
+        scored = [
             (Occur.Should, Query.const_score_query(test, float(1 << bit)))
-            for bit, test in enumerate(tests)
+            for bit, test in enumerate(tests[:_MASK_BITS])
         ]
-        found = self._searcher.search(Query.boolean_query(clauses), len(identities), count=False).hits
-        pages = self._searcher.fast_field_values("id", [address for _, address in found])
-        whole = (1 << len(words)) - 1
-        return {
-            int(page or 0): (int(score) & whole, int(score) >> len(words))
-            for page, (score, _) in zip(pages, found, strict=True)
-        }
+        clauses = [(Occur.Must, Query.boolean_query(scored))]
+        if among is not None:
+            clauses.append((Occur.Must, among))
+        found = self._searcher.search(
+            Query.boolean_query(clauses), _NEAR_PAGES_MAX * len(tests), count=False
+        )
+        hits = found.hits
+        pages = self._searcher.fast_field_values("id", [address for _, address in hits])
+        return {int(page or 0): int(score) for page, (score, _) in zip(pages, hits, strict=True)}
+
+    def _among(self, identities: Sequence[int]) -> Query:
+        """One term each: a set of terms walks the whole dictionary, which costs five times as much."""
+        terms = [(Occur.Should, self._identity(identity)) for identity in identities]
+        return Query.const_score_query(Query.boolean_query(terms), 0.0)
+
+    def _identity(self, identity: int) -> Query:
+        return Query.term_query(self._schema, "id", identity)
 
     def _near(self, one: QueryWords, other: QueryWords) -> Query:
         terms = (*self._looked(one.text).terms, *self._looked(other.text).terms)
@@ -148,7 +157,7 @@ class QueryBuilder:
             return []
         texts = dict.fromkeys([" ".join(word.text for word in words), whole])
         forms = dict.fromkeys(
-            " ".join(self.stems(stemmer, text)) for stemmer, _ in self._stemming for text in texts
+            " ".join(self.stems(stemmer, text)) for stemmer in self._languages(words) for text in texts
         )
         terms = [(kind, f"{kind}|{form}") for form in forms if form for kind in "tahu"]
         terms += [("d", f"d|{word.text.lower()}") for word in words]
@@ -157,6 +166,11 @@ class QueryBuilder:
             for kind, term in terms
             if self._searcher.doc_freq(CALLED, term)
         ]
+
+    def _languages(self, words: Sequence[QueryWords]) -> list[str]:
+        """Those in which a page can have all of the words."""
+        known = [looked.in_bodies for word in words if (looked := self._looked(word.text)).is_plain]
+        return [name for name, _ in self._stemming if all(name in one for one in known)]
 
     def _stems(self, stemmer: str, text: str) -> list[str]:
         return self._analyzers[stemmer].analyze(text)
@@ -188,7 +202,7 @@ class QueryBuilder:
         return _combined(clauses)
 
     def _lifts(self, part: Part) -> list[Query]:
-        """What makes a page better that is found anyway: that it is called so."""
+        """Boosts of found pages: those whose names match."""
         if isinstance(part, All | Either | AtLeast):
             return [lift for inner in part.parts for lift in self._lifts(inner)]
         if not isinstance(part, QueryWords):
@@ -315,7 +329,7 @@ def _text(part: Part) -> str:
 
 
 def _combined(clauses: list[tuple[Occur, Query]]) -> Query:
-    """What must not be stands beside what must; alone, it is taken from all pages."""
+    """Combine excluded parts with required ones; alone, they are excluded from all pages."""
     if not clauses:
         return Query.empty_query()
     if all(occur == Occur.MustNot for occur, _ in clauses):

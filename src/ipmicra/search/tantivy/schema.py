@@ -1,16 +1,17 @@
 """A page -> the fields of the index, and the analyzers that cut their text into terms.
 
-Invariant: analyzers are registered at every opening, for writing and for reading alike; a term in a
-question is cut by the same analyzer as the text it is looked for in.
+Invariant: analyzers are registered at every opening, for writing and for reading alike; a term in a query
+is cut by the same analyzer as the text that it is searched in.
 
 All of a page is in one field, `body`, as stems that carry the language of the page before them
-(`english.crawl`; `plain.` where there is no stemmer), repeated as often as they count: BM25 over that is
-BM25F (Robertson, Zaragoza and Taylor 2004), and a word is one look-up a language. It is one field and not
-one a language, since BM25 divides a length by the mean over all pages: pages of a language that few pages
-have would all be judged as long. What a page is called is there once more, as words (`names`) and as whole
-texts (`called`, see `page_names`). Phrases and spelling use the same texts unstemmed and apart (`title`,
-`headings`, `anchors`, `text`). Text of scripts without spaces is there as n-grams of one and two
-characters."""
+(`english.crawl`; `plain.` where there is no stemmer), repeated by their weight: BM25 over that is BM25F
+(Robertson, Zaragoza and Taylor 2004), and a word is one look-up per language. It is one field and not one
+per language, since BM25 divides a length by the mean over all pages: pages of a language that few pages
+have would all be judged as long. The names of a page are stored once more, as words (`names`) and as
+complete texts (`called`, see `page_names`). Phrases and spelling use the same texts unstemmed and apart
+(`title`, `headings`, `anchors`, `text`). Text of scripts without spaces is there as n-grams of one and
+two characters.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ from ipmicra.search.ranking.page_names import PageNames
 
 BODY = "body"
 CALLED = "called"  # whole texts that name a page
-NAMES = "names"  # words of what a page is called, by itself (twice) and by those who link to it
+NAMES = "names"  # words of the names of a page: its own (twice) and those in links to it
 WEIGHTS = {
     "title": 2,
     "headings": 1,
@@ -112,7 +113,7 @@ def cjk_runs(text: str) -> list[str]:
 
 
 def filetypes_of(page: Page) -> list[str]:
-    """What `filetype:` finds it by: its media type, and what its address ends with."""
+    """The values that `filetype:` matches: the media type and the extension of the URL."""
     path = page.url.partition("?")[0].rpartition("/")[2]
     _, dot, ending = path.rpartition(".")
     of_address = ending.lower() if dot and ending.isalnum() and len(ending) <= 5 else ""
@@ -130,7 +131,7 @@ def document(
     cut: dict[str, tantivy.TextAnalyzer],
     names: PageNames,
 ) -> tantivy.Document:
-    """What the engine keeps of a page."""
+    """The engine's document of a page."""
     entry = tantivy.Document()
     entry.add_integer("id", identity)
     entry.add_unsigned("similarity", page.similarity_hash)

@@ -1,6 +1,6 @@
 """A question that finds nothing -> the one that was probably meant.
 
-Law: only words that no page has are doubted, and only words that pages have are proposed. The cost is
+Invariant: only words that no page has are doubted, and only words that pages have are proposed. The cost is
 capped: a few words, each looked up once with a typo or two allowed, and a few pages read for how they
 spell it.
 """
