@@ -8,9 +8,10 @@ import msgspec
 
 from ipmicra.carrier.package import packages_in, unpack
 from ipmicra.crawler.crawl import Crawl, CrawlRequest
+from ipmicra.crawler.decisions.politeness import RateOverride
 from ipmicra.crawler.frontier import Counts
 from ipmicra.crawler.progress import Progress
-from ipmicra.crawler.settings import CrawlerSettings, RateOverrideSettings
+from ipmicra.crawler.settings import CrawlerSettings
 from ipmicra.model.records import (
     FetchMeasurement,
     PageChanged,
@@ -28,7 +29,7 @@ def settings_for(folder: Path, **crawler: object) -> Settings:
     """Loopback opened, 127.0.0.1 granted, nothing waited for."""
     settings, _ = load_settings(None, {})
     values = {
-        "grants": (RateOverrideSettings(site="127.0.0.1", requests_per_second=2000, connections=4),),
+        "grants": (RateOverride(site="127.0.0.1", requests_per_second=2000, connections=4),),
         "commit_seconds": 0.05,
         "retry_seconds": 0.05,
         "patience_seconds": 0.5,

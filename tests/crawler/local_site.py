@@ -1,4 +1,4 @@
-"""A small real web server on loopback, told in a table what it serves; it remembers who asked when."""
+"""A small real web server on loopback that serves a table; it records the time of each request."""
 
 from __future__ import annotations
 

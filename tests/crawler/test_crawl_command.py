@@ -300,7 +300,7 @@ def test_a_site_that_does_not_answer_is_told_while_it_is_waited_for(tmp_path: Pa
     asyncio.run(story())
 
 
-def test_a_dry_run_waits_for_nobody(tmp_path: Path) -> None:
+def test_a_dry_run_does_not_wait_for_a_dead_site(tmp_path: Path) -> None:
     async def story() -> None:
         process = await start(
             tmp_path, DEAD, *LOOPBACK, "--dry-run", settings={"crawler.patience_seconds": "100"}

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from ipmicra.crawler import response_handler
 from ipmicra.crawler.crawl import CrawlRequest
 from ipmicra.crawler.extraction import Page, extract
+from ipmicra.crawler.parsing import jobs
 from ipmicra.model.records import PageGone, PageMoved, PageSeen, VisitFailed
 from tests.crawler.crawl_harness import crawl
 from tests.crawler.local_site import Answer, Asked, LocalSite, html
@@ -211,7 +211,7 @@ def test_a_page_that_we_fail_at_is_recorded_and_the_crawl_goes_on(
             raise IndexError("as scripted")
         return extract(body, *rest, **others)
 
-    monkeypatch.setattr(response_handler, "extract", extract_most)
+    monkeypatch.setattr(jobs, "extract", extract_most)
 
     async def story() -> None:
         pages = {"/": html("/a", "/b"), "/a": html(text="unlucky"), "/b": html()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -100,7 +101,7 @@ def test_a_batch_that_fails_changes_nothing(tmp_path: Path) -> None:
             discoveries=found("http://c.org/"),
             measured=[FetchStatistics(A, None)],  # type: ignore[arg-type] # what is tested
         )
-        with pytest.raises(Exception, match="NOT NULL"):
+        with pytest.raises(sqlite3.IntegrityError, match="NOT NULL"):
             frontier.commit(broken)
         assert frontier.counts() == (1, 1, 0, 0, 1)
         frontier.commit(Batch(discoveries=found("http://c.org/")), [site.id])

@@ -12,8 +12,12 @@ import pytest
 
 from ipmicra.crawler import robots_file
 from ipmicra.crawler.crawl import CrawlRequest
+from ipmicra.crawler.decisions.politeness import PolitenessClock, PolitenessPolicy
 from ipmicra.crawler.frontier import Frontier
+from ipmicra.crawler.frontier.entries import FrontierSite
+from ipmicra.crawler.politeness_gate import PolitenessGate
 from ipmicra.model.records import VisitFailed
+from ipmicra.model.urls import Site
 from tests.crawler.crawl_harness import Outcome, crawl
 from tests.crawler.local_site import Answer, Asked, LocalSite, html
 
@@ -306,5 +310,21 @@ def test_robots_txt_is_kept_between_runs(tmp_path: Path) -> None:
             done = await crawl(tmp_path, wish=CrawlRequest((site.address,)))
         assert sorted(site.paths()) == ["/", "/a", "/robots.txt"]
         assert done.failures() == {f"{site.address}/b": "robots"}
+
+    asyncio.run(story())
+
+
+def test_an_address_has_one_request_under_way() -> None:
+    async def story() -> None:
+        gate = PolitenessGate(lambda address: PolitenessClock())
+        policy = PolitenessPolicy(delay_seconds_min=0.0)
+        first = FrontierSite(1, Site("http://a.example"), PolitenessClock())
+        second = FrontierSite(2, Site("http://b.example"), PolitenessClock())
+        assert await gate.acquire(first, "192.0.2.1", policy) is None
+        waiting = asyncio.create_task(gate.acquire(second, "192.0.2.1", policy))
+        await asyncio.sleep(0.05)
+        assert not waiting.done()
+        gate.finish(first, "192.0.2.1", policy, 0.0)
+        assert await asyncio.wait_for(waiting, 60) is None
 
     asyncio.run(story())

@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator
 from typing import NamedTuple
 
 from ipmicra.model.failures import FailureKind
-from tests.hostile.plain_site import Site, answer, path_of, serving
+from ipmicra.testing.plain_site import PlainSite, answer, path_of, serving
 from tests.hostile.pranks import HTML, Prank, pranks, says
 
 VICTIM = answer(b"<p>an ordinary page", 200, HTML)
@@ -44,7 +44,7 @@ REDIRECT_OUTCOMES = {
 
 
 class HostileSite(NamedTuple):
-    site: Site
+    site: PlainSite
     expected: dict[str, FailureKind | str]  # by path, redirects followed
 
     def url(self, path: str) -> str:

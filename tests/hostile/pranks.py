@@ -16,7 +16,7 @@ import brotli  # type: ignore[import-untyped] # has no types
 import zstandard
 
 from ipmicra.model.failures import FailureKind
-from tests.hostile.plain_site import answer
+from ipmicra.testing.plain_site import answer
 
 Writer = asyncio.StreamWriter
 Play = Callable[[Writer], Awaitable[None]]

@@ -27,6 +27,7 @@ NOT_PUBLIC = [
     *("198.18.0.1", "198.19.255.255", "198.51.100.1", "203.0.113.5", "224.0.0.1", "239.1.1.1"),
     *("240.0.0.1", "255.255.255.255", "::", "::1", "fe80::1", "fec0::1", "fc00::1", "fd12::1"),
     *("ff02::1", "ff0e::1", "100::1", "2001:db8::1", "3fff::1", "2001:10::1", "5f00::1", "4000::1"),
+    *("192.31.196.1", "192.52.193.1", "192.175.48.1", "2620:4f:8000::1"),
     "64:ff9b:1::808:808",
 ]
 
@@ -103,6 +104,11 @@ def test_ports(port: int, open_: bool, more: tuple[int, ...]) -> None:
     assert (AddressGuard(open_ports=more).port_denial_reason(port) is None) is open_
     assert (AddressGuard(open_ports=more).port_denial_reason(990) is None) is bool(more)
     assert AddressGuard(open_ports=more).port_denial_reason(6379) is not None
+
+
+@pytest.mark.parametrize("port", [2375, 9200, 10250, 6379, 5432, 27017, 3389, 8500, 15672])
+def test_services_are_never_crawled(port: int) -> None:
+    assert AddressGuard(open_ports=(990,)).port_denial_reason(port) is not None
 
 
 def test_this_machines_own_public_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

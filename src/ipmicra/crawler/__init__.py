@@ -1,5 +1,5 @@
 """Delegated sites -> pages: frontier, robots, fetching, extraction, revisits.
 
-The decisions (what next, how politely, when again) live in `decisions/` and are pure; everything else
-here may talk to the network and to disks.
+The decisions (what next, how politely, when again) are in `decisions/` and are pure; all other modules
+here may use the network and the disk.
 """

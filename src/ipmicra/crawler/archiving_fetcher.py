@@ -14,7 +14,7 @@ from ipmicra.model.fetches import Fetched, Fetcher, FetchFailed, FetchOutcome, F
 
 
 class ArchivingFetcher:
-    """Asks the fetcher within for raw bytes, and archives them. Closes the file when it is left."""
+    """Requests raw bytes from the inner fetcher and archives them. Closes the file on exit."""
 
     def __init__(self, within: Fetcher, writer: WarcWriter) -> None:
         self._within, self._writer = within, writer

@@ -37,6 +37,7 @@ from ipmicra.crawler.multiprocess.mailbox import FOLDER as PARCELS_FOLDER
 from ipmicra.crawler.multiprocess.mailbox import Mailbox
 from ipmicra.crawler.multiprocess.partition import SitePartition
 from ipmicra.crawler.page_limit import PageLimit
+from ipmicra.crawler.parsing.pool import ParserLimits, ParserPool
 from ipmicra.crawler.plan import CrawlPlan, plan_from
 from ipmicra.crawler.progress import Progress
 from ipmicra.crawler.settings import CrawlerSettings, CrawlSettings
@@ -52,14 +53,14 @@ FRONTIER_FOLDER = "frontier"  # under the data folder; a file a crawl in it
 
 
 class Share(NamedTuple):
-    """Which of how many processes of one crawl; they are counted from 0."""
+    """The number of this process, from 0, and the number of all processes of one crawl."""
 
     number: int
     processes: int
 
     @property
     def suffix(self) -> str:
-        """What sets the process's files apart: nothing where there is only one."""
+        """The suffix of the process's files: empty if there is only one process."""
         return f".{self.number + 1}of{self.processes}" if self.processes > 1 else ""
 
 
@@ -68,7 +69,7 @@ ALONE = Share(0, 1)
 
 @dataclass(frozen=True)
 class CrawlRequest:
-    """What is to be crawled."""
+    """The sites to crawl."""
 
     seeds: tuple[str, ...]
     scope: ScopeKind = "site"
@@ -84,8 +85,9 @@ class CrawlRequest:
 class Crawl:
     """One named crawl: its plan, its places on disk, and its seeds."""
 
-    def __init__(self, settings: CrawlSettings, request: CrawlRequest) -> None:
-        self.settings, self.request = settings, request
+    def __init__(self, settings: CrawlSettings, request: CrawlRequest, was_ended: bool = False) -> None:
+        """`was_ended`: see `Engine`."""
+        self.settings, self.request, self._was_ended = settings, request, was_ended
         self.seeds = _seeds(request, Normaliser(settings.crawler.dropped_parameters))
         self.plan = _plan(settings, request, self.seeds)
         self.crawl_name = _checked_name(request.name) if request.name else _name_from(self.seeds)
@@ -124,7 +126,7 @@ class Crawl:
         on_start: Callable[[Engine], None] = lambda _engine: None,
         limit: PageLimit | None = None,
     ) -> tuple[Progress, Counts]:
-        """Crawl until done or stopped, in an event loop of its own. Raises a Fault."""
+        """Crawl until done or stopped, in its own event loop. Raises a Fault."""
         try:
             return await self._run(on_commit, on_start, limit)
         except (OSError, sqlite3.DatabaseError, ExceptionGroup) as error:
@@ -144,7 +146,10 @@ class Crawl:
         limit: PageLimit | None,
     ) -> tuple[Progress, Counts]:
         with self.open_stores() as (frontier, spool):
-            async with self.fetcher() as fetcher:
+            async with (
+                self.fetcher() as fetcher,
+                ParserPool(parser_limits(self.settings.crawler)) as pool,
+            ):
                 await self.check_contact(fetcher)
                 engine = Engine(
                     self.plan,
@@ -154,6 +159,8 @@ class Crawl:
                     lambda progress: on_commit(progress, frontier.counts()),
                     limit,
                     self._partition(frontier),
+                    pool,
+                    self._was_ended,
                 )
                 self._resend_requested(frontier)
                 frontier.retry_failed(self._own_seeds(), int(time.time() * 1000))
@@ -171,7 +178,7 @@ class Crawl:
             clear_requests(self.spool_folder)
 
     def mailbox(self) -> Mailbox:
-        """What the processes of this crawl send each other."""
+        """The mailbox between the processes of this crawl."""
         folder = self.settings.data_folder / PARCELS_FOLDER / self.crawl_name
         return Mailbox(folder, *self.request.share)
 
@@ -179,7 +186,9 @@ class Crawl:
         return SitePartition(frontier, self.mailbox()) if self.request.share.processes > 1 else None
 
     def _own_seeds(self) -> list[Url]:
-        """This process's part; one whose address is another's goes there as any other link does."""
+        """The seeds of this process; one whose address belongs to another process goes there like any
+        link.
+        """
         number, processes = self.request.share
         return [seed for seed in self.seeds if owner_of(site_of(seed), processes) == number]
 
@@ -195,7 +204,9 @@ class Crawl:
             )
 
     def _widen_scope(self, frontier: Frontier) -> None:
-        """Around all seeds that the crawl was ever given: pages of earlier ones may still be queued."""
+        """Widen the scope to all seeds that the crawl ever had: pages of earlier ones may still be
+        queued.
+        """
         before = frontier.fact("seeds") or ""
         seeds = list(dict.fromkeys([*map(Url, before.split()), *self.seeds]))
         if len(seeds) > len(before.split()):
@@ -221,6 +232,12 @@ NO_CONTACT = (
 )
 
 
+def parser_limits(crawler: CrawlerSettings) -> ParserLimits:
+    return ParserLimits(
+        seconds_max=crawler.parser_seconds_max, bytes_max=crawler.parser_memory_bytes_max
+    )
+
+
 def seal_rules(crawler: CrawlerSettings) -> SealRules:
     return SealRules(
         records_max=crawler.package_records_max,
@@ -243,7 +260,7 @@ def fetcher_for(
 
 
 def allowed_fetching(crawler: CrawlerSettings, fetching: FetchingSettings) -> FetchingSettings:
-    """Where we may connect to: without a contact, only to opened ranges."""
+    """The settings for connecting: without a contact, only opened ranges are allowed."""
     if crawler.contact:
         return fetching
     opened = ranges_of(fetching.open_ranges, "fetching.open_ranges")
@@ -298,7 +315,7 @@ def _remember_outcome(frontier: Frontier, progress: Progress) -> None:
 
 
 def _first_cause(error: Exception) -> Exception:
-    """What went wrong first, where several tasks ended by it."""
+    """The first error, if several tasks ended because of it."""
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
     return error
@@ -326,7 +343,8 @@ def crawl_names(data_folder: Path) -> list[str]:
 
 
 def tune_process() -> None:
-    """Ask the allocator not to give memory back after every page, and the collector to look less often.
+    """Tell the allocator not to return memory after every page, and the garbage collector to run less
+    often.
 
     A crawl's garbage has no cycles worth the default thresholds. A full journal's records are fewer objects
     than the threshold, and so are not walked through while they wait to be sealed.

@@ -1,10 +1,10 @@
-"""Seeds, a plan and a fetcher -> pages in the spool, until nothing is left or somebody stops it.
+"""Seeds, a plan and a fetcher -> pages in the spool, until nothing is left or the engine is stopped.
 
-The engine opens a site worker for every site that may be asked now, collects what the site workers
-report, and commits it in batches: records into the spool's journal first, then, in one transaction,
-outcomes, new links, clocks and the journal's position. Invariant: the transaction is the truth. What the
-journal holds beyond its position is forgotten at the next start, what the frontier holds as leased is
-pending again; so a SIGKILL at any moment loses no URL and sends no page twice.
+The engine opens a site worker for every site that may be fetched now, collects the workers' results, and
+commits it in batches: records into the spool's journal first, then, in one transaction, outcomes, new
+links, clocks and the journal's position. Invariant: the transaction is the truth. Records in the journal
+beyond its position are dropped at the next start, and leased URLs are pending again; so a SIGKILL at any
+moment loses no URL and sends no page twice.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from functools import partial
 from ipmicra.carrier.allocator import release_memory
 from ipmicra.carrier.sealer import Sealer
 from ipmicra.carrier.spool import Spool
+from ipmicra.crawler.decisions.politeness import after_refusal
 from ipmicra.crawler.decisions.revisit import price_for_budget
 from ipmicra.crawler.fetch_statistics import FetchStatistics
 from ipmicra.crawler.frontier import (
@@ -29,23 +30,28 @@ from ipmicra.crawler.frontier import (
 )
 from ipmicra.crawler.multiprocess.partition import SitePartition
 from ipmicra.crawler.page_limit import NoLimit, OwnLimit, PageLimit
+from ipmicra.crawler.parsing.pool import ParserPool
 from ipmicra.crawler.plan import CrawlPlan
 from ipmicra.crawler.politeness_gate import PolitenessGate
 from ipmicra.crawler.progress import Progress
 from ipmicra.crawler.response_handler import ResponseHandler, VisitResult
 from ipmicra.crawler.site_worker import SiteWorker
+from ipmicra.crawler.step_runner import StepRunner
 from ipmicra.errors import HostFault
+from ipmicra.model.failures import FailureKind
 from ipmicra.model.fetches import Fetched, Fetcher, FetchOutcome
 from ipmicra.model.records import PageSeen, Record
-from ipmicra.model.urls import Site, Url
+from ipmicra.model.urls import Site, Url, site_of
 
 LEASE_MIN, LEASE_MAX = 4, 64
 REVISITS_AT_ONCE = 1_000
-REVISITS_UNDER_BUDGET = 50  # by so many pages a day's bytes may be exceeded
+REVISITS_UNDER_BUDGET = 50  # number of pages by which the bytes of a day may be exceeded
 MEASURE_SECONDS = 60.0
 REPRICE_SECONDS = 60.0
 LARGE_PAGE_BYTES = 4 << 20  # one page in ten thousand; reading it takes several times its bytes
 HELD_BYTES_MAX = 8 << 20  # of text and links that wait for their transaction; usually it is half
+LINKS_AT_ONCE = 2_000  # of one page in one transaction: some 20 ms
+PENALTY_PAGES = 1_000  # of its site's budget, for a page that was made to harm
 LINK_BYTES = 200  # of memory, about: a link, or a URL that was found
 
 
@@ -61,10 +67,17 @@ class Engine:
         on_commit: Callable[[Progress], None] = lambda _: None,
         limit: PageLimit | None = None,
         partition: SitePartition | None = None,
+        parsers: ParserPool | None = None,
+        was_ended: bool = False,
     ) -> None:
+        """Without `parsers` all pages are parsed in this process. `was_ended`: the process before this one
+        was ended because it did not answer, or ended by itself while it worked.
+        """
         self.plan, self.fetcher = plan, fetcher
         self.politeness = PolitenessGate(frontier.address_clock)
-        self.response_handler = ResponseHandler(plan, frontier.base_digest)
+        self.response_handler = ResponseHandler(plan, frontier.base_digest, frontier.kills_of)
+        self.steps = StepRunner(parsers or ParserPool(None), frontier.in_progress)
+        self._was_ended = was_ended
         self.progress = Progress()
         self._frontier, self._spool, self._on_commit = frontier, spool, on_commit
         self._sealer = Sealer(spool)
@@ -92,9 +105,10 @@ class Engine:
     async def run(self, seeds: list[DiscoveredUrl]) -> Progress:
         """Crawl until done or stopped; everything fetched is committed on return.
 
-        With other processes there is no knowing when it is done: `stop` it when all of them are idle.
+        With other processes it cannot know when it is done: call `stop` when all of them are idle.
         """
         self._frontier.repair_future_timestamps(int(time.time() * 1000))
+        self._leave_out_interrupted()
         self.progress.found += self._frontier.add(seeds)
         try:
             async with asyncio.TaskGroup() as group:
@@ -112,8 +126,15 @@ class Engine:
             self._sealer.close()
         return self.progress
 
+    @property
+    def is_consistent(self) -> bool:
+        """False after a failed transaction: the journal has records that the next start drops."""
+        return not self._is_inconsistent
+
     async def seal(self) -> bool:
-        """All that is committed becomes packages now. False: there was nothing."""
+        """Seal all committed records into packages now. False: there were none."""
+        if not self.is_consistent:
+            return False
         sealed = await self._sealer.seal()
         self.progress.packages += sealed
         return bool(sealed)
@@ -124,7 +145,7 @@ class Engine:
         self._event.set()
 
     def add(self, discoveries: Iterable[DiscoveredUrl]) -> None:
-        """More to crawl, while running. It is durable on return."""
+        """Add URLs while running. They are durable on return."""
         self._batch.discoveries.extend(discoveries)
         self._commit()
         self._event.set()
@@ -150,9 +171,8 @@ class Engine:
             self._event.set()
 
     def send_whole(self, urls: Iterable[Url]) -> None:
-        """Somebody lacks these pages: they are due at once, and are sent whole.
-
-        One that is being visited just now is visited once more, because that visit knows what it held.
+        """Make pages that a receiver lacks due at once, and send them in full. A page that is being
+        visited now is visited once more, because that visit uses the old base.
         """
         self._commit()
         wanted = list(urls)
@@ -160,7 +180,7 @@ class Engine:
         self._frontier.force_full_resend(wanted, int(time.time() * 1000))
         self._event.set()
 
-    # --- what lanes ask for -----------------------------------------------------------------------
+    # --- for site workers --------------------------------------------------------------------------
 
     def lease(self, site: FrontierSite) -> list[LeasedUrl]:
         rate = self.plan.policy_for(site.site).requests_per_second or 1.0
@@ -168,29 +188,29 @@ class Engine:
         return self._frontier.lease(site, int(time.time() * 1000), limit)
 
     def reserve_page(self) -> bool:
-        """One page of the crawl's limit; False when it is used up."""
+        """Take one page of the crawl's limit; False when it is used up."""
         return self._limit.reserve()
 
     def unreserve_page(self) -> None:
         self._limit.unreserve()
 
     def is_foreign(self, address: str) -> bool:
-        """Whether another process alone may ask the address."""
+        """Whether only another process may connect to the address."""
         return self._partition is not None and self._partition.is_foreign(address)
 
     def release_if_foreign(self, site: FrontierSite, address: str) -> bool:
         """Whether the site is another process's; if so, it goes there when its site worker is closed."""
         return self._partition is not None and self._partition.release_if_foreign(site, address)
 
-    def make_room_for(self, fetched: Fetched) -> None:
-        """Before a large page is read, release all that can be had again, and of what was freed."""
+    def free_memory_for(self, fetched: Fetched) -> None:
+        """Before a large page is read, drop caches and return freed memory to the system."""
         if len(fetched.body) >= LARGE_PAGE_BYTES:
             self.progress.packages += self._sealer.wait()
             self._frontier.release_memory()
             release_memory()
 
     def record_visit(self, site: FrontierSite, result: VisitResult) -> None:
-        """What came of one visit goes into the next transaction."""
+        """Add the result of one visit to the next transaction."""
         batch = self._batch
         self._touched[site.id] = site
         self._records.extend(result.records)
@@ -207,6 +227,26 @@ class Engine:
         if self._batch_is_full():
             self._event.set()
 
+    async def record_many_links(self, result: VisitResult) -> None:
+        """Commit the links of a page that has very many, but for the last of them, before the page itself.
+
+        Should this process end in between, the page is visited again.
+        """
+        while len(result.discoveries) > LINKS_AT_ONCE:
+            some, result.discoveries = (
+                result.discoveries[:LINKS_AT_ONCE],
+                result.discoveries[LINKS_AT_ONCE:],
+            )
+            self.add(some)
+            await asyncio.sleep(0)
+
+    def penalise(self, site: FrontierSite, result: VisitResult) -> None:
+        """What was made to harm costs the site's budget; and what took long, time."""
+        if result.failure in (FailureKind.PROCESSING_KILLED, FailureKind.INFLATE_BOMB):
+            site.pages_fetched += PENALTY_PAGES
+        if result.failure == FailureKind.PROCESSING_KILLED:
+            site.clock = after_refusal(site.clock, time.time(), None)
+
     def on_robots_learned(self, site: FrontierSite) -> None:
         self._touched[site.id] = site
         self._batch.robots.append(site)
@@ -221,8 +261,23 @@ class Engine:
 
     # --- the loop ---------------------------------------------------------------------------------
 
+    def _leave_out_interrupted(self) -> None:
+        """The page that an earlier process ended with is not tried again, where it is to blame."""
+        in_progress = self._frontier.in_progress
+        if in_progress.found is None:
+            return
+        leased = self._frontier.on_interrupted(in_progress.found, self._was_ended)
+        site = None if leased is None else self._frontier.site(site_of(leased.url))
+        if leased is not None and site is not None:
+            why = "the crawler's process ended while it was read"
+            result = self.response_handler.on_killed(leased, why, int(time.time() * 1000))
+            self.penalise(site, result)
+            self.record_visit(site, result)
+            self._commit()
+        in_progress.forget()
+
     def mailbox_items_moved(self) -> int:
-        """Sent to and received from other processes so far."""
+        """The number of mailbox items sent to and received from other processes so far."""
         return 0 if self._partition is None else self._partition.mailbox.moved
 
     def _is_finished(self) -> bool:
@@ -257,7 +312,7 @@ class Engine:
             task.add_done_callback(partial(self._on_worker_ended, worker))
 
     def _on_worker_ended(self, worker: SiteWorker, _: asyncio.Task[None]) -> None:
-        """However it ended, be it before it began."""
+        """Handle the end of a worker, for any reason, even before it began."""
         self._closing[worker.site.id] = worker
         if len(self._closing) == len(self._workers):
             self._event.set()
@@ -310,7 +365,7 @@ class Engine:
         batch.position = self._spool.append(records, now)
         batch.sites = list(self._touched.values())
         self._touched.clear()
-        batch.addresses = self.politeness.changed_clocks()
+        batch.addresses = self.politeness.drain_changed_clocks()
         batch.closed_sites = set(self._closing)
         self.progress.found += self._frontier.commit(batch, self._workers)
         self._is_inconsistent = False
@@ -332,7 +387,7 @@ class Engine:
         self._on_commit(self.progress)
 
     def _want_whole_again(self, visited: Iterable[VisitOutcome]) -> None:
-        """Pages that were leased before they were wanted whole."""
+        """Request full versions again of pages that were leased before the request."""
         for leased in [done.leased for done in visited if done.leased.url in self._wanted_whole]:
             if leased.content_hash:
                 self._frontier.force_full_resend([leased.url], int(time.time() * 1000))
@@ -340,7 +395,9 @@ class Engine:
                 self._wanted_whole.discard(leased.url)
 
     def _receive(self) -> None:
-        """What other processes found for us. A site that is open here waits until it is closed."""
+        """Receive the URLs that other processes found for us. A site that is open here waits until it is
+        closed.
+        """
         if self._partition is None:
             return
         for path, item in self._partition.mailbox.waiting():
@@ -353,11 +410,11 @@ class Engine:
             self._partition.mailbox.remove(path)
 
     def _seal_if_due(self, now: float, last: bool = False) -> None:
-        """The last pages are sent too, though nothing further happens."""
+        """Seal by size or age; at the end the last pages are sealed too."""
         self.progress.packages += self._sealer.finish() if last else self._sealer.seal_if_due(now)
 
     def _drain_statistics(self, records: list[Record], now: float, last: bool) -> list[FetchStatistics]:
-        """What was measured since the last commit; and, once a minute, records of it."""
+        """The statistics since the last commit, and, once per minute, records of them."""
         measured = list(self._measured.values())
         self._measured.clear()
         for seen in measured:
@@ -393,7 +450,7 @@ class Engine:
 
 
 def _held_bytes(result: VisitResult) -> int:
-    """About what a visit result takes in memory, as far as that differs from page to page."""
+    """The approximate memory of a visit result, for the parts that differ from page to page."""
     pages = [record.page for record in result.records if isinstance(record, PageSeen)]
     links = len(result.discoveries) + sum(len(page.links) for page in pages)
     return LINK_BYTES * links + sum(len(page.text) for page in pages)

@@ -12,7 +12,7 @@ UNCHANGED = 304
 
 
 class FetchStatistics(msgspec.Struct):
-    """What the fetches have shown so far. Sums, but for the round trip, which is the least."""
+    """Statistics of the fetches so far: sums, and the least round trip."""
 
     site: Site
     address: str

@@ -14,7 +14,7 @@ from ipmicra.model.urls import Normaliser, Site, Url
 
 @dataclass(frozen=True)
 class CrawlPlan:
-    """What one crawl may fetch, and how."""
+    """The rules of one crawl: what it may fetch, and how."""
 
     scope: CrawlBounds
     settings: CrawlerSettings
@@ -56,10 +56,7 @@ def plan_from(
         settings=settings,
         budget=SiteBudget(settings.site_pages_max, settings.site_bytes_max, depth),
         usual=PolitenessPolicy(settings.delay_seconds_min, settings.response_time_factor),
-        grants=tuple(
-            RateOverride(grant.site, grant.requests_per_second, grant.connections)
-            for grant in settings.grants
-        ),
+        grants=settings.grants,
         revisit=RevisitRules(
             settings.revisit_seconds_min, settings.revisit_seconds_max, settings.revisit_seconds_first
         ),

@@ -38,7 +38,7 @@ class _AddressQueue:
 
 
 class PolitenessGate:
-    """The turns of one crawler. `changed_clocks` returns clocks to be stored."""
+    """The turns of one crawler. `drain_changed_clocks` returns the clocks to store."""
 
     def __init__(self, clock_of_address: Callable[[str], PolitenessClock]) -> None:
         self._clock_of_address = clock_of_address
@@ -90,9 +90,9 @@ class PolitenessGate:
         self._changed.add(address)
         self._leave(queue)
 
-    def changed_clocks(self) -> dict[str, PolitenessClock]:
-        """Addresses whose clocks changed since the last call. Unused queues are dropped: their clocks
-        are stored.
+    def drain_changed_clocks(self) -> dict[str, PolitenessClock]:
+        """Take the clocks that changed since the last call, by address. Unused queues are dropped: their
+        clocks are stored.
         """
         changed = {address: self._queues[address].clock for address in self._changed}
         self._changed.clear()

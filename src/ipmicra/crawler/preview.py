@@ -15,9 +15,10 @@ import msgspec
 
 from ipmicra.carrier.package import unpack
 from ipmicra.carrier.spool import Spool
-from ipmicra.crawler.crawl import Crawl
+from ipmicra.crawler.crawl import Crawl, parser_limits
 from ipmicra.crawler.engine import Engine
 from ipmicra.crawler.frontier import DiscoveredUrl, Frontier
+from ipmicra.crawler.parsing.pool import ParserPool
 from ipmicra.crawler.robots_file import robots_of
 from ipmicra.model.records import PageMoved, PageSeen, Record, VisitFailed
 from ipmicra.model.urls import Url, path_of, site_of
@@ -42,8 +43,9 @@ async def preview(crawl: Crawl) -> Preview:
         try:
             async with crawl.fetcher() as fetcher:
                 await crawl.check_contact(fetcher)
-                engine = Engine(plan, frontier, spool, fetcher)
-                await engine.run([DiscoveredUrl(seed, 0, 0) for seed in crawl.seeds])
+                async with ParserPool(parser_limits(crawl.settings.crawler)) as parsers:
+                    engine = Engine(plan, frontier, spool, fetcher, parsers=parsers)
+                    await engine.run([DiscoveredUrl(seed, 0, 0) for seed in crawl.seeds])
             records = [record for package in spool.waiting() for record in _records(package.path)]
             return Preview(list(_judged(crawl, frontier, records)))
         finally:

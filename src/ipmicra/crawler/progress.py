@@ -11,7 +11,7 @@ WAIT_SECONDS_SHOWN = 5.0
 
 
 class Progress(msgspec.Struct):
-    """What this run has done so far."""
+    """Counts of this run so far."""
 
     started_at: float = msgspec.field(default_factory=time.time)  # seconds since 1970, UTC
     pages: int = 0  # answers of any status

@@ -1,47 +1,53 @@
 """One response of a site -> records to send, what the frontier stores of the page, and the URLs found.
 
-Invariant: synchronous, no network, no clock; (url, visit) identifies every record. An unchanged page has
-no record. Robots directives of the page are obeyed: noindex pages are not stored, nofollow links are not
-followed.
+`on_response` is a generator: it yields a job and is sent the parsed page, and it yields None wherever it has
+worked for some milliseconds, so that others may run in between. Invariant: no network, no clock; (url, visit)
+identifies every record. An unchanged page has no record. Robots directives of the page are obeyed: noindex
+pages are not stored, nofollow links are not followed.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
-from typing import TypedDict
+from typing import TypeAlias, TypedDict
 
 import msgspec
 
-from ipmicra.carrier.page_delta import base_digest, delta_of
-from ipmicra.crawler.decisions.revisit import ChangeHistory, revisit_seconds
-from ipmicra.crawler.decisions.sitemaps import SitemapEntry, feeds_in, listing
-from ipmicra.crawler.extraction import Page, extract
+from ipmicra.crawler.decisions.revisit import ChangeHistory, killed_seconds, revisit_seconds
+from ipmicra.crawler.decisions.sitemaps import (
+    ListingBomb,
+    SitemapEntry,
+    feeds_in,
+    listing_steps,
+)
+from ipmicra.crawler.extraction import Page
 from ipmicra.crawler.extraction.directives import directives
-from ipmicra.crawler.extraction.language import UsualLanguages
 from ipmicra.crawler.fetching.redirects import redirect_target
 from ipmicra.crawler.frontier.entries import DiscoveredUrl, LeasedUrl, RetryLater, VisitOutcome
 from ipmicra.crawler.frontier.seen_cache import SeenCache
+from ipmicra.crawler.parsing.jobs import ParsedPage, ParseJob
 from ipmicra.crawler.plan import CrawlPlan
 from ipmicra.model.failures import FailureKind, Kind, status_kind
 from ipmicra.model.fetches import Fetched, FetchFailed
 from ipmicra.model.fingerprints import CONTENT_HASH_BYTES
 from ipmicra.model.page import RobotsDirectives
-from ipmicra.model.records import PageChanged, PageGone, PageMoved, PageSeen, Record, VisitFailed
+from ipmicra.model.records import PageGone, PageMoved, PageSeen, Record, VisitFailed
 from ipmicra.model.urls import Url
 
 GONE = frozenset({404, 410})
 UNCHANGED = 304
-NO_WHOLE_PAGE = frozenset({204, 205, 206})  # nothing to show, or a part that nobody asked for
+NO_WHOLE_PAGE = frozenset({204, 205, 206})  # no content, or a part that was not requested
 RETRIED_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
-FULL_PAGE_EVERY = 16  # visits: whoever lost a page has it again after so many, even if nobody asks
+FULL_PAGE_EVERY = 16  # visits after which a page is sent in full again, in case a receiver lost it
 YEAR_MS = 31_556_952_000
+LINKS_PER_STEP = 500  # some 3 ms
 
 
 @dataclass(slots=True)
 class VisitResult:
-    """What came of one visit."""
+    """The result of one visit."""
 
     records: list[Record] = field(default_factory=list)
     discoveries: list[DiscoveredUrl] = field(default_factory=list)
@@ -51,30 +57,39 @@ class VisitResult:
     failure: str = ""
 
     def why(self) -> str:
-        """What went wrong, for people."""
+        """The error, in words for people."""
         details = [record.detail for record in self.records if isinstance(record, VisitFailed)]
         return ": ".join(word for word in (self.failure, *details) if word)
+
+
+VisitSteps: TypeAlias = Generator[ParseJob | None, ParsedPage, VisitResult]
 
 
 class ResponseHandler:
     """Turns responses into visit results by one crawl's plan."""
 
     def __init__(
-        self, plan: CrawlPlan, base_digest_of: Callable[[LeasedUrl], bytes] = lambda _: b""
+        self,
+        plan: CrawlPlan,
+        base_digest_of: Callable[[LeasedUrl], bytes] = lambda _: b"",
+        kills_of: Callable[[LeasedUrl], int] = lambda _: 0,
     ) -> None:
-        """`sketch_kept` is that of the page as it was last sent; empty where none is kept."""
-        self._plan, self._base_digest_of = plan, base_digest_of
+        """`base_digest_of` is of the page as it was last sent, empty where none is kept; `kills_of` is how
+        often its processing was ended.
+        """
+        self._plan, self._base_digest_of, self._kills_of = plan, base_digest_of, kills_of
         self._recent = SeenCache(plan.settings.recent_urls_max)
-        self._languages = UsualLanguages()
         self._agent = plan.settings.product.lower()
         self.price = 0.0  # of a byte of revisits; 0: no budget
 
     def clear_seen_links(self) -> None:
-        """What was out of bounds, or is forgotten by the frontier, may be followed when it is found again."""
+        """Forget seen links, so that those out of scope or dropped by the frontier may be followed when
+        found again.
+        """
         self._recent = SeenCache(self._plan.settings.recent_urls_max)
 
-    def on_response(self, leased: LeasedUrl, fetched: Fetched, now_ms: int) -> VisitResult:
-        """The visit result of an answer, whatever its status."""
+    def on_response(self, leased: LeasedUrl, fetched: Fetched, now_ms: int) -> VisitSteps:
+        """The visit result of a response with any status."""
         status = fetched.status
         if status == UNCHANGED and leased.visit:
             return self._unchanged(leased, fetched, now_ms)
@@ -87,13 +102,17 @@ class ResponseHandler:
         if not 200 <= status < 300 or status in NO_WHOLE_PAGE:
             may_pass = status in RETRIED_STATUSES
             return self.failed_visit(leased, status_kind(status), "", now_ms, may_pass, status)
-        hints = listing(fetched.body)
+        try:
+            hints = yield from listing_steps(fetched.body, fetched.bytes_on_wire or None)
+        except ListingBomb as bomb:
+            kind, why = FailureKind.INFLATE_BOMB, str(bomb)
+            return self.failed_visit(leased, kind, why, now_ms, False, status)
         if hints is not None:
-            return self._listing(leased, fetched, now_ms, hints)
+            return (yield from self._listing(leased, fetched, now_ms, hints))
         if fetched.body_skipped:
             kind = FailureKind.NOT_A_PAGE
             return self.failed_visit(leased, kind, fetched.media_type, now_ms, False, status)
-        return self._page(leased, fetched, now_ms)
+        return (yield from self._page(leased, fetched, now_ms))
 
     def on_fetch_failed(self, leased: LeasedUrl, failed: FetchFailed, now_ms: int) -> VisitResult:
         return self.failed_visit(leased, failed.kind, failed.detail, now_ms, failed.worth_a_retry)
@@ -119,12 +138,25 @@ class ResponseHandler:
         )
         return VisitResult([record], visited=visited, outcome="failed", failure=str(kind))
 
+    def on_killed(self, leased: LeasedUrl, why: str, now_ms: int) -> VisitResult:
+        """The visit of a page whose processing was ended. It is left alone for longer each time."""
+        result = self.failed_visit(leased, FailureKind.PROCESSING_KILLED, why, now_ms, may_pass=False)
+        assert result.visited is not None
+        usual_seconds = self._revisit_ms(leased, leased.history, 0) / 1000
+        seconds = killed_seconds(usual_seconds, self._kills_of(leased), self._plan.revisit)
+        result.visited = msgspec.structs.replace(
+            result.visited, revisit_ms=now_ms + int(1000 * seconds), killed=True
+        )
+        return result
+
     def hinted_urls(
         self, page: Url, hints: Iterable[SitemapEntry], depth: int, now_ms: int
-    ) -> list[DiscoveredUrl]:
+    ) -> Generator[None, ParsedPage, list[DiscoveredUrl]]:
         """URLs that robots.txt, a sitemap or a feed names."""
         found = []
-        for hint in hints:
+        for position, hint in enumerate(hints, 1):
+            if position % LINKS_PER_STEP == 0:
+                yield
             url = self._plan.normaliser.joined(page, hint.reference)
             if url is not None and self._is_wanted(url, depth, now_ms):
                 modified_ms = 1000 * (hint.modified_s or 0)
@@ -136,55 +168,62 @@ class ResponseHandler:
 
     # --- one way out each -------------------------------------------------------------------------
 
-    def _page(self, leased: LeasedUrl, fetched: Fetched, now_ms: int) -> VisitResult:
-        headers = fetched.headers
-        page = extract(
-            fetched.body,
-            headers.get("content-type") or "",
-            leased.url,
-            robots_header=_robots_header(fetched),
-            last_modified=headers.get("last-modified") or "",
-            languages=self._languages,
-            agent=self._agent,
-        )
-        remembered = _base_digest(page)
+    def _page(self, leased: LeasedUrl, fetched: Fetched, now_ms: int) -> VisitSteps:
+        parsed = yield self._job(leased, fetched, now_ms)
+        page, remembered = parsed.page, _base_digest(parsed.page)
         if leased.content_hash == remembered:
             return self._unchanged(leased, fetched, now_ms)
-        found = [] if page.robots.nofollow else self._links(page, leased.depth + 1, now_ms)
+        found: list[DiscoveredUrl] = []
         if not page.robots.nofollow:
-            found += self.hinted_urls(leased.url, feeds_in(fetched.body), leased.depth + 1, now_ms)
+            found = yield from self._links(page, leased.depth + 1, now_ms)
+            feeds = feeds_in(fetched.body)
+            found += yield from self.hinted_urls(leased.url, feeds, leased.depth + 1, now_ms)
         record: Record
         if page.robots.noindex:
             record = PageGone(**_names(leased, now_ms), status=fetched.status)
         else:
             seen = PageSeen(**_names(leased, now_ms), page=page, status=fetched.status)
-            record = self._delta(leased, seen) or seen
+            record = parsed.delta or seen
         result = self._visit_done(leased, fetched, now_ms, "seen", [record], remembered)
         assert result.visited is not None
         if page.robots.noindex:  # asked for whole next time: a 304 would not say that it may be kept now
             result.visited = msgspec.structs.replace(result.visited, etag=None, last_modified=None)
         elif self._plan.watch:
-            result.visited = msgspec.structs.replace(result.visited, base_digest=base_digest(page))
+            result.visited = msgspec.structs.replace(result.visited, base_digest=parsed.base_digest)
         result.discoveries = found
         return result
 
-    def _delta(self, leased: LeasedUrl, seen: PageSeen) -> PageChanged | None:
-        """Only what changed, where the page before is remembered; now and then the whole anyway."""
-        if not leased.content_hash or seen.visit % FULL_PAGE_EVERY == 0:
-            return None
-        base_digest = self._base_digest_of(leased)
-        base = leased.content_hash[:CONTENT_HASH_BYTES]
-        return delta_of(seen, base, base_digest) if base_digest else None
+    def _job(self, leased: LeasedUrl, fetched: Fetched, now_ms: int) -> ParseJob:
+        """With what is remembered of the page before, of which now and then nothing is used."""
+        headers, base = fetched.headers, leased.content_hash[:CONTENT_HASH_BYTES]
+        is_whole = not base or (leased.visit + 1) % FULL_PAGE_EVERY == 0
+        return ParseJob(
+            body=fetched.body,
+            content_type=headers.get("content-type") or "",
+            **_names(leased, now_ms),
+            robots_header=_robots_header(fetched),
+            last_modified=headers.get("last-modified") or "",
+            agent=self._agent,
+            status=fetched.status,
+            base_hash=base,
+            base_digest=b"" if is_whole else self._base_digest_of(leased),
+            wants_digest=self._plan.watch,
+        )
 
-    def _links(self, page: Page, depth: int, now_ms: int) -> list[DiscoveredUrl]:
+    def _links(
+        self, page: Page, depth: int, now_ms: int
+    ) -> Generator[None, ParsedPage, list[DiscoveredUrl]]:
         if depth > self._plan.budget.depth:
             return []
         followed = [link.url for link in page.links if "nofollow" not in link.rel]
         found = []
-        for text in self._recent.unseen(followed):
-            url = self._plan.normaliser.link(text)
-            if url is not None and self._is_wanted(url, depth, now_ms):
-                found.append(DiscoveredUrl(url, depth, now_ms))
+        for at in range(0, len(followed), LINKS_PER_STEP):
+            if at:
+                yield
+            for text in self._recent.unseen(followed[at : at + LINKS_PER_STEP]):
+                url = self._plan.normaliser.link(text)
+                if url is not None and self._is_wanted(url, depth, now_ms):
+                    found.append(DiscoveredUrl(url, depth, now_ms))
         return found
 
     def _is_wanted(self, url: Url, depth: int, now_ms: int) -> bool:
@@ -205,10 +244,11 @@ class ResponseHandler:
 
     def _listing(
         self, leased: LeasedUrl, fetched: Fetched, now_ms: int, hints: list[SitemapEntry]
-    ) -> VisitResult:
+    ) -> VisitSteps:
         digest = hashlib.blake2b(fetched.body, digest_size=16).digest()
         result = self._visit_done(leased, fetched, now_ms, "listing", [], digest)
-        result.discoveries = self.hinted_urls(leased.url, hints, leased.depth + 1, now_ms)
+        hinted = self.hinted_urls(leased.url, hints, leased.depth + 1, now_ms)
+        result.discoveries = yield from hinted
         return result
 
     def _unchanged(self, leased: LeasedUrl, fetched: Fetched, now_ms: int) -> VisitResult:
@@ -280,5 +320,5 @@ class _Names(TypedDict):
 
 
 def _names(leased: LeasedUrl, now_ms: int) -> _Names:
-    """What tells this visit from all others."""
+    """The identity of this visit."""
     return {"url": leased.url, "visit": leased.visit + 1, "fetched_at_ms": now_ms}

@@ -35,7 +35,7 @@ UNAVAILABLE = 404  # how every answer is remembered that allows everything
 
 
 def robots_of(site: FrontierSite, product: str) -> Robots:
-    """What a site's robots.txt, as last asked for, means for us."""
+    """The rules of a site's robots.txt, as last fetched."""
     verdict = verdict_on_status(site.robots_status)
     if verdict is RobotsVerdict.PARSE:
         return parse_robots(site.robots_body, product)
@@ -57,9 +57,9 @@ def is_current(site: FrontierSite, now: float) -> bool:
 async def fetch_robots(
     site: FrontierSite, request: Callable[[FetchRequest, bool], Awaitable[FetchOutcome]]
 ) -> FetchOutcome:
-    """Fetch robots.txt, over redirects, into `site`; the last answer.
+    """Fetch robots.txt, over redirects, into `site`; return the last response.
 
-    `request` is also told whether a redirect led there.
+    `request` also receives whether a redirect led there.
     """
     url = str(url_at(site.site, "/robots.txt"))
     for redirects in range(REDIRECTS_MAX + 1):
@@ -78,14 +78,14 @@ async def fetch_robots(
 
 
 def unreachable_robots(site: FrontierSite, outcome: FetchOutcome) -> VisitFailed:
-    """What is sent home of a robots.txt that cannot be had: without it nothing else of the site is."""
+    """The record of a robots.txt that cannot be fetched; without it no record of the site would be sent."""
     now_ms = int(time.time() * 1000)
     if isinstance(outcome, Fetched):
         detail = f"status {outcome.status}"
     else:
         detail = f"{outcome.kind.value}: {outcome.detail[:DETAIL_CHARACTERS_MAX]}"
     url = str(url_at(site.site, "/robots.txt"))
-    # Nobody counts these fetches: the clock stands for the visit.
+    # These fetches have no count: the clock is used as the visit number.
     kind = FailureKind.ROBOTS_UNREACHABLE.value
     return VisitFailed(url=url, visit=now_ms, fetched_at_ms=now_ms, kind=kind, detail=detail)
 

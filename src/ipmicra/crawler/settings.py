@@ -5,37 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import can_ada
 import msgspec
 
+from ipmicra.crawler.decisions.politeness import RateOverride
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.model.urls import TRACKING_PARAMETERS
 from ipmicra.setting_fields import described_text, setting_field
-
-
-class RateOverrideSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A site that the operator answers for: their own, a demo's, a benchmark's."""
-
-    site: str
-    requests_per_second: Annotated[
-        float, setting_field("Requests per second, from start to start.", above=0)
-    ]
-    connections: Annotated[
-        int, setting_field("Concurrent connections to the site and its address.", at_least=1)
-    ] = 1
-
-    def __post_init__(self) -> None:
-        """Refuse an override whose site can never match: it would be shown at start and never used."""
-        name = f"[{self.site}]" if self.site.count(":") > 1 and self.site[:1] != "[" else self.site
-        try:
-            written = can_ada.parse(f"http://{name}/").host
-        except ValueError:
-            written = ""
-        if written != name.removesuffix(":80"):
-            hint = f"; write {written!r}" if written else ""
-            raise ValueError(
-                f"{self.site!r} is not the name of a site, such as example.org or example.org:8080{hint}"
-            )
 
 
 class CrawlerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -64,7 +39,7 @@ class CrawlerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
         float, setting_field("The pause is at least this many times the last response time.", at_least=0)
     ] = 5.0
     grants: Annotated[
-        tuple[RateOverrideSettings, ...],
+        tuple[RateOverride, ...],
         setting_field("Rate overrides for your own sites: { site, requests_per_second, connections }."),
     ] = ()
     site_pages_max: Annotated[
@@ -138,6 +113,18 @@ class CrawlerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
             at_least=0,
         ),
     ] = 200_000
+    parser_seconds_max: Annotated[
+        float,
+        setting_field(
+            "Processor time to parse a large page or a PDF in a process of its own, in seconds; then it is "
+            "killed.",
+            above=0,
+        ),
+    ] = 10.0
+    parser_memory_bytes_max: Annotated[
+        int,
+        setting_field("Memory of such a process in bytes; there are at most two.", at_least=256 << 20),
+    ] = 1 << 30
     revisit_seconds_min: Annotated[
         float, setting_field("Minimum time between two visits of a page, in seconds.", above=0)
     ] = 3_600.0

@@ -18,10 +18,12 @@ from ipmicra.addresses import IPAddress
 from ipmicra.crawler.decisions.robots import DISALLOW_ALL
 from ipmicra.crawler.decisions.sitemaps import SitemapEntry
 from ipmicra.crawler.frontier.entries import FrontierSite, LeasedUrl, RetryLater, VisitOutcome
+from ipmicra.crawler.parsing.pool import ParserKilled, ParsersBusy
 from ipmicra.crawler.plan import CrawlPlan
 from ipmicra.crawler.politeness_gate import PolitenessGate
 from ipmicra.crawler.response_handler import ResponseHandler, VisitResult
 from ipmicra.crawler.robots_file import fetch_robots, is_current, read_robots, unreachable_robots
+from ipmicra.crawler.step_runner import StepRunner
 from ipmicra.model.failures import FailureKind
 from ipmicra.model.fetches import Fetched, Fetcher, FetchFailed, FetchOutcome, FetchRequest
 from ipmicra.model.records import Record, VisitFailed
@@ -32,13 +34,14 @@ PAGE_TYPES = (
     *("application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/pdf", ""),
 )
 DAY_MS = 86_400_000
+PARSERS_BUSY_MS = 250  # after that a large page is fetched again for which there was no parser
 DEFECT_CHARACTERS_MAX = 500  # of its traceback's end
 REDIRECTED_WAIT_SECONDS_MAX = 600.0  # for the turn of a redirected robots.txt
 LISTING_TYPES = (*PAGE_TYPES, "application/gzip", "application/x-gzip", "application/octet-stream")
 
 
 class TurnNotSoon(Exception):
-    """The next request may begin only after a wait that nobody sits out."""
+    """The next request may begin only after a wait that is too long for a worker."""
 
     def __init__(self, ready_at: float) -> None:
         super().__init__(ready_at)
@@ -46,20 +49,23 @@ class TurnNotSoon(Exception):
 
 
 class SiteWorkerHost(Protocol):
-    """What a site worker needs of the engine."""
+    """The engine as a site worker sees it."""
 
     plan: CrawlPlan
     fetcher: Fetcher
     politeness: PolitenessGate
     response_handler: ResponseHandler
+    steps: StepRunner
 
     def lease(self, site: FrontierSite) -> list[LeasedUrl]: ...
     def reserve_page(self) -> bool: ...
     def unreserve_page(self) -> None: ...
     def is_foreign(self, address: str) -> bool: ...
     def release_if_foreign(self, site: FrontierSite, address: str) -> bool: ...
-    def make_room_for(self, fetched: Fetched) -> None: ...
+    def free_memory_for(self, fetched: Fetched) -> None: ...
     def record_visit(self, site: FrontierSite, result: VisitResult) -> None: ...
+    async def record_many_links(self, result: VisitResult) -> None: ...
+    def penalise(self, site: FrontierSite, result: VisitResult) -> None: ...
     def on_robots_learned(self, site: FrontierSite) -> None: ...
     def record_fetch(self, site: FrontierSite, outcome: FetchOutcome, address: str) -> None: ...
 
@@ -112,7 +118,7 @@ class SiteWorker:
         """Whether this process may ask the site's address; if not, the site leaves with its queue."""
         located = await self._engine.fetcher.locate(url_at(self.site.site, "/"))
         if isinstance(located, FetchFailed):
-            return True  # whoever has it may say so
+            return True  # the owner of the address reports it
         return not self._engine.release_if_foreign(self.site, self._text_of(located))
 
     # --- pages ------------------------------------------------------------------------------------
@@ -171,21 +177,34 @@ class SiteWorker:
             raise
         now_ms = int(time.time() * 1000)
         if isinstance(outcome, Fetched):
-            self._engine.make_room_for(outcome)
-            result = self._handle_response(leased, outcome, now_ms)
+            self._engine.free_memory_for(outcome)
+            try:
+                result = await self._handle_response(leased, outcome, now_ms)
+                await self._engine.record_many_links(result)
+            except BaseException:
+                self._engine.response_handler.clear_seen_links()  # some of them may not be recorded
+                self._give_back_unfetched(leased)
+                raise
         else:
             result = self._engine.response_handler.on_fetch_failed(leased, outcome, now_ms)
         if result.put_off is None:
             self.site.pages_fetched += 1
         elif leased.visit == 0:
             self._engine.unreserve_page()
+        self._engine.penalise(self.site, result)
         self._engine.record_visit(self.site, result)
 
-    def _handle_response(self, leased: LeasedUrl, answer: Fetched, now_ms: int) -> VisitResult:
-        """What came of an answer. A page that we fail at is recorded, and ends no other site's crawl."""
-        response_handler = self._engine.response_handler
+    async def _handle_response(self, leased: LeasedUrl, answer: Fetched, now_ms: int) -> VisitResult:
+        """The result of a response. An error of our own code is recorded and does not stop other sites."""
+        engine, response_handler = self._engine, self._engine.response_handler
         try:
-            return response_handler.on_response(leased, answer, now_ms)
+            steps = response_handler.on_response(leased, answer, now_ms)
+            return await engine.steps.run(leased.url, steps)
+        except ParsersBusy:
+            put_off = RetryLater(leased, now_ms + PARSERS_BUSY_MS, counts_as_try=False)
+            return VisitResult(put_off=put_off, outcome="put_off")
+        except ParserKilled as killed:
+            return response_handler.on_killed(leased, str(killed), now_ms)
         except Exception:
             why = traceback.format_exc()[-DEFECT_CHARACTERS_MAX:]
             return response_handler.failed_visit(
@@ -285,13 +304,14 @@ class SiteWorker:
             self._engine.record_visit(self.site, VisitResult(records, outcome="waits", failure=failure))
             return False
         if outcome is not None:
-            self._follow_sitemaps()
+            await self._follow_sitemaps()
         return True
 
     async def _fail_all(self, failed: FetchFailed) -> None:
-        """There is no asking this site at all: no such name, a refused address or port, no HTTP.
+        """Fail all URLs of a site that cannot be fetched: no such name, a refused address or port, no
+        HTTP.
 
-        One lease at a time: a large site that is gone must not hold up the others.
+        One lease at a time: a large site that is gone must not delay the others.
         """
         self.site.robots_until = self.site.clock.blocked_until = 0.0
         now_ms = int(time.time() * 1000)
@@ -303,10 +323,11 @@ class SiteWorker:
             if not self._leases:
                 await asyncio.sleep(0)
 
-    def _follow_sitemaps(self) -> None:
+    async def _follow_sitemaps(self) -> None:
         """robots.txt's own sitemaps, whenever it has been read; those that are known cost a look-up."""
         if self._robots.sitemaps:
             hints = [SitemapEntry(sitemap) for sitemap in self._robots.sitemaps]
             home = url_at(self.site.site, "/")
-            found = self._engine.response_handler.hinted_urls(home, hints, 0, int(time.time() * 1000))
+            hinted = self._engine.response_handler.hinted_urls(home, hints, 0, int(time.time() * 1000))
+            found = await self._engine.steps.run(home, hinted)
             self._engine.record_visit(self.site, VisitResult(discoveries=found, outcome="sitemaps"))

@@ -1,9 +1,9 @@
 """An address or a port -> why we must not connect to it, or None.
 
 Invariant: an own table, not `ipaddress.is_global` (which says True for multicast and for NAT64 and 6to4
-wrappings of private addresses). What wraps an IPv4 address is judged by the address inside, too. IPv6
-outside of 2000::/3 is not public, whatever it is. The verdict is asked for the exact address that a
-socket is about to connect to, so a name that changes its answer (rebinding) gains nothing.
+wrappings of private addresses). An address that wraps an IPv4 address is judged by the address inside,
+too. IPv6 outside of 2000::/3 is never public. The verdict is asked for the exact address that a socket is
+about to connect to, so a name that changes its answer (rebinding) gains nothing.
 """
 
 from __future__ import annotations
@@ -64,10 +64,32 @@ _WRAPPERS_BY_LAST_BITS = (_MAPPED, _COMPATIBLE, _NAT64)
 _ISATAP_MARKS = frozenset({0x0000_5EFE, 0x0200_5EFE})
 
 WEB_PORTS = frozenset({80, 443})
-# Ports from 1024 up that speak something else: fetch's bad ports (WHATWG), and data stores.
+# Ports from 1024 up that speak something else, or that administer a machine over HTTP: never a public site.
 OTHER_PROTOCOLS_PORTS = frozenset(
-    {1719, 1720, 1723, 2049, 3306, 3659, 4045, 4190, 5060, 5061, 5432, 6000, 6379, 6566}
-    | {6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080, 11211, 27017}
+    {
+        1719,
+        1720,
+        1723,
+        2049,
+        3659,
+        4045,
+        4190,
+        5060,
+        5061,
+        6000,
+        6566,
+        10080,
+    }  # bad ports of WHATWG's fetch
+    | {6665, 6666, 6667, 6668, 6669, 6679, 6697}
+    | {1433, 1521, 3306, 5432, 5984, 6379, 7000, 7199, 7474, 7687, 8086, 9042, 9160}  # data stores
+    | {11211, 27017, 27018, 27019, 28015}
+    | {9200, 9300, 5601, 8983}  # search engines and their consoles
+    | {2375, 2376, 2377, 4243, 6443, 10248, 10250, 10255, 10256}  # containers: Docker, kubelet
+    | {2181, 2379, 2380, 4001, 8300, 8500, 8600, 4646}  # etcd, ZooKeeper, Consul, Nomad
+    | {1883, 4369, 5671, 5672, 8883, 9092, 15672, 25672}  # brokers of messages
+    | {1080, 3128, 8118, 9050, 9051}  # proxies
+    | {3389, 5900, 5901, 5985, 5986, 10000}  # remote desktops and consoles
+    | {1099, 4444, 5005, 8009, 9229}  # debuggers and inner protocols of servers
 )
 
 
@@ -105,7 +127,7 @@ class AddressGuard:
 
 
 def special_kind(address: IPAddress) -> str | None:
-    """What a non-public address is for; None for a public one. Wrapped addresses are not examined."""
+    """The purpose of a non-public address; None for a public one. Wrapped addresses are not examined."""
     for block, what in SPECIAL_RANGES.items():
         if block.holds(address):
             return what
@@ -133,7 +155,8 @@ def wrapped(address: IPAddress) -> Iterator[ipaddress.IPv4Address]:
 
 
 def is_own(address: IPAddress) -> bool:
-    """Whether this machine would talk to itself: its source for that destination is the destination.
+    """Whether the address is this machine's: the source address for that destination is the destination
+    itself.
 
     Connecting a datagram socket asks the routing table and sends no packet.
     """

@@ -21,7 +21,7 @@ from ipmicra.net.target import literal_address
 
 @dataclass(frozen=True)
 class DnsCacheBounds:
-    """How long answers are kept, whatever their TTL says, and how many."""
+    """Bounds on the age of cached answers, which override their TTL, and on their number."""
 
     ttl_seconds_min: float
     ttl_seconds_max: float
@@ -30,7 +30,7 @@ class DnsCacheBounds:
 
 
 class DnsFailure(Exception):
-    """There is no address to try; `kind` says why."""
+    """The name gave no address to try; `kind` is the reason."""
 
     def __init__(self, kind: FailureKind, detail: str) -> None:
         super().__init__(detail)

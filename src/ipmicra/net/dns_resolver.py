@@ -1,7 +1,7 @@
 """A site's name -> its addresses with their time to live, asked of name servers.
 
 Invariant: an answer is only what DNS (or the machine's hosts file) says; whether we may connect there is
-the guard's business. Failures are of two kinds: the name has no address, or nobody could tell.
+the guard's business. Failures are of two kinds: the name has no address, or no server gave an answer.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ AsgiApplication: TypeAlias = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 class _Answered(BaseException):
-    """The head has been sent: whatever the application would send now is not wanted."""
+    """The head has been sent; anything that the application sends after it is dropped."""
 
 
 class HeadRequests:

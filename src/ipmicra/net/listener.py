@@ -1,6 +1,6 @@
-"""An address and a port -> a socket that listens there, or a message that says why not.
+"""An address and a port -> a socket that listens there, or a message with the reason why not.
 
-Invariant: the socket is bound before anybody is told that something is served there.
+Invariant: the socket is bound before the service is announced.
 """
 
 from __future__ import annotations

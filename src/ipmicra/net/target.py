@@ -31,7 +31,9 @@ class HttpTarget(NamedTuple):
     port: int
     resource: str  # path and query
     host_header: str
-    origin: tuple[bool, str, int]  # security, name and port: who shares it may share a connection
+    origin: tuple[
+        bool, str, int
+    ]  # security, name and port: requests that share them may share a connection
 
 
 @lru_cache(1_024)  # a request asks twice: where its site is, and when its turn has come

@@ -40,7 +40,7 @@ def test_the_pause_is_the_largest_of_three(
     assert PolitenessPolicy().pause_seconds(response_seconds, crawl_delay) == expected
 
 
-GRANT = RateOverride("e.org:81", requests_per_second=50, connections=4)
+GRANT = RateOverride(site="e.org:81", requests_per_second=50, connections=4)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_refusals_of_requests_begun_before_the_block_count_once() -> None:
     assert after_refusal(clock, NOW + 1, None) == clock
 
 
-def test_a_quiet_spell_forgives() -> None:
+def test_a_block_is_forgotten_after_a_quiet_time() -> None:
     clock = after_refusal(PolitenessClock(), NOW, None)
     soon = after_response(clock, clock.blocked_until + 59, 1.0)
     assert soon.block_seconds == 60
@@ -97,6 +97,10 @@ def test_a_quiet_spell_forgives() -> None:
 def test_an_answer_within_the_quiet_spell_keeps_the_block() -> None:
     clock = after_refusal(PolitenessClock(), NOW, "600")
     assert after_response(clock, NOW + 1, 1.0).ready_at() == NOW + 600
+    doubling = after_refusal(PolitenessClock(), NOW, None)
+    answered = after_response(doubling, NOW + 1, 1.0)
+    assert answered.ready_at() == doubling.ready_at() > NOW + 50
+    assert answered.block_seconds == doubling.block_seconds
 
 
 def http_date(moment: float) -> str:

@@ -9,8 +9,8 @@ import msgspec
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.model.failures import FailureKind
 from ipmicra.model.fetches import FetchFailed, FetchOutcome
+from ipmicra.testing.plain_site import answer
 from tests.hostile.certificates import Authority
-from tests.hostile.plain_site import answer
 
 LOOPBACK = FetchingSettings(
     open_ranges=("127.0.0.0/8", "::1/128"),

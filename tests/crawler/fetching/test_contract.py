@@ -6,54 +6,50 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Mapping
 
+import pytest
 import uvloop
 
 from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.crawler.fetching.web_fetcher import WebFetcher
-from tests.crawler.fetching.fetcher_contract import FetcherContract, World
-from tests.crawler.fetching.scripted_fetcher import Answer, ScriptedFetcher
-from tests.hostile.plain_site import answer, field_of, path_of, serving
+from ipmicra.testing import FETCHER, FetcherBench, FetcherWorld, ScriptedAnswer, ScriptedFetcher
+from ipmicra.testing.fetcher_contract import loopback_world
+from ipmicra.testing.scripted_site import ScriptedSite
 
 LOOPBACK = FetchingSettings(open_ranges=("127.0.0.0/8", "::1/128"))
+BASE_URL = "http://scripted.org"
 
 
-class TestScriptedFetcher(FetcherContract):
-    @contextlib.asynccontextmanager
-    async def world(self, answers: Mapping[str, Answer]) -> AsyncIterator[World]:
-        base_url = "http://scripted.org"
-        script = {base_url + path: answer for path, answer in answers.items()}
-        async with ScriptedFetcher(script) as fetcher:
-            yield World(fetcher, base_url, lambda: fetcher.running_max)
+@contextlib.asynccontextmanager
+async def scripted_world(answers: Mapping[str, ScriptedAnswer]) -> AsyncIterator[FetcherWorld]:
+    script = {BASE_URL + path: answer for path, answer in answers.items()}
+    async with ScriptedFetcher(script) as fetcher:
+        yield FetcherWorld(fetcher, BASE_URL, lambda: fetcher.running_max)
 
 
-class TestWebFetcher(FetcherContract):
-    @contextlib.asynccontextmanager
-    async def world(self, answers: Mapping[str, Answer]) -> AsyncIterator[World]:
-        running, running_max = 0, 0
+web_world = loopback_world(lambda: WebFetcher(LOOPBACK, "test"))
 
-        async def handle(head: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-            nonlocal running, running_max
-            running += 1
-            running_max = max(running, running_max)
-            await asyncio.sleep(0.001)
-            running -= 1
-            writer.write(_written(head, answers[path_of(head)]))
-            await writer.drain()
-            return True
-
-        async with serving(handle) as site, WebFetcher(LOOPBACK, "test") as fetcher:
-            yield World(fetcher, site.url(""), lambda: running_max)
+FETCHERS = {
+    "scripted": FetcherBench(scripted_world),
+    "web": FetcherBench(web_world),
+    "web on uvloop": FetcherBench(web_world, uvloop.run),
+}
 
 
-class TestWebFetcherOnUvloop(TestWebFetcher):
-    run = staticmethod(uvloop.run)
+@pytest.mark.parametrize("fetcher", FETCHERS)
+@pytest.mark.parametrize("promise", FETCHER.promises)
+def test_every_fetcher_keeps_its_promises(fetcher: str, promise: str) -> None:
+    FETCHER.check_promise(promise, lambda: contextlib.nullcontext(FETCHERS[fetcher]))
 
 
-def _written(head: str, scripted: Answer) -> bytes:
-    fields = dict(scripted.headers)
-    lines = [f"{key}: {value}" for key, value in scripted.headers]
-    tag, date = field_of(head, "if-none-match"), field_of(head, "if-modified-since")
-    if (tag and tag == fields.get("etag")) or (date and date == fields.get("last-modified")):
-        return answer(b"", 304, *lines)
-    whole = answer(scripted.body, scripted.status, *lines)
-    return whole.removesuffix(scripted.body) if head.startswith("HEAD") else whole
+def test_check_fetcher_serves_the_pages_from_a_real_web_server() -> None:
+    async def fetch() -> bytes:
+        async with ScriptedSite({"/": ScriptedAnswer(b"here")}).serving() as site:
+            reader, writer = await asyncio.open_connection(
+                "127.0.0.1", int(site.base_url.rpartition(":")[2])
+            )
+            writer.write(b"GET / HTTP/1.1\r\nhost: here\r\n\r\n")
+            response = await reader.readuntil(b"here")
+            writer.close()
+            return response
+
+    assert asyncio.run(fetch()).startswith(b"HTTP/1.1 200 ")

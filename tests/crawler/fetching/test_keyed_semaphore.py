@@ -1,4 +1,4 @@
-"""At most so many inside, in the order of arrival, and nothing left behind."""
+"""At most `limit` holders, in the order of arrival, and nothing left behind."""
 
 from __future__ import annotations
 

@@ -9,11 +9,11 @@ import pytest
 from ipmicra.crawler.fetching.redirects import Followed, follow
 from ipmicra.model.failures import FailureKind
 from ipmicra.model.fetches import Fetched, FetchFailed, FetchRequest
-from tests.crawler.fetching.scripted_fetcher import Answer, Script, ScriptedFetcher
+from ipmicra.testing.scripted_fetcher import Script, ScriptedAnswer, ScriptedFetcher
 
 
-def to(location: str, status: int = 301) -> Answer:
-    return Answer(status=status, headers=(("location", location),))
+def to(location: str, status: int = 301) -> ScriptedAnswer:
+    return ScriptedAnswer(status=status, headers=(("location", location),))
 
 
 def followed(script: dict[str, Script], refused: frozenset[str] = frozenset()) -> Followed:
@@ -29,7 +29,7 @@ def followed(script: dict[str, Script], refused: frozenset[str] = frozenset()) -
 
 @pytest.mark.parametrize("location", ["http://a.org/b", "/b", "b#fragment", "//a.org/b"])
 def test_a_location_is_joined_and_loses_its_fragment(location: str) -> None:
-    end = followed({"http://a.org/": to(location), "http://a.org/b": Answer(b"here")})
+    end = followed({"http://a.org/": to(location), "http://a.org/b": ScriptedAnswer(b"here")})
     assert isinstance(end.outcome, Fetched)
     assert (end.outcome.url, end.outcome.body) == ("http://a.org/b", b"here")
     assert [hop.url for hop in end.redirects] == ["http://a.org/"]
@@ -40,7 +40,7 @@ def test_a_location_is_joined_and_loses_its_fragment(location: str) -> None:
     [("/é".encode(), "http://a.org/%C3%A9"), (b"/\xe9", "http://a.org/%C3%A9")],
 )
 def test_a_location_beyond_ascii_is_utf_8_or_else_latin_1(octets: bytes, target: str) -> None:
-    end = followed({"http://a.org/": to(octets.decode("latin-1")), target: Answer(b"here")})
+    end = followed({"http://a.org/": to(octets.decode("latin-1")), target: ScriptedAnswer(b"here")})
     assert isinstance(end.outcome, Fetched)
     assert (end.outcome.url, end.outcome.body) == (target, b"here")
 

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Awaitable, Callable
+from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
 
+from ipmicra.crawler.fetching.http2 import IDLE_BYTES_MAX, Http2Connection
+from ipmicra.crawler.fetching.http_connection import Wire
 from ipmicra.crawler.fetching.web_fetcher import WebFetcher
 from ipmicra.model.failures import FailureKind
 from ipmicra.model.fetches import Fetched, FetchRequest
+from ipmicra.testing.plain_site import serving
 from tests.crawler.fetching.loopback_fetching import LOOPBACK, kind_of, says_here, trusting
 from tests.hostile.certificates import Authority
 from tests.hostile.http2_site import Manner, Page, http2_only
 from tests.hostile.made_up_names import MadeUpNames
-from tests.hostile.plain_site import serving
 
 
 @pytest.mark.parametrize(
@@ -128,3 +132,44 @@ def test_http2_has_the_same_caps(tmp_path: Path) -> None:
         assert raw.raw.response == b"HTTP/1.1 200\r\ncontent-type: text/html\r\n\r\n<p>here"
 
     with_http2(tmp_path, "alerts", act)
+
+
+class SilentTransport(asyncio.Transport):
+    """Takes what is written, and knows whether it was hung up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written, self.is_aborted = b"", False
+
+    def write(self, data: object) -> None:
+        self.written += bytes(data)  # type: ignore[call-overload]
+
+    def abort(self) -> None:
+        self.is_aborted = True
+
+
+PING_FRAME = b"\x00\x00\x08\x06\x00\x00\x00\x00\x00" + bytes(8)
+
+
+def idle_connection() -> tuple[Http2Connection, SilentTransport]:
+    ours, theirs = socket.socketpair()
+    theirs.close()
+    address = ip_address("192.0.2.1")
+    connection = Http2Connection(Wire((True, "a.org", 443), "https://a.org", address, ours, 1.0), "test")
+    transport = SilentTransport()
+    connection.connection_made(transport)
+    return connection, transport
+
+
+def test_an_idle_connection_answers_a_few_pings_and_no_more() -> None:
+    connection, transport = idle_connection()
+    for _ in range(10):
+        connection.data_received(PING_FRAME)
+    is_left_open, answered = not transport.is_aborted, len(transport.written)
+    for _ in range(IDLE_BYTES_MAX // len(PING_FRAME)):
+        connection.data_received(PING_FRAME)
+    assert is_left_open
+    assert transport.is_aborted
+    assert connection.closed
+    assert len(transport.written) - answered <= IDLE_BYTES_MAX
+    connection.wire.socket.close()

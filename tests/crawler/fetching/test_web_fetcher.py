@@ -10,9 +10,9 @@ from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.crawler.fetching.web_fetcher import WebFetcher
 from ipmicra.model.failures import FailureKind
 from ipmicra.model.fetches import Fetched, FetchFailed, FetchRequest
+from ipmicra.testing.plain_site import answer, path_of, serving
 from tests.crawler.fetching.loopback_fetching import LOOPBACK, kind_of, says_here
 from tests.hostile.made_up_names import MadeUpNames
-from tests.hostile.plain_site import answer, path_of, serving
 
 # --- names and addresses ----------------------------------------------------
 

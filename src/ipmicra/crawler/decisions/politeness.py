@@ -1,11 +1,11 @@
-"""What a site's answers were like -> when its next request may begin.
+"""The responses of a site -> the time at which its next request may begin.
 
-A clock for each site and each address. Invariant: a request begins only when both clocks allow it; a
-grant may raise a site's rate and connections, but neither robots.txt nor back-off can be switched off.
+A clock for each site and each address. Invariant: a request begins only when both clocks allow it; a rate
+override may raise a site's rate and connections, but neither robots.txt nor back-off can be switched off.
 
 Delay after an answer = max(minimum, factor × response time, robots' Crawl-delay). 429 and 503 block the
-clock: as long as Retry-After says, else 60 s, doubling with each further refusal up to a day; after a
-quiet spell without refusals as long as the last block the doubling is forgiven.
+clock: as long as Retry-After says, else 60 s, doubling with each further refusal up to one day; after a
+time without refusals as long as the last block, the doubling starts again.
 """
 
 from __future__ import annotations
@@ -14,10 +14,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC
 from email.utils import parsedate_to_datetime
+from typing import Annotated
 
+import can_ada
 import msgspec
 
 from ipmicra.model.urls import Site, name_of, port_of
+from ipmicra.setting_fields import setting_field
 
 BLOCK_SECONDS_MIN = 60.0
 BLOCK_SECONDS_MAX = 86_400.0
@@ -26,7 +29,7 @@ REFUSALS = frozenset({429, 503})
 
 @dataclass(frozen=True, slots=True)
 class PolitenessPolicy:
-    """How one site is treated, on its own clock and on its address's."""
+    """The pauses and connections of one site, for its own clock and for that of its address."""
 
     delay_seconds_min: float = 1.0
     response_time_factor: float = 5.0
@@ -34,28 +37,44 @@ class PolitenessPolicy:
     requests_per_second: float | None = None  # of a granted site: paced from start to start
 
     def pause_seconds(self, response_seconds: float, crawl_delay_seconds: float | None = None) -> float:
-        """From the end of one request to the beginning of the next."""
+        """Seconds from the end of one request to the beginning of the next."""
         asked = min(crawl_delay_seconds or 0.0, BLOCK_SECONDS_MAX)
         if self.requests_per_second is not None:
             return asked
         return max(self.delay_seconds_min, self.response_time_factor * response_seconds, asked)
 
     def spacing_seconds(self) -> float:
-        """From the beginning of one request to the beginning of the next."""
+        """Seconds from the beginning of one request to the beginning of the next."""
         return 0.0 if self.requests_per_second is None else 1.0 / self.requests_per_second
 
 
-@dataclass(frozen=True, slots=True)
-class RateOverride:
-    """A site that the operator answers for, and how hard it may be asked."""
+class RateOverride(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A site for which the operator is responsible, with its allowed rate and connections."""
 
     site: str  # a name, or a name with its port
-    requests_per_second: float
-    connections: int
+    requests_per_second: Annotated[
+        float, setting_field("Requests per second, from start to start.", above=0)
+    ]
+    connections: Annotated[
+        int, setting_field("Concurrent connections to the site and its address.", at_least=1)
+    ] = 1
+
+    def __post_init__(self) -> None:
+        """Refuse an override whose site can never match: it would be shown at start and never used."""
+        name = f"[{self.site}]" if self.site.count(":") > 1 and self.site[:1] != "[" else self.site
+        try:
+            written = can_ada.parse(f"http://{name}/").host
+        except ValueError:
+            written = ""
+        if written != name.removesuffix(":80"):
+            hint = f"; write {written!r}" if written else ""
+            raise ValueError(
+                f"{self.site!r} is not the name of a site, such as example.org or example.org:8080{hint}"
+            )
 
 
 def policy_for(site: Site, usual: PolitenessPolicy, grants: Sequence[RateOverride]) -> PolitenessPolicy:
-    """The usual policy, or those that the operator granted to the site by name or name and port."""
+    """The usual policy, or the operator's override for the site, by name or by name and port."""
     name, port = name_of(site), port_of(site)
     names = {name, f"{name}:{port}", f"[{name}]", f"[{name}]:{port}"}  # IPv6 is written in brackets
     for grant in grants:
@@ -67,7 +86,7 @@ def policy_for(site: Site, usual: PolitenessPolicy, grants: Sequence[RateOverrid
 
 
 class PolitenessClock(msgspec.Struct):
-    """When a site or an address may be asked again. Times are seconds since 1970."""
+    """The time at which a site or an address may be requested again, in seconds since 1970."""
 
     next_at: float = 0.0
     blocked_until: float = 0.0

@@ -22,7 +22,7 @@ DAY_SECONDS = 86_400.0
 
 
 class ChangeHistory(msgspec.Struct, frozen=True):
-    """What the visits of one page have shown. The first visit shows nothing: it has no predecessor."""
+    """The changes seen by the visits of one page. The first visit shows none: it has no predecessor."""
 
     visits: float = 0.0  # visits after the first; fractions are evidence that has faded
     changes: float = 0.0  # how many of them found the page changed
@@ -65,12 +65,22 @@ def revisit_seconds(
     page_bytes: int = 0,
     hint: float | None = None,
 ) -> float:
-    """From this visit to the next. `hint` is what the site's sitemap claims, used as a prior only.
+    """Seconds from this visit to the next. `hint` is the frequency in the site's sitemap, used as a prior
+    only.
 
-    `price` is the freshness that one byte must buy (see `price_for_budget`); 0 is no budget.
+    `price` is the freshness that one byte must buy (see `price_for_budget`); 0 means no budget.
     """
     rate = changes_per_second(history, hint or rules.interval_seconds_first)
     return _interval_seconds(rate, price * page_bytes, rules)
+
+
+KILLS_DOUBLED_MAX = 6  # times; of 30 days that is more than five years
+
+
+def killed_seconds(usual_seconds: float, kills_before: int, rules: RevisitRules) -> float:
+    """From a visit whose processing was ended to the next: twice as long each time."""
+    first = max(usual_seconds, rules.interval_seconds_first)
+    return first * 2.0 ** min(kills_before, KILLS_DOUBLED_MAX)
 
 
 class WatchedPage(msgspec.Struct, frozen=True):
@@ -114,10 +124,11 @@ def _interval_seconds(rate: float, price_of_visit: float, rules: RevisitRules) -
 
 
 def _interval_at_price(rate: float, price_of_visit: float) -> float:
-    """The interval t at which one more visit a second gains `price_of_visit` of freshness.
+    """The interval t at which one more visit per second gains `price_of_visit` of freshness.
 
-    Freshness at visit frequency f is (f/r)(1 - exp(-r/f)) for change rate r; its derivative by f, with
-    x = r t, is (1 - exp(-x) - x exp(-x)) / r. That grows with x up to 1/r: dearer than that, never.
+    Freshness at visit frequency f is (f/r)(1 - exp(-r/f)) for change rate r; its derivative by f, with x
+    = r t, is (1 - exp(-x) - x exp(-x)) / r. That grows with x up to 1/r; at a higher price the page is
+    never visited.
     """
     worth = price_of_visit * rate
     if worth >= 1.0:

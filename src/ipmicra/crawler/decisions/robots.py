@@ -1,8 +1,8 @@
-"""robots.txt -> what a crawler of our name may fetch there, by RFC 9309.
+"""robots.txt -> the URLs that a crawler with our name may fetch there, by RFC 9309.
 
 `parse_robots` reads the file as leniently as section 2.2 and the larger engines do; `Robots.allows` is
-the longest match of section 2.2.2. What an answer other than a readable file means (section 2.3.1) is
-`verdict_on_status`. Invariant: nothing here can be told to ignore a rule.
+the longest match of section 2.2.2. The meaning of any other response (section 2.3.1) is
+`verdict_on_status`. Invariant: no setting makes this code ignore a rule.
 
 Written here rather than taken from a library: Python 3.11's `urllib.robotparser` takes the first match
 instead of the longest, knows no `*` or `$` and leaves out the second of two groups for one agent;
@@ -66,7 +66,7 @@ class _Matcher:
 
 @dataclass(frozen=True)
 class Robots:
-    """What one site tells our user agent."""
+    """The rules of one site for our user agent."""
 
     rules: tuple[Rule, ...] = ()
     crawl_delay_seconds: float | None = None
@@ -100,7 +100,7 @@ DISALLOW_ALL = Robots((Rule(False, "/"),))
 
 
 class RobotsVerdict(Enum):
-    """What the answer to a request for robots.txt means (RFC 9309, 2.3.1)."""
+    """The meaning of the response to a request for robots.txt (RFC 9309, 2.3.1)."""
 
     PARSE = "parse the body"
     REDIRECT = "follow"
@@ -111,8 +111,8 @@ class RobotsVerdict(Enum):
 def verdict_on_status(status: int | None, redirects_followed: int = 0) -> RobotsVerdict:
     """The meaning of a status; None is a network error.
 
-    429 belongs to the server errors here: a site that says "slow down" has not said "take everything",
-    and its queue is blocked meanwhile anyway.
+    429 counts as a server error here: "slow down" does not mean that everything is allowed, and the
+    site's queue is blocked for that time anyway.
     """
     if status is None or status >= 500 or status < 200 or status == 429:
         return RobotsVerdict.DISALLOW_ALL
@@ -164,7 +164,9 @@ def _groups(body: bytes) -> tuple[list[_Group], list[str]]:
 
 
 def _lines(body: bytes) -> list[str]:
-    """Those that can say something: with a colon, no remark, long enough. Most of a hostile file is not."""
+    """The lines that can be rules: with a colon, not a comment, long enough. Most of a hostile file is
+    not.
+    """
     text = body.decode("utf-8-sig", errors="surrogateescape").replace("\r", "\n")
     return [line for line in text.split("\n") if len(line) > 5 and ":" in line and line[0] != "#"]
 

@@ -17,7 +17,7 @@ ScopeKind: TypeAlias = Literal["site", "domain", "prefix", "pattern", "any"]
 
 
 class CrawlBounds(Protocol):
-    """Which pages belong to a crawl: fixed, as a `Scope` is, or moving with what is delegated."""
+    """The pages that belong to a crawl: fixed, as a `Scope` is, or changing with the assigned sites."""
 
     def holds(self, url: Url) -> bool: ...
 

@@ -1,18 +1,19 @@
 """Bytes of a sitemap or feed -> the URLs it names, with its dates and frequencies as hints.
 
 Sitemaps and sitemap indexes (sitemaps.org 0.9), plain-text sitemaps, RSS 0.9 to 2.0 and Atom. Invariant:
-whatever the bytes are, the answer comes in bounded time and memory; entity declarations are refused, so
-nothing expands.
+for any bytes, the result comes in bounded time and memory, and in steps of a few milliseconds: the file is
+inflated and parsed piece by piece. Entity declarations are refused, so nothing expands.
 """
 
 from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import NamedTuple
+from itertools import chain
+from typing import NamedTuple, TypeAlias
 from xml.parsers import expat
 
 ENTRIES_MAX = 50_000  # sitemaps.org's own limit
@@ -30,9 +31,11 @@ FREQUENCY_SECONDS = {
 HEAD_BYTES_MAX = 64 << 10
 LINK_TAG_BYTES_MAX = 1_024
 LISTING_BYTES_MAX = 10 << 20  # inflated; a whole sitemap of 50,000 URLs with dates has about as many
-INFLATE_RATIO_MAX = 200  # of a gzipped listing: as of any body
+INFLATE_RATIO_MAX = 200  # of a gzipped listing to what crossed the wire, over all layers: as of any body
 ELEMENTS_MAX = 16 * ENTRIES_MAX  # of a listing: an entry with images and languages has about ten
-PARSE_BYTES = 1 << 20  # in one call of the parser: other threads run in between
+NAMES_MAX = 1_000  # of elements and name spaces: the parser's table of them grows by leaps
+PIECE_BYTES = 16 << 10  # parsed in one step: of nothing but tags some 5 ms
+LINES_PER_STEP = 2_000
 FEEDS_MAX = 10
 _LISTING = re.compile(rb"<(?:urlset|sitemapindex|rss|feed|rdf:rdf)", re.IGNORECASE)
 _FEED_TYPES = (b"application/rss+xml", b"application/atom+xml")
@@ -51,25 +54,69 @@ class SitemapEntry(NamedTuple):
     change_seconds: int = 0  # 0: no claim
 
 
-def listing(body: bytes) -> list[SitemapEntry] | None:
-    """The URLs in a sitemap or feed, gzipped or not; None when the bytes are neither."""
+class ListingBomb(Exception):
+    """A gzipped listing that inflates as nothing that people write does."""
+
+
+ListingSteps: TypeAlias = Generator[None, None, list[SitemapEntry] | None]
+
+
+def listing(body: bytes, wire_bytes: int | None = None) -> list[SitemapEntry] | None:
+    """The URLs in a sitemap or feed, gzipped or not; None when the bytes are neither. Raises ListingBomb.
+
+    `wire_bytes` are those that the body crossed the wire as, where that is known.
+    """
+    steps = listing_steps(body, wire_bytes)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            found: list[SitemapEntry] | None = end.value
+            return found
+
+
+def listing_steps(body: bytes, wire_bytes: int | None = None) -> ListingSteps:
+    """The same, which yields wherever others may run in between."""
+    head, pieces = body, _slices(body)
     if body.startswith(b"\x1f\x8b"):
-        inflated = _inflated(body)
-        if inflated is None:
-            return None
-        body = inflated
-    return listed(body) if looks_like_listing(body) else listed_plainly(body)
-
-
-def _inflated(body: bytes) -> bytes | None:
-    """None where it is not gzip, or inflates as nothing that people write does."""
-    bytes_max = min(LISTING_BYTES_MAX, INFLATE_RATIO_MAX * len(body))
-    machine = zlib.decompressobj(wbits=31)
-    try:
-        inflated = machine.decompress(body, bytes_max)
-    except zlib.error:
+        pieces = _inflated(body, len(body) if wire_bytes is None else min(wire_bytes, len(body)))
+        head = next(pieces, b"")
+        pieces = chain([head], pieces)
+    if looks_like_listing(head):
+        return (yield from _listed(pieces))
+    if not _begins_with_an_address(head):
         return None
-    return None if machine.unconsumed_tail and bytes_max < LISTING_BYTES_MAX else inflated
+    inflated = bytearray()
+    for piece in pieces:
+        inflated += piece
+        yield
+    return (yield from _listed_plainly(bytes(inflated)))
+
+
+def _slices(body: bytes) -> Iterator[bytes]:
+    return (body[at : at + PIECE_BYTES] for at in range(0, len(body), PIECE_BYTES))
+
+
+def _inflated(body: bytes, wire_bytes: int) -> Iterator[bytes]:
+    """Pieces; nothing where it is not gzip, and no more than a listing may have."""
+    machine = zlib.decompressobj(wbits=31)
+    at = made = 0
+    while not machine.eof and made < LISTING_BYTES_MAX:
+        offered = machine.unconsumed_tail
+        if not offered:
+            offered, at = body[at : at + PIECE_BYTES], at + PIECE_BYTES
+        if not offered:
+            return
+        try:
+            piece = machine.decompress(offered, PIECE_BYTES)
+        except zlib.error:
+            return
+        made += len(piece)
+        if made > INFLATE_RATIO_MAX * wire_bytes:
+            raise ListingBomb(
+                f"a listing of {wire_bytes} bytes inflates more than {INFLATE_RATIO_MAX} times"
+            )
+        yield piece
 
 
 def looks_like_listing(body: bytes) -> bool:
@@ -108,8 +155,8 @@ def _link_tags(head: bytes) -> Iterator[bytes]:
             yield head[start:at]
 
 
-def listed(body: bytes) -> list[SitemapEntry]:
-    """The URLs named; what is read before a fault in the XML counts, what follows it is lost."""
+def _listed(pieces: Iterator[bytes]) -> ListingSteps:
+    """The listed URLs; those before a fault in the XML count, those after it are lost."""
     reader = _Reader()
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.StartElementHandler = reader.start
@@ -117,28 +164,36 @@ def listed(body: bytes) -> list[SitemapEntry]:
     parser.CharacterDataHandler = reader.text
     parser.EntityDeclHandler = _refuse_entity
     try:
-        for start in range(0, len(body), PARSE_BYTES):
-            parser.Parse(body[start : start + PARSE_BYTES], False)
+        for piece in pieces:
+            parser.Parse(piece, False)
+            yield
         parser.Parse(b"", True)
     except (expat.ExpatError, _Enough, ValueError, LookupError):  # the last: no such encoding
         return reader.found
     return reader.found
 
 
-def listed_plainly(body: bytes) -> list[SitemapEntry] | None:
-    """The URLs of a plain-text sitemap, one a line; None where any line is something else."""
+def _begins_with_an_address(body: bytes) -> bool:
+    start = body[:HEAD_BYTES_MAX].removeprefix(b"\xef\xbb\xbf").lstrip()
+    return start[:8].lower().startswith((b"http://", b"https://"))
+
+
+def _listed_plainly(body: bytes) -> ListingSteps:
+    """The URLs of a plain-text sitemap, one per line; None if a line is something else."""
     body = body.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if not body[:8].lower().startswith((b"http://", b"https://")):
-        return None
     lines = body.decode("utf-8", errors="replace").split("\n", ENTRIES_MAX)[:ENTRIES_MAX]
-    found = [line.strip() for line in lines if line and not line.isspace()]
-    if not all(map(_PLAIN_ENTRY.fullmatch, found)):
-        return None
-    return [SitemapEntry(reference) for reference in found]
+    found: list[SitemapEntry] = []
+    for at in range(0, len(lines), LINES_PER_STEP):
+        some = [line.strip() for line in lines[at : at + LINES_PER_STEP] if line and not line.isspace()]
+        if not all(map(_PLAIN_ENTRY.fullmatch, some)):
+            return None
+        found += map(SitemapEntry, some)
+        yield
+    return found
 
 
 class _Enough(Exception):
-    """No more is read."""
+    """Raised to stop reading."""
 
 
 def _refuse_entity(*_: object) -> None:
@@ -156,10 +211,12 @@ class _Reader:
         self._text: list[str] = []
         self._text_length = 0
         self._elements = 0
+        self._names: set[str] = set()
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         self._elements += 1
-        if self._elements > ELEMENTS_MAX:
+        self._names.add(name)
+        if self._elements > ELEMENTS_MAX or len(self._names) > NAMES_MAX:
             raise _Enough
         local = _local(name)
         if self._root is None:

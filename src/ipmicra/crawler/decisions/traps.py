@@ -1,8 +1,8 @@
 """A URL -> the reason why it looks like one of endlessly many, or None.
 
-Some sites make up pages as long as somebody asks: calendars without end, links that append a segment to
-their own path, every order of every filter. The rules look at one URL at a time; the one that needs
-memory (how many queries of one path are known) is a number that comes in as an argument.
+Some sites generate pages without end: calendars, links that append a segment to their own path, every
+order of every filter. The rules look at one URL at a time; the one that needs memory (how many queries of
+one path are known) is a number that comes in as an argument.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ipmicra.model.urls import Url, path_of
 
 @dataclass(frozen=True, slots=True)
 class TrapRules:
-    """Where a URL stops being believable. Larger numbers reach more of odd sites, and waste more."""
+    """The limits of a plausible URL. Larger numbers reach more of unusual sites, and waste more."""
 
     url_length_max: int = 2_000  # the longest that all common servers and proxies take
     segments_max: int = 20
@@ -47,7 +47,7 @@ def trap_in(url: Url, this_year: int, rules: TrapRules = DEFAULT_RULES) -> str |
 
 
 def too_many_queries(known_queries_of_path: int, rules: TrapRules = DEFAULT_RULES) -> bool:
-    """Whether one path has shown more different query strings than anybody would read."""
+    """Whether one path has more different query strings than the limit."""
     return known_queries_of_path >= rules.queries_per_path_max
 
 

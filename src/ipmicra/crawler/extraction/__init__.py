@@ -1,7 +1,6 @@
 """Bytes of a response -> what a search engine needs of it: title, text, links, dates, fingerprints.
 
-Invariant: no I/O and no clock. Whatever the bytes are, `extract` returns a Page in bounded time and
-memory.
+Invariant: no I/O and no clock. For any bytes, `extract` returns a Page in bounded time and memory.
 """
 
 from ipmicra.crawler.extraction.extract import extract

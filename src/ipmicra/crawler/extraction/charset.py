@@ -1,8 +1,8 @@
 """Bytes and their content type -> the same as UTF-8, and the name of the charset that they were
 written in.
 
-Invariant: the WHATWG order (byte-order mark, HTTP header, meta, content) with two corrections for pages
-that lie: bytes that are UTF-8 beyond ASCII are UTF-8 whatever single-byte charset was declared, and
+Invariant: the WHATWG order (byte-order mark, HTTP header, meta, content) with two corrections for wrong
+declarations: bytes that are UTF-8 beyond ASCII are UTF-8 even if a single-byte charset was declared, and
 bytes declared UTF-8 that are not are judged by their content. Decoding never fails.
 """
 
@@ -83,7 +83,7 @@ def _is_single_byte(label: str) -> bool:
 
 
 def _judged(body: bytes, url: str) -> str:
-    """What the bytes look like, near-valid UTF-8 first: one bad byte must not spoil a whole page."""
+    """The charset that the bytes look like, near-valid UTF-8 first: one bad byte must not spoil a page."""
     sample = body[:_DETECT_WITHIN_BYTES]
     replaced = sample.decode("utf-8", "replace")
     wrong = replaced.count("�")

@@ -1,6 +1,6 @@
-"""What a page says of its own age -> seconds since 1970.
+"""Dates in a page -> seconds since 1970.
 
-Invariant: a date that cannot be, before the Web or past the calendar, is no date.
+Invariant: an impossible date, before the Web or not in the calendar, is None.
 """
 
 from __future__ import annotations

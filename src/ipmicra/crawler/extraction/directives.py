@@ -1,7 +1,7 @@
-"""meta robots and X-Robots-Tag -> what the site asks of an index.
+"""meta robots and X-Robots-Tag -> the site's directives for an index.
 
-Invariant: the stricter wins. A directive addressed to another crawler is not ours; one addressed to us
-or to nobody in particular is. Unknown directives are ignored.
+Invariant: the stricter wins. A directive addressed to another crawler does not apply; one addressed to us
+or to all crawlers does. Unknown directives are ignored.
 """
 
 from __future__ import annotations

@@ -53,12 +53,12 @@ def extract(
     languages: UsualLanguages | None = None,
     agent: str = AGENT,
 ) -> Page:
-    """What a search engine needs of one response.
+    """Extract what a search engine needs from one response.
 
-    `content_type`, `robots_header` (X-Robots-Tag, a line a field) and `last_modified` are the response's
-    headers as received; `url` is where redirects ended. `languages` are those of the crawl's earlier pages,
-    where the caller keeps them; without, every page that declares none is judged. `agent`, in lower case, is
-    the name that a site may address us by.
+    `content_type`, `robots_header` (X-Robots-Tag, one line per field) and `last_modified` are the
+    response's headers as received; `url` is where redirects ended. `languages` are those of the crawl's
+    earlier pages, where the caller keeps them; without them, the language of every page that declares
+    none is detected. `agent`, in lower case, is the name that a site may address us by.
     """
     media_type = content_type.partition(";")[0].strip().lower()
     response = _Response(

@@ -1,4 +1,6 @@
-"""What a page declares, or else its text -> its language as a primary subtag ("en", "de", "zh")."""
+"""The declared language of a page, or else its text -> its language as a primary subtag ("en", "de",
+"zh").
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ def language_of(declared: str, text: str, usual: UsualLanguages | None = None, u
 
 
 def judged(sample: str) -> str:
-    """What the text looks like; "" where unsure."""
+    """The detected language of the text; "" if unsure."""
     found = detect_language(sample, _SURE_ENOUGH).language or ""
     return _SHORT.get(found, found)
 

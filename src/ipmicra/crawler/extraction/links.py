@@ -1,8 +1,8 @@
 """Links as they were read -> outlinks: absolute, each address once.
 
-Invariant: the first link to an address speaks for it; a later one lends its text where the first has
-none, and its rel where only the first says nofollow. No user's name or password travels. Links that
-neighbouring pages share are joined once, as long as they are remembered.
+Invariant: the first link to a URL represents it; a later one gives its text if the first has none, and
+its rel if only the first says nofollow. User names and passwords are removed. Links that neighbouring
+pages share are joined once, while they are cached.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _joined_links(reading: MarkupContents, address: str) -> tuple[list[Link], bo
 
 
 def with_refresh(links: list[Link], refresh: str, address: str) -> list[Link]:
-    """And where the page sends its readers after a while (`5; url=/next`)."""
+    """The links, with the target of a refresh (`5; url=/next`)."""
     target = refresh_target(refresh)
     url = joined(address, target) if target else ""
     return [*links, Link(url, "", "")] if url and all(link.url != url for link in links) else links
@@ -70,7 +70,7 @@ def refresh_target(content: str) -> str:
 
 
 def folder_of(address: str) -> str:
-    """What plain hrefs can be written behind; "" where `address` has none."""
+    """The prefix of plain hrefs; "" if `address` has none."""
     try:
         path = can_ada.parse(address).href.partition("#")[0].partition("?")[0]
     except ValueError:

@@ -46,7 +46,7 @@ _BEST = next(iter(READERS.values()))
 
 
 def read(html: bytes, folder: str, reader: MarkupReader = _BEST) -> MarkupContents:
-    """What the markup says. `folder`, where plain hrefs may be joined to it, ends with a slash."""
+    """Parse the markup. `folder`, to which plain hrefs may be joined, ends with a slash."""
     try:
         return MarkupContents._make(reader(html, folder))
     except RuntimeError:

@@ -19,6 +19,7 @@ from ipmicra.model.page import rel_of_both
 
 TITLE_CHARACTERS_MAX = 1_024
 HEADINGS_MAX = 1_000
+FOOTERS_MAX = 200  # for each the way up to the root is walked
 HEADING_CHARACTERS_MAX = 512
 LINK_CHARACTERS_MAX = 512
 
@@ -56,7 +57,7 @@ def read(html: bytes, _folder: str) -> tuple[object, ...]:
 
 
 def _title(document: Document) -> str:
-    """The page's, not that of a drawing."""
+    """The title of the page, not of a drawing."""
     titles = (title for title in document.select("title") if title.closest("svg") is None)
     return next((folded(title.text, TITLE_CHARACTERS_MAX) for title in titles), "")
 
@@ -118,7 +119,8 @@ def _text_and_headings(document: Document) -> tuple[str, list[str]]:
 def _not_worth_indexing(document: Document, body: Document | Element) -> list[Element]:
     """All found before any is removed. A body that is itself hidden is one that a script will show."""
     found = [element for tag in _UNWORTHY_TAGS for element in document.select(tag)]
-    found += [one for one in document.select("footer") if one.closest(_FOOTER_OF_A_PART) is None]
+    footers = document.select("footer")[:FOOTERS_MAX]
+    found += [one for one in footers if one.closest(_FOOTER_OF_A_PART) is None]
     return found + body.select(_UNWORTHY_ATTRIBUTES)
 
 
@@ -129,7 +131,7 @@ def _headings(document: Document) -> list[str]:
 
 
 def _open_up(document: Document) -> None:
-    """Cells become words apart, rows lines, and all else that stands alone a plain block."""
+    """Separate cells into words, rows into lines, and other blocks into plain blocks."""
     tables = document.select("table")
     blocks = [element for tag in _RUNNING_ON for element in document.select(tag)]
     if tables:

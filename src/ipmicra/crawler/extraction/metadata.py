@@ -1,4 +1,4 @@
-"""What was read off a page's markup -> what its head says: title, description, language, robots, dates."""
+"""Parsed markup -> the metadata of a page: title, description, language, robots, dates."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def lines_of(text: str) -> str:
-    """Without indentation, trailing blanks and empty lines."""
+    """The lines of a text without indentation, trailing blanks and empty lines."""
     return "\n".join(filter(None, map(str.strip, text.split("\n"))))
 
 

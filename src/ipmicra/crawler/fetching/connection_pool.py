@@ -1,7 +1,7 @@
-"""Connections that have done their work -> kept for the next request to the same origin, for a while.
+"""Idle connections -> reused for the next request to the same origin, for a limited time.
 
-Invariant: bounded in number and age, and a kept connection counts against its address: whoever opens
-another one there first asks `make_room`.
+Invariant: bounded in number and age, and an idle connection counts against its address: call `evict_idle`
+before opening another one there.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ConnectionPool:
         if len(self._by_age) > self._count_max:
             self._close(next(iter(self._by_age)))
 
-    def make_room(self, address: IPAddress, kept_max: int) -> None:
+    def evict_idle(self, address: IPAddress, kept_max: int) -> None:
         """Close kept connections to that address, oldest first, until at most `kept_max` are left."""
         while len(kept := self._by_address.get(int(address), [])) > max(0, kept_max):
             self._close(kept[0])

@@ -1,9 +1,8 @@
 """A body as it crossed the wire and its Content-Encoding -> the body, never longer than a cap.
 
-Invariant: no step ever makes more bytes than the cap, whatever the input claims; the layers inside a
-nested encoding are held to it together. A body of more members, frames or blocks than any server writes
-is refused: each costs time though it may hold nothing. What is cut is said to be cut; what was cut at an
-absurd ratio is a bomb.
+Invariant: no step ever produces more bytes than the cap, for any input; the layers of a nested encoding
+share it. A body of more members, frames or blocks than any server writes is refused: each costs time even
+if it is empty. A body that was cut is marked as cut; one that was cut at an absurd ratio is a bomb.
 """
 
 from __future__ import annotations
@@ -170,7 +169,7 @@ def _unzstd(body: bytes, bytes_max: int) -> _Layer:
 
 
 def _zstd_is_whole(body: bytes) -> bool:
-    """Whether the last block of a last frame is here: the library does not tell (RFC 8878, 3.1.1)."""
+    """Whether the last block of a last frame has arrived: the library does not say (RFC 8878, 3.1.1)."""
     rest = memoryview(body)
     parts = 0
     while rest:

@@ -1,7 +1,7 @@
-"""Running answers and the time -> which of them to give up, and why.
+"""Responses in progress and the time -> those to abort, and the reasons.
 
-One sweep for all, a few times a second, instead of timers for each: a fetch costs no timer. Invariant:
-the judgement is a plain function of an answer, the time and the settings.
+One sweep over all, a few times per second, instead of a timer for each fetch. Invariant: the decision is
+a pure function of a response, the time and the settings.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SWEEPS_PER_LIMIT = 8  # so that the shortest limit is kept within an eighth
 def overdue(
     incoming: PartialResponse, now: float, settings: FetchingSettings
 ) -> tuple[FailureKind, str] | None:
-    """Why this answer has tried our patience."""
+    """The deadline that this response has missed, or None."""
     waited_ms = (now - incoming.started_at) * 1000
     if waited_ms > settings.total_ms_max:
         return FailureKind.TOO_LONG, f"not finished after {settings.total_ms_max} ms"

@@ -85,7 +85,7 @@ class Http1Connection(HttpConnection):
         elif incoming.overhead_is_absurd:
             self.fail(FailureKind.BAD_HTTP, "far more framing than content")
 
-    # What llhttp calls. After a failure or the end, `_incoming` is gone and the rest falls flat.
+    # Callbacks of llhttp. After a failure or the end, `_incoming` is None and later calls do nothing.
 
     def on_message_begin(self) -> None:
         if self._incoming is None:

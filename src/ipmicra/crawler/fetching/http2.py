@@ -1,8 +1,8 @@
-"""Frames of HTTP/2 <-> one answer after the other, for servers that speak nothing else.
+"""Frames of HTTP/2 <-> one response at a time, for servers that support nothing else.
 
 Invariant: one stream at a time, since politeness allows no more anyway; the same caps as HTTP/1.1; a
-server's push is refused. Raw bytes are written down in the form of HTTP/1.1, which WARC readers
-understand.
+server's push is refused. On an idle connection few bytes are read: no pings without end. Raw bytes are
+written down in the form of HTTP/1.1, which WARC readers understand.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from ipmicra.crawler.fetching.partial_response import PartialResponse
 from ipmicra.model.failures import FailureKind
 from ipmicra.net.target import HttpTarget
 
+IDLE_BYTES_MAX = 4 << 10  # between two requests: settings, and a ping (17 bytes) every now and then
 _CONFIG = h2.config.H2Configuration(client_side=True, header_encoding=None)
 
 
@@ -35,6 +36,7 @@ class Http2Connection(HttpConnection):
         super().__init__(wire, user_agent)
         self._frames = h2.connection.H2Connection(config=_CONFIG)
         self._stream = 0
+        self._idle_bytes = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -43,7 +45,7 @@ class Http2Connection(HttpConnection):
         self._flush()
 
     def send(self, incoming: PartialResponse, target: HttpTarget) -> bytes:
-        self._incoming = incoming
+        self._incoming, self._idle_bytes = incoming, 0
         incoming.connection = self
         incoming.started_at = monotonic()
         self.uses += 1
@@ -69,6 +71,9 @@ class Http2Connection(HttpConnection):
         incoming = self._incoming
         if incoming is not None:
             incoming.wire_bytes += len(data)
+        elif not self._is_quiet(len(data)):
+            self.close()
+            return
         try:
             events = self._frames.receive_data(data)
         except h2.exceptions.DenialOfServiceError as error:
@@ -82,6 +87,11 @@ class Http2Connection(HttpConnection):
         self._flush()
         if self._incoming is incoming and incoming is not None and incoming.overhead_is_absurd:
             self.fail(FailureKind.BAD_HTTP, "far more framing than content")
+
+    def _is_quiet(self, more_bytes: int) -> bool:
+        """Whether an idle connection is left in peace; each ping is answered, which costs us time."""
+        self._idle_bytes += more_bytes
+        return self._idle_bytes <= IDLE_BYTES_MAX
 
     def _take(self, event: h2.events.Event) -> None:
         incoming = self._incoming

@@ -1,7 +1,7 @@
-"""A connected transport -> one exchange after the other: what both versions of HTTP share.
+"""A connected transport -> one exchange at a time: the part that both versions of HTTP share.
 
-Invariant: one request at a time, and bytes that nobody asked for end the connection. A connection knows
-the very socket it runs on, so that round trips and addresses are those of the wire.
+Invariant: one request at a time, and bytes without a request close the connection. A connection knows its
+socket, so round trips and addresses are those of the kernel.
 """
 
 from __future__ import annotations
@@ -80,10 +80,10 @@ class HttpConnection(asyncio.Protocol):
             self.close()
 
     def close(self) -> None:
-        """Hang up at once; what is still in progress is of no interest."""
+        """Close the connection at once; a response in progress is dropped."""
         self.closed = True
         if self._transport is not None:
-            with suppress(OSError):  # for whoever else has a handle on the socket, such as a broker
+            with suppress(OSError):  # for other holders of the socket, such as a broker
                 self.wire.socket.shutdown(socket.SHUT_RDWR)
             self._transport.abort()
 
@@ -99,5 +99,7 @@ def request_fields(request: FetchRequest, user_agent: str, encodings: str) -> li
 
 
 def _is_field_value(text: str) -> bool:
-    """Sites choose their validators: what could end a line or a field is not sent back."""
+    """Whether a text may be sent as a field value: validators come from sites and may contain line
+    breaks.
+    """
     return text.isprintable() and text.isascii()

@@ -1,7 +1,7 @@
-"""A target and an address -> an open connection that speaks HTTP to it, or the kind of its failure.
+"""A target and an address -> an open HTTP connection to it, or the kind of its failure.
 
-Invariant: nothing is resolved here, and connecting is the connector's. Certificates are always verified.
-HTTP/1.1 is offered; HTTP/2 only where the site insists on it.
+Invariant: no name is resolved here, and the connector opens the socket. Certificates are always verified.
+HTTP/1.1 is offered; HTTP/2 only where the site supports nothing else.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class HttpConnector:
 
 
 def _protocol_class(http2: bool) -> type[HttpConnection]:
-    """Who speaks the version; HTTP/2's is loaded when first needed: few sites insist on it."""
+    """The class for the version; that of HTTP/2 is loaded when first needed: few sites require it."""
     if not http2:
         return Http1Connection
     from ipmicra.crawler.fetching.http2 import Http2Connection

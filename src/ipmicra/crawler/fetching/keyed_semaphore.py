@@ -29,7 +29,7 @@ class KeyedSemaphore(Generic[SemaphoreKey]):
         return {*self._inside, *self._waiting}
 
     def try_acquire(self, key: SemaphoreKey, limit: int) -> bool:
-        """Acquire if fewer than `limit` hold the key and nobody waits; `release` must follow."""
+        """Acquire if fewer than `limit` hold the key and none waits; `release` must follow."""
         inside = self._inside.get(key, 0)
         if inside >= limit or key in self._waiting:
             return False

@@ -1,6 +1,6 @@
-"""Parts of one answer as they arrive -> head, body pieces, times, and whether to go on.
+"""Parts of one response as they arrive -> head, body pieces, times, and whether to continue.
 
-Invariant: it holds at most the caps: so many header bytes and fields, so many body bytes. It is filled
+Invariant: it never holds more header bytes, header fields or body bytes than the caps allow. It is filled
 by a connection (`http1`, `http2`) and read by the fetcher once `done` is set.
 """
 
@@ -20,7 +20,7 @@ WIRE_FACTOR = 4  # chunk framing and trailers may cost this much beside the body
 
 
 class ResponseCaps(NamedTuple):
-    """What one answer may hold."""
+    """Upper bounds on one response."""
 
     body_bytes: int
     header_bytes: int
@@ -28,7 +28,7 @@ class ResponseCaps(NamedTuple):
 
 
 class PartialResponse:
-    """One answer, half here."""
+    """A response in progress."""
 
     __slots__ = (
         "body_bytes",
@@ -87,7 +87,7 @@ class PartialResponse:
         return None
 
     def complete_head(self, status: int) -> None:
-        """The head is here: read what governs the body."""
+        """Handle the end of the head: read the fields that describe the body."""
         self.status = status
         self.head_complete = True
         media_type = b""
@@ -126,7 +126,7 @@ class PartialResponse:
 
     @property
     def overhead_is_absurd(self) -> bool:
-        """Far more bytes crossed the wire than head and body explain: chunk framing as a weapon."""
+        """Whether far more bytes arrived than head and body explain: an attack by chunk framing."""
         return self.wire_bytes > WIRE_FACTOR * (self.caps.body_bytes + self.caps.header_bytes)
 
     def headers(self) -> Headers:

@@ -52,7 +52,7 @@ async def follow(
 
 
 def redirect_target(outcome: FetchOutcome) -> str | None:
-    """Where an answer points, absolute and without a fragment; None if it is no (readable) redirect."""
+    """The target of a redirect, absolute and without a fragment; None if it is not a (readable) redirect."""
     if isinstance(outcome, FetchFailed) or outcome.status not in REDIRECT_STATUSES:
         return None
     location = outcome.headers.get("location")
@@ -67,7 +67,7 @@ def redirect_target(outcome: FetchOutcome) -> str | None:
 
 
 def _as_utf_8(value: str) -> str:
-    """Headers are read as Latin-1; addresses beyond ASCII are sent in UTF-8 by most who send any."""
+    """Headers are read as Latin-1; most servers that send URLs beyond ASCII send UTF-8."""
     try:
         return value.encode("latin-1").decode("utf-8")
     except UnicodeDecodeError:

@@ -45,8 +45,8 @@ def build_fetched(
 
 
 def build_failed(incoming: PartialResponse, connection: HttpConnection) -> FetchFailed:
-    """What kept the answer from arriving."""
-    assert incoming.failure is not None, "only a failed answer is told as one"
+    """The failure of a response that did not arrive."""
+    assert incoming.failure is not None, "the response has not failed"
     kind, detail = incoming.failure
     return _build_failed(incoming, connection, kind, detail)
 

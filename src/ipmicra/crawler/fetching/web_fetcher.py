@@ -1,8 +1,8 @@
 """A request -> one hop on the real network, through cache, guard, pool and caps.
 
-Invariant: at most `connections_max` requests, and as many connections, per site and per address; whoever
-comes more often waits in order. What a site does never raises. A kept connection that turns out dead
-before its first byte costs one new connection, once.
+Invariant: at most `connections_max` requests, and as many connections, per site and per address; further
+requests wait in order. No behaviour of a site raises an exception. If a reused connection is closed
+before its first byte, one new connection is tried, once.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ class WebFetcher:
         self, target: HttpTarget, address: IPAddress, request: FetchRequest, hasty: bool, http2: bool
     ) -> HttpConnection:
         kept_max = request.connections_max - self._addresses.held(int(address))
-        self._idle.make_room(address, kept_max)
+        self._idle.evict_idle(address, kept_max)
         patience_ms = self._settings.connect_ms_max
         if hasty:
             patience_ms = min(patience_ms, UNPROVEN_CONNECT_MS_MAX)
@@ -224,7 +224,9 @@ class WebFetcher:
     async def _exchange(
         self, connection: HttpConnection, target: HttpTarget, request: FetchRequest, dns_ms: float | None
     ) -> tuple[FetchOutcome, PartialResponse]:
-        """Ask, wait for the end of the answer, keep the connection if it is still good."""
+        """Send the request, wait for the end of the response, and keep the connection if it can be
+        reused.
+        """
         settings = self._settings
         caps = self._caps
         if request.body_bytes_max:

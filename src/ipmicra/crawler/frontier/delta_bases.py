@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ipmicra.crawler.frontier.entries import VisitOutcome
+from ipmicra.crawler.frontier.poison import kills_of
 from ipmicra.crawler.frontier.transaction import FrontierTransaction
 from ipmicra.model.urls import Url, key_of
 
 
 def store_base_digests(tx: FrontierTransaction, visited: Sequence[VisitOutcome], bytes_max: int) -> None:
-    """The caller holds the transaction."""
+    """Store the base digests of visited pages. The caller holds the transaction."""
     sent = [done for done in visited if done.base_digest]
     if not sent:
         return
@@ -32,7 +33,7 @@ def store_base_digests(tx: FrontierTransaction, visited: Sequence[VisitOutcome],
 
 
 def delete_base_digests(tx: FrontierTransaction, keys: str, values: tuple[int, ...] = ()) -> None:
-    """Those of the keys that a list or a query names."""
+    """Delete the base digests of the keys in a list or a query."""
     (size,) = tx.database.execute(
         f"SELECT coalesce(sum(length(sketch)), 0) FROM sketches WHERE key IN ({keys})",  # noqa: S608 - numbers
         values,
@@ -52,7 +53,8 @@ def base_digest(tx: FrontierTransaction, key: int, content_hash: bytes) -> bytes
 
 def force_full_resend(tx: FrontierTransaction, urls: Iterable[Url], now_ms: int) -> int:
     """Forget what the pages held, and make their next visit due. How many of them are known."""
-    rows = [(key_of(url), now_ms) for url in urls]
+    keys = [key_of(url) for url in urls]
+    rows = [(key, now_ms) for key in keys if not kills_of(tx, key)]
     tx.database.executemany(
         "DELETE FROM revisits WHERE (due_ms, key) IN"
         " (SELECT revisit_ms, key FROM visits WHERE key = ?1 AND revisit_ms > ?2)",

@@ -59,6 +59,7 @@ class VisitOutcome(msgspec.Struct, frozen=True):
     history: ChangeHistory = ChangeHistory()
     page_bytes: int = 0  # on the wire
     base_digest: bytes = b""  # of the page that is sent; empty: none is kept
+    killed: bool = False  # its processing was ended
 
 
 class RetryLater(msgspec.Struct, frozen=True):
@@ -70,7 +71,7 @@ class RetryLater(msgspec.Struct, frozen=True):
 
 
 class FrontierSite(msgspec.Struct):
-    """What is kept of a site between its site workers."""
+    """The stored state of a site between its site workers."""
 
     id: int
     site: Site

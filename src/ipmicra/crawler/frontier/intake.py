@@ -11,6 +11,7 @@ from itertools import islice
 
 from ipmicra.crawler.decisions.traps import TrapRules, too_many_queries
 from ipmicra.crawler.frontier.entries import DiscoveredUrl
+from ipmicra.crawler.frontier.poison import NOT_POISON
 from ipmicra.crawler.frontier.sites import Sites
 from ipmicra.crawler.frontier.transaction import FrontierTransaction
 from ipmicra.model.urls import Url, UrlKey, key_of, path_of, site_of
@@ -35,7 +36,7 @@ class UrlIntake:
         return per_site
 
     def _add(self, discoveries: list[DiscoveredUrl]) -> Counter[int]:
-        """In the order of keys, as the tree of keys likes it."""
+        """Insert in the order of keys, which is fastest for SQLite's B-tree."""
         pairs = sorted((key_of(found.url), found) for found in discoveries)
         known = self._known_among([key for key, _ in pairs])
         new: list[tuple[UrlKey, DiscoveredUrl]] = []
@@ -86,7 +87,8 @@ class UrlIntake:
         """A sitemap or feed says that the page has changed since our visit: its revisit is due now."""
         execute = self._database.execute
         row = execute(
-            "SELECT site_id, revisit_ms FROM visits WHERE key = ? AND fetched_ms < ? AND revisit_ms > ?",
+            "SELECT site_id, revisit_ms FROM visits WHERE key = ? AND fetched_ms < ? AND revisit_ms > ?"  # noqa: S608 - our words
+            f" AND {NOT_POISON}",
             (key, found.modified_ms, found.due_ms),
         ).fetchone()
         if row is not None:

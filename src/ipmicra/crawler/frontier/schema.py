@@ -14,6 +14,8 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
+from ipmicra.carrier.durable import make_folder
+from ipmicra.crawler.frontier import poison
 from ipmicra.errors import HostFault
 
 VERSION = 2
@@ -73,11 +75,11 @@ def connect(path: Path, cache_bytes: int) -> sqlite3.Connection:
     """Open or create the database, for one process alone.
 
     WAL, and synchronous by the transaction: outcomes are synced before they count (FULL), since packages
-    are sealed on their word, and come a few times a second, so that costs nothing. Leases and site
-    workers are not (NORMAL): a power cut may take them back, which only makes URLs pending again.
+    are sealed after them; they come a few times per second, so that costs little. Leases and site workers
+    are not synced (NORMAL): a power cut may undo them, which only makes URLs pending again.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         database = sqlite3.connect(path, isolation_level=None, timeout=0, cached_statements=256)
     except (OSError, sqlite3.OperationalError) as error:
         raise HostFault(f"opening the frontier {path}: {error}") from error
@@ -109,6 +111,7 @@ def _prepare(database: sqlite3.Connection, cache_bytes: int) -> None:
             database.execute(statement)
         database.execute(f"PRAGMA user_version = {VERSION}")
     database.execute(BASE_DIGEST_TABLE)
+    database.execute(poison.TABLE)
     database.execute("COMMIT")
     if version not in {0, VERSION}:
         raise HostFault(f"the frontier has format {version}; this program reads {VERSION}")

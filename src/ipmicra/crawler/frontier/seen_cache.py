@@ -19,7 +19,7 @@ class SeenCache:
         self._old: set[str] = set()
 
     def unseen(self, texts: Iterable[str]) -> set[str]:
-        """Those that are not remembered; they are from now on."""
+        """The texts that are not in the cache; they are added to it."""
         fresh = set(texts) - self._young - self._old  # `-=` would walk through all that is remembered
         self._young |= fresh
         if len(self._young) > self._half:

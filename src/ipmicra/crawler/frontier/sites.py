@@ -1,4 +1,4 @@
-"""What is known of each site and address <-> rows: clocks, robots.txt, budgets used, measurements.
+"""State of each site and address <-> rows: clocks, robots.txt, budgets used, measurements.
 
 Invariant: a site is either closed, with `ready_ms` saying when it is worth opening, or open in a site
 worker of this process, with `ready_ms` NULL. A process that starts finds sites with a queue and no
@@ -67,7 +67,7 @@ class Sites:
         self._database.execute(f"{_WAKE} WHERE ready_ms IS NULL AND pending > 0", (epoch,))
 
     def repair_future_timestamps(self, now_ms: int, epoch: FrontierEpoch) -> None:
-        """No pause, block or retry is longer than a day: where one is, the machine's clock ran ahead."""
+        """Reset pauses, blocks and retries of more than one day: the machine's clock ran ahead."""
         far_ms = now_ms + FAR_MS
         execute = self._database.execute
         execute("UPDATE addresses SET next_at = 0 WHERE next_at > ?", (far_ms / 1000,))

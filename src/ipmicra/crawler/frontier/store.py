@@ -1,12 +1,12 @@
 """Discoveries and outcomes in, leases out: the frontier's transactions on SQLite.
 
-Invariant: a URL is PENDING, LEASED or DONE, and changes only inside a transaction that also holds
-whatever the change rests on: outcomes commit together with the links that their pages held, the clocks
-that they moved, and the spool's position. A process that dies leaves its leases PENDING. Nothing here
-keeps a list of all URLs or sites in memory.
+Invariant: a URL is PENDING, LEASED or DONE, and changes only inside a transaction that also holds the
+data behind the change: outcomes commit together with the links that their pages held, the clocks that
+they moved, and the spool's position. A process that dies leaves its leases PENDING. Nothing here keeps a
+list of all URLs or sites in memory.
 
 SQLite by the standard library and not through SQLAlchemy: the frontier belongs to one crawler and moves
-with it, and at a thousand pages a second each layer between here and C would show.
+with it, and at a thousand pages per second each layer between here and C costs time.
 """
 
 from __future__ import annotations
@@ -17,13 +17,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import msgspec
+
 from ipmicra.carrier.spool import SpoolPosition
 from ipmicra.crawler.decisions.politeness import PolitenessClock
 from ipmicra.crawler.decisions.revisit import ChangeHistory, WatchedPage, changes_per_second
 from ipmicra.crawler.decisions.scope import SiteBudget
 from ipmicra.crawler.decisions.traps import DEFAULT_RULES, TrapRules
 from ipmicra.crawler.fetch_statistics import FetchStatistics
-from ipmicra.crawler.frontier import delta_bases, foreign_urls, transfer
+from ipmicra.crawler.frontier import delta_bases, foreign_urls, poison, transfer
 from ipmicra.crawler.frontier.entries import (
     Batch,
     Counts,
@@ -38,13 +40,20 @@ from ipmicra.crawler.frontier.intake import UrlIntake
 from ipmicra.crawler.frontier.schema import connect
 from ipmicra.crawler.frontier.sites import Sites
 from ipmicra.crawler.frontier.transaction import FrontierTransaction
+from ipmicra.crawler.parsing.in_progress import InProgress
+from ipmicra.errors import HostFault
 from ipmicra.model.ids import FrontierEpoch
-from ipmicra.model.urls import Site, Url, key_of, path_of, url_at
+from ipmicra.model.urls import Site, Url, key_of, path_of, site_of, url_at
 
 DAY_MS = 86_400_000
 WITHOUT_LIMIT = SiteBudget(pages=1 << 62, bytes=1 << 62, depth=1 << 30)
 CACHE_BYTES = 16 << 20  # SQLite's own page cache
+IN_PROGRESS_SUFFIX = ".in-progress"  # of the file beside the frontier that names the page in work
 BASE_DIGEST_BYTES_MAX = 256 << 20  # some 300,000 pages
+
+
+# what decoding and inserting foreign rows raises: wrong types, too few columns, numbers beyond 64 bits
+_NOT_A_STATE = (msgspec.MsgspecError, sqlite3.Error, OverflowError, TypeError, ValueError, IndexError)
 
 
 class Frontier:
@@ -59,6 +68,7 @@ class Frontier:
         sketch_bytes_max: int = BASE_DIGEST_BYTES_MAX,
     ) -> None:
         self._database = connect(path, cache_bytes)
+        self.in_progress = InProgress(path.with_suffix(IN_PROGRESS_SUFFIX))
         self._tx = FrontierTransaction(self._database)
         self._sites = Sites(self._tx)
         self._discovering = UrlIntake(self._tx, self._sites, rules)
@@ -73,6 +83,7 @@ class Frontier:
             sqlite3.DatabaseError
         ):  # a full disk: the log stays, and is read at the next start
             self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self.in_progress.close()
         self._database.close()
 
     def repair_future_timestamps(self, now_ms: int) -> None:
@@ -101,11 +112,7 @@ class Frontier:
     def lease(self, site: FrontierSite, now_ms: int, limit: int) -> list[LeasedUrl]:
         """Up to `limit` due URLs of the site, longest due first: PENDING -> LEASED."""
         rows = self._database.execute(
-            "SELECT q.key, q.site_id, q.path, q.depth, q.due_ms, q.hops, q.tries, q.hint_seconds,"
-            " v.visit, v.fetched_ms, v.etag, v.last_modified, v.content_hash, v.seen, v.changes,"
-            " v.watched_seconds FROM (SELECT * FROM queue WHERE site_id = ? AND due_ms <= ?"
-            " AND lease <> ? ORDER BY due_ms, key LIMIT ?) q"
-            " LEFT JOIN visits v ON v.key = CASE WHEN q.visited THEN q.key END",
+            _LEASED.format("due_ms <= ? AND lease <> ? ORDER BY due_ms, key LIMIT ?"),
             (site.id, now_ms, self._epoch, limit),
         ).fetchall()
         if rows:
@@ -146,8 +153,9 @@ class Frontier:
             row
             for url in urls
             for row in self._database.execute(
-                "SELECT site_id, revisit_ms, key, depth, hint_seconds, path FROM visits WHERE key = ?"
-                " AND revisit_ms IS NOT NULL AND content_hash = x'' AND (status = 0 OR status >= 400)",
+                "SELECT site_id, revisit_ms, key, depth, hint_seconds, path FROM visits WHERE key = ?"  # noqa: S608 - our words
+                " AND revisit_ms IS NOT NULL AND content_hash = x'' AND (status = 0 OR status >= 400)"
+                f" AND {poison.NOT_POISON}",
                 (key_of(url),),
             )
         ]
@@ -181,6 +189,7 @@ class Frontier:
         with self._transaction(durable=True):
             found = self._discovering.add(batch.discoveries)
             finished = self._finish(batch.visited)
+            poison.record_outcomes(self._tx, batch.visited)
             delta_bases.store_base_digests(self._tx, batch.visited, self._sketch_bytes_max)
             self._postpone(batch.put_off)
             self._sites.save(batch.sites)
@@ -246,7 +255,7 @@ class Frontier:
         )
 
     def revisit_bytes_today(self, now_ms: int) -> int:
-        """What revisits have cost since midnight UTC."""
+        """The bytes of revisits since midnight UTC."""
         query = "SELECT bytes FROM revisit_bytes WHERE day = ?"
         row = self._database.execute(query, (now_ms // DAY_MS,)).fetchone()
         return 0 if row is None else int(row[0])
@@ -268,8 +277,29 @@ class Frontier:
         """Of the page as it was last sent; empty where none is kept."""
         return delta_bases.base_digest(self._tx, leased.key, leased.content_hash)
 
+    def kills_of(self, leased: LeasedUrl) -> int:
+        """How often the processing of the page was ended, in a row."""
+        return poison.kills_of(self._tx, leased.key)
+
+    def on_interrupted(self, url: Url, is_certain: bool) -> LeasedUrl | None:
+        """An earlier process ended while it worked on the page: the page where that is to blame for it.
+
+        `is_certain` says that the page is; else it is blamed when it happens again.
+        """
+        site = self.site(site_of(url))
+        if site is None:
+            return None
+        row = self._database.execute(_LEASED.format("key = ?"), (site.id, key_of(url))).fetchone()
+        if row is None:
+            return None
+        with self._transaction(durable=True):
+            blamed = poison.add_suspicion(self._tx, key_of(url), site.id) or is_certain
+        return _leased(site.site, row) if blamed else None
+
     def force_full_resend(self, urls: Iterable[Url], now_ms: int) -> int:
-        """Somebody lacks these pages: the next visit, due now, finds them new. How many are known."""
+        """Make the next visit of these pages, due now, send them in full. Returns the number of known
+        pages.
+        """
         with self._transaction(durable=True):
             return delta_bases.force_full_resend(self._tx, urls, now_ms)
 
@@ -280,9 +310,15 @@ class Frontier:
         return transfer.export_site(self._tx, self._sites, site)
 
     def import_site(self, chunks: Iterable[bytes]) -> Site:
-        """Take a site over, whole or not at all; known URLs stay as they are."""
-        with self._transaction(durable=True):
-            return transfer.import_site(self._tx, self._sites, chunks, self._epoch)
+        """Take a site over, whole or not at all; known URLs stay as they are.
+
+        Raises HostFault where the chunks, which come from another machine, are not what we write.
+        """
+        try:
+            with self._transaction(durable=True):
+                return transfer.import_site(self._tx, self._sites, chunks, self._epoch)
+        except _NOT_A_STATE as error:
+            raise HostFault(f"importing a site: {error!r}") from error
 
     def forget_site(self, site: Site) -> None:
         """The site is another's now. It must not be open."""
@@ -305,7 +341,7 @@ class Frontier:
         return self._sites.address_clock(address)
 
     def site(self, site: Site) -> FrontierSite | None:
-        """What is kept of a site; None when it is not known."""
+        """The stored state of a site; None if it is not known."""
         return self._sites.state_of(site)
 
     def spool_position(self) -> SpoolPosition | None:
@@ -320,7 +356,7 @@ class Frontier:
         return Counts(count("known"), count("pending"), count("done"), count("pages"), count("sites"))
 
     def measured(self) -> Iterator[FetchStatistics]:
-        """What all fetches so far have shown, site by site and address by address."""
+        """The statistics of all fetches so far, by site and address."""
         return self._sites.measured()
 
     def fact(self, name: str) -> str | None:
@@ -340,6 +376,14 @@ class Frontier:
         except BaseException:
             self._sites.forget_ids()
             raise
+
+
+_LEASED = (
+    "SELECT q.key, q.site_id, q.path, q.depth, q.due_ms, q.hops, q.tries, q.hint_seconds,"
+    " v.visit, v.fetched_ms, v.etag, v.last_modified, v.content_hash, v.seen, v.changes,"
+    " v.watched_seconds FROM (SELECT * FROM queue WHERE site_id = ? AND {}) q"
+    " LEFT JOIN visits v ON v.key = CASE WHEN q.visited THEN q.key END"
+)
 
 
 def _leased(site: Site, row: tuple[object, ...]) -> LeasedUrl:

@@ -21,7 +21,7 @@ class FrontierTransaction:
         self.database = database
         self._counters: dict[str, int] = {}
         self._changed = False
-        self._durable: bool | None = None  # as SQLite was last told
+        self._durable: bool | None = None  # as last set in SQLite
         self._read_counters()
 
     @contextmanager

@@ -1,27 +1,30 @@
 """One site's part of a frontier -> chunks of bytes -> the same part of another frontier.
 
-What makes a hand-over warm: queue, validators, change history, robots.txt, measurements and clocks go
-along, so the new crawler neither asks for a page too soon nor fetches what is known. Invariant: a chunk
-at a time in memory, whatever the site's size; what was leased arrives pending; importing twice is
+A warm hand-over includes queue, validators, change history, robots.txt, measurements and clocks, so the
+new crawler neither requests a page too soon nor fetches known pages again. Invariant: one chunk at a time
+in memory, for a site of any size; leased URLs arrive as pending; a chunk with values
+that no row of ours has is refused as a whole; importing twice has the effect of
 importing once; all chunks are imported in one transaction, or none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import msgspec
 
 from ipmicra.crawler.decisions.politeness import PolitenessClock
 from ipmicra.crawler.fetch_statistics import FetchStatistics
+from ipmicra.crawler.frontier import poison
 from ipmicra.crawler.frontier.delta_bases import delete_base_digests
 from ipmicra.crawler.frontier.entries import FrontierSite
 from ipmicra.crawler.frontier.sites import Sites
 from ipmicra.crawler.frontier.transaction import FrontierTransaction
-from ipmicra.errors import OurFault
+from ipmicra.errors import HostFault
 from ipmicra.model.ids import FrontierEpoch
 from ipmicra.model.urls import Site
+from ipmicra.protocol.foreign_bytes import UNREADABLE
 
 ROWS_PER_CHUNK = 2_000
 VERSION = 2
@@ -34,6 +37,32 @@ class SiteHead(msgspec.Struct, frozen=True, tag="site"):
     state: FrontierSite
     addresses: dict[str, PolitenessClock]
     measured: list[FetchStatistics]
+    kills: dict[int, int] = {}  # by key: pages whose processing was ended, and how often
+
+
+_Integer = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]  # as SQLite holds it
+_Path = Annotated[str, msgspec.Meta(pattern="^/", max_length=16_384)]  # never another site's
+_Header = Annotated[str, msgspec.Meta(max_length=16_384)]
+QueuedColumns: TypeAlias = tuple[_Integer, _Integer, _Integer, _Integer, _Integer, _Integer, _Path]
+VisitColumns: TypeAlias = tuple[
+    _Integer,  # depth
+    _Integer,  # hint_seconds
+    _Path,
+    _Integer,  # visit
+    _Integer,  # status
+    _Integer,  # fetched_ms
+    _Integer | None,  # revisit_ms
+    _Integer,  # page_bytes
+    _Header | None,  # etag
+    _Header | None,  # last_modified
+    bytes,  # content_hash
+    float,  # seen
+    float,  # changes
+    float,  # watched_seconds
+]
+
+
+_Columns: TypeAlias = tuple[_Integer, QueuedColumns | None, VisitColumns | None]
 
 
 class PageRow(msgspec.Struct, frozen=True, array_like=True):
@@ -44,6 +73,14 @@ class PageRow(msgspec.Struct, frozen=True, array_like=True):
     visit: tuple[object, ...] | None
 
 
+class _CheckedRow(NamedTuple):
+    """The same, with columns that our tables hold."""
+
+    key: int
+    queued: QueuedColumns | None
+    visit: VisitColumns | None
+
+
 class PageRows(msgspec.Struct, frozen=True, tag="pages"):
     """Every further chunk."""
 
@@ -52,7 +89,7 @@ class PageRows(msgspec.Struct, frozen=True, tag="pages"):
 
 Chunk: TypeAlias = SiteHead | PageRows
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(Chunk).decode
+_decoder: msgspec.msgpack.Decoder[Chunk] = msgspec.msgpack.Decoder(Chunk)
 
 _QUEUED = (
     "SELECT key, due_ms, visited, hops, tries, depth, hint_seconds, path FROM queue WHERE site_id = ?"
@@ -71,11 +108,19 @@ def export_site(tx: FrontierTransaction, sites: Sites, site: Site) -> Iterator[b
         return
     measured = list(sites.measured(site))
     addresses = {seen.address: sites.address_clock(seen.address) for seen in measured}
-    yield _encode(SiteHead(VERSION, state, addresses, measured))
+    yield _encode(SiteHead(VERSION, state, addresses, measured, poison.of_site(tx, state.id)))
     for query, is_queued in ((_QUEUED, True), (_VISITS, False)):
         rows = tx.database.execute(query, (state.id,))
         while chunk := rows.fetchmany(ROWS_PER_CHUNK):
             yield _encode(PageRows([_page_row(row, is_queued) for row in chunk]))
+
+
+def site_in(chunks: Iterable[bytes]) -> Site:
+    """The site that a state is about. Raises HostFault if the state's head is not one."""
+    head = decode_chunk(next(iter(chunks), b""))
+    if not isinstance(head, SiteHead):
+        raise HostFault("importing a site: its pages came before its head")
+    return head.state.site
 
 
 def import_site(
@@ -84,18 +129,37 @@ def import_site(
     """Take over what `export_site` gave. The caller holds the transaction."""
     site_id: int | None = None
     site: Site | None = None
-    for chunk in map(_decode, chunks):
+    for chunk in map(decode_chunk, chunks):
         if isinstance(chunk, SiteHead):
             site = chunk.state.site
             site_id = _import_head(sites, chunk)
+            poison.import_kills(tx, site_id, chunk.kills)
         elif site_id is None:
-            raise OurFault("importing a site: its pages came before its head")
+            raise HostFault("importing a site: its pages came before its head")
         else:
-            _import_pages(tx, sites, site_id, chunk.rows)
+            _import_pages(tx, sites, site_id, _checked(chunk.rows))
     if site is None or site_id is None:
-        raise OurFault("importing a site: there is nothing to import")
+        raise HostFault("importing a site: there is nothing to import")
     sites.wake([site_id], epoch)
     return site
+
+
+def _checked(rows: list[PageRow]) -> list[_CheckedRow]:
+    """Raises HostFault for a value that no row of ours has."""
+    try:
+        return [
+            _CheckedRow(*msgspec.convert((row.key, row.queued, row.visit), _Columns)) for row in rows
+        ]
+    except msgspec.ValidationError as error:
+        raise HostFault(f"importing a site: {error}") from error
+
+
+def decode_chunk(data: bytes) -> Chunk:
+    """Foreign bytes: another host wrote them. Raises HostFault."""
+    try:
+        return _decoder.decode(data)
+    except UNREADABLE as error:
+        raise HostFault(f"importing a site: {error}") from error
 
 
 def forget_site(tx: FrontierTransaction, sites: Sites, site: Site) -> None:
@@ -107,7 +171,7 @@ def forget_site(tx: FrontierTransaction, sites: Sites, site: Site) -> None:
     keys = "SELECT key FROM queue WHERE site_id = ?1 UNION SELECT key FROM visits WHERE site_id = ?1"
     known = database.execute(f"DELETE FROM known WHERE key IN ({keys})", (state.id,)).rowcount  # noqa: S608 - our names
     delete_base_digests(tx, "SELECT key FROM visits WHERE site_id = ?", (state.id,))
-    for table in ("queue", "visits", "revisits"):
+    for table in ("queue", "visits", "revisits", "poison"):
         database.execute(f"DELETE FROM {table} WHERE site_id = ?", (state.id,))  # noqa: S608 - our names
     database.execute("DELETE FROM robots WHERE id = ?", (state.id,))
     database.execute("DELETE FROM sites WHERE id = ?", (state.id,))
@@ -124,7 +188,7 @@ def _page_row(row: tuple[Any, ...], is_queued: bool) -> PageRow:
 
 def _import_head(sites: Sites, head: SiteHead) -> int:
     if head.version != VERSION:
-        raise OurFault(f"importing a site: format {head.version}; this program reads {VERSION}")
+        raise HostFault(f"importing a site: format {head.version}; this program reads {VERSION}")
     state = msgspec.structs.replace(head.state, id=sites.id_of(head.state.site))
     sites.save([state])
     sites.save_robots([state])
@@ -136,7 +200,7 @@ def _import_head(sites: Sites, head: SiteHead) -> int:
     return state.id
 
 
-def _import_pages(tx: FrontierTransaction, sites: Sites, site_id: int, rows: list[PageRow]) -> None:
+def _import_pages(tx: FrontierTransaction, sites: Sites, site_id: int, rows: list[_CheckedRow]) -> None:
     """A URL may come twice, queued and visited; what is already here stays."""
     database, known, pending = tx.database, 0, 0
     for row in rows:

@@ -1,6 +1,6 @@
-"""What one process of a crawl found for another -> files in the other's inbox, and back.
+"""URLs that one process of a crawl found for another -> files in the other's inbox, and back.
 
-Invariant: a mailbox item is synced before its sender forgets what is in it, and removed after its
+Invariant: a mailbox item is synced before its sender drops the URLs, and removed after its
 receiver has committed it. A kill in between delivers it again, which changes nothing: known URLs stay as
 they are.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from ipmicra.carrier.durable import sync_folder, write_durably
+from ipmicra.carrier.durable import make_folder, sync_folder, write_durably
 from ipmicra.crawler.decisions.partition import owner_of
 from ipmicra.crawler.frontier.entries import DiscoveredUrl
 from ipmicra.model.urls import Site
@@ -39,12 +39,12 @@ class Mailbox:
     def __init__(self, folder: Path, number: int, processes: int) -> None:
         self._inboxes = [folder / f"{to}of{processes}" for to in range(1, processes + 1)]
         for inbox in self._inboxes:
-            inbox.mkdir(parents=True, exist_ok=True)
+            make_folder(inbox)
         self.number = number
         self.moved = 0  # sent and received
 
     def owner_of(self, address: str) -> int | None:
-        """Who may ask the address; None: we may."""
+        """The process that may connect to the address; None: this one."""
         owner = owner_of(address, len(self._inboxes))
         return None if owner == self.number else owner
 
@@ -55,7 +55,7 @@ class Mailbox:
         self._send(to, MailboxItem(site=site, chunks=list(chunks)))
 
     def waiting(self) -> Iterator[tuple[Path, MailboxItem]]:
-        """What has arrived, the oldest first."""
+        """The items that have arrived, oldest first."""
         for path in sorted(self._inboxes[self.number].glob("*.parcel")):
             yield path, _decode(path.read_bytes())
 

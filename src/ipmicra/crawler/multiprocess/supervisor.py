@@ -2,7 +2,7 @@
 
 Invariant: the crawl is over when all processes, asked twice, were idle both times and no mailbox item
 moved in between or waits. A process that dies ends the crawl: the others stop cleanly, and running it
-again goes on.
+again goes on. One that does not answer is killed, and started again without the page that it hung on.
 """
 
 from __future__ import annotations
@@ -30,11 +30,12 @@ from ipmicra.crawler.multiprocess.worker import (
 from ipmicra.crawler.progress import Progress
 from ipmicra.errors import HostFault, OperatorFault
 
+SILENT_SECONDS_MAX = 30.0  # then a process is killed: no page is worked on for a tenth of a second
 ASK_SECONDS = 0.1  # a crawl ends two questions after its last page; a question costs next to nothing
 
 
 class _Member:
-    """One process, and the last that was heard of it."""
+    """One process, and its last report."""
 
     def __init__(self, process: SpawnProcess, pipe: Connection, counts: Counts) -> None:
         self.process, self.pipe = process, pipe
@@ -42,6 +43,7 @@ class _Member:
         self.idle_reply: IdleReply | None = None
         self.failed: WorkerFailed | None = None
         self.is_open = True
+        self.silent_seconds = 0.0  # since it was last heard
 
 
 class CrawlSupervisor:
@@ -61,9 +63,12 @@ class CrawlSupervisor:
         """Crawl until done or stopped."""
         self._start()
         try:
-            asked_at = 0.0
+            asked_at, looked_at = 0.0, time.monotonic()
             while any(member.is_open for member in self._members):
                 self._receive()
+                now = time.monotonic()
+                self._restart_silent(min(now - looked_at, 2 * ASK_SECONDS))
+                looked_at = now
                 on_update(*self._totals())
                 if time.monotonic() - asked_at >= ASK_SECONDS:
                     self._query_idle()
@@ -92,14 +97,36 @@ class CrawlSupervisor:
             fetched = sum(count.pages for count in counts)
             self._pages_left = context.Value("q", max(0, self._crawl.request.pages_max - fetched))
         for share, count in zip(self._shares, counts, strict=True):
-            ours, theirs = context.Pipe()
-            request = replace(self._crawl.request, share=share)
-            process = context.Process(
-                target=work, args=(self._crawl.settings, request, self._pages_left, theirs)
-            )
-            process.start()
-            theirs.close()
-            self._members.append(_Member(process, ours, count))
+            process, pipe = self._start_process(share)
+            self._members.append(_Member(process, pipe, count))
+
+    def _start_process(self, share: Share, was_ended: bool = False) -> tuple[SpawnProcess, Connection]:
+        context = multiprocessing.get_context("spawn")
+        ours, theirs = context.Pipe()
+        request = replace(self._crawl.request, share=share)
+        process = context.Process(
+            target=work, args=(self._crawl.settings, request, self._pages_left, theirs, was_ended)
+        )
+        process.start()
+        theirs.close()
+        return process, ours
+
+    def _restart_silent(self, seconds: float) -> None:
+        """Kill a process that has not answered for long, and start it again without the page in work.
+
+        `seconds` is the time since the last look, if this process was not stopped itself meanwhile.
+        """
+        for member, share in zip(self._members, self._shares, strict=True):
+            member.silent_seconds += seconds
+            if not member.is_open or member.silent_seconds <= SILENT_SECONDS_MAX:
+                continue
+            member.process.kill()
+            member.process.join()
+            member.pipe.close()
+            member.process, member.pipe = self._start_process(share, was_ended=True)
+            member.silent_seconds, member.idle_reply = 0.0, None
+            if self._stopping:
+                self._broadcast(STOP)
 
     def _counts_before(self, share: Share) -> Counts:
         """How far the process was when it last ended."""
@@ -118,6 +145,7 @@ class CrawlSupervisor:
             except (EOFError, OSError):
                 self._on_exit(member)
                 continue
+            member.silent_seconds = 0.0
             if isinstance(message, WorkerReport):
                 member.progress, member.counts = message.progress, message.counts
             elif isinstance(message, IdleReply):
@@ -126,7 +154,7 @@ class CrawlSupervisor:
                 member.failed = message
 
     def _on_exit(self, member: _Member) -> None:
-        """A process has ended: by itself, as told, or by a fault."""
+        """Handle the end of a process: done, stopped, or by a fault."""
         member.is_open = False
         member.process.join()
         if member.process.exitcode:

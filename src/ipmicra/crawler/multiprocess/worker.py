@@ -36,7 +36,9 @@ class WorkerReport(msgspec.Struct, frozen=True):
 
 
 class IdleReply(msgspec.Struct, frozen=True):
-    """The answer to the question; the mailbox items tell whether two answers are of one quiet spell."""
+    """The answer to an idle query; the mailbox items show whether the process was idle between two
+    answers.
+    """
 
     idle: bool
     items_moved: int  # sent and received so far
@@ -53,15 +55,19 @@ WorkerMessage: TypeAlias = WorkerReport | IdleReply | WorkerFailed
 
 
 def work(
-    settings: CrawlSettings, request: CrawlRequest, left: Synchronized[int] | None, pipe: Connection
+    settings: CrawlSettings,
+    request: CrawlRequest,
+    left: Synchronized[int] | None,
+    pipe: Connection,
+    was_ended: bool = False,
 ) -> None:
-    """The process's main function."""
+    """The process's main function. `was_ended`: the one before it was killed since it did not answer."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     tune_process()
     limit = None if left is None else SharedLimit(left)
     try:
-        progress, counts = uvloop.run(_Worker(Crawl(settings, request), pipe).run(limit))
+        progress, counts = uvloop.run(_Worker(Crawl(settings, request, was_ended), pipe).run(limit))
     except Fault as fault:
         with suppress(OSError):
             pipe.send(WorkerFailed(_family(fault), str(fault)))
@@ -86,13 +92,13 @@ class _Worker:
         return await self._crawl.run(self._report, self._listen, limit)
 
     def _report(self, progress: Progress, counts: Counts) -> None:
-        with suppress(OSError):  # nobody listens any more: `_listen` will see that too, and stop
+        with suppress(OSError):  # the supervisor is gone: `_listen` will notice it too, and stop
             self._pipe.send(WorkerReport(progress, counts))
 
     def _listen(self, engine: Engine) -> None:
         loop = asyncio.get_running_loop()
 
-        def hear() -> None:
+        def on_message() -> None:
             try:
                 message = self._pipe.recv()
             except (EOFError, OSError):
@@ -103,4 +109,4 @@ class _Worker:
             else:
                 self._pipe.send(IdleReply(engine.is_idle(), engine.mailbox_items_moved()))
 
-        loop.add_reader(self._pipe.fileno(), hear)
+        loop.add_reader(self._pipe.fileno(), on_message)
