@@ -1,4 +1,4 @@
-"""A host in a temporary folder: joined by the command, alive in this process or in one of its own."""
+"""A host in a temporary folder: joined by the command, running in this process or in a separate one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ipmicra.host.sandbox.code import Code
 from ipmicra.host.settings import HostSettings
 from ipmicra.host.store import HostStore
 from ipmicra.model.ids import SiteEpoch
-from ipmicra.protocol.host_messages import AssignSites, SiteGrant
+from ipmicra.protocol.host_messages import AssignedSite, AssignSites
 from ipmicra.settings import Settings
 from tests.crawler.crawl_harness import settings_for
 from tests.crawler.local_site import Answer, LocalSite, html
@@ -89,7 +89,12 @@ async def living(
 
 
 def started(folder: Path, **overrides: str) -> subprocess.Popen[bytes]:
-    """`ipmicra host run` in a process of its own."""
+    """`ipmicra host run` in a separate process."""
+    return subprocess.Popen(running_command(folder, **overrides))
+
+
+def running_command(folder: Path, **overrides: str) -> list[str]:
+    """`ipmicra host run`, quick and allowed to reach this machine."""
     settings = {
         "general.data_folder": f'"{folder}"',
         "crawler.grants": '[{site="127.0.0.1", requests_per_second=500, connections=4}]',
@@ -103,11 +108,11 @@ def started(folder: Path, **overrides: str) -> subprocess.Popen[bytes]:
         **overrides,
     }
     words = [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
-    return subprocess.Popen([sys.executable, "-m", "ipmicra", *words, "host", "run"])
+    return [sys.executable, "-m", "ipmicra", *words, "host", "run"]
 
 
 def take(site: LocalSite, *links: str, epoch: int = 1, has_state: bool = False) -> AssignSites:
-    grant = SiteGrant(
+    grant = AssignedSite(
         site=site.address, epoch=SiteEpoch(epoch), address="127.0.0.1", links=links, has_state=has_state
     )
     return AssignSites(grants=(grant,))
@@ -118,7 +123,7 @@ def urls(site: LocalSite, *paths: str) -> list[str]:
 
 
 def events(folder: Path) -> list[str]:
-    """What the owner reads in the host's log."""
+    """The events in the host's log."""
     store = HostStore(folder / "host")
     try:
         return [event.what for event in store.events(1_000)]

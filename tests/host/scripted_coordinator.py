@@ -138,7 +138,7 @@ class ScriptedCoordinator:
         try:
             if asked.path != "/v1/host/enrol":
                 self._admit(method, target, headers, body)
-            return 200, await self._told(asked)
+            return 200, await self.respond(asked)
         except Refused as refused:
             now_ms = self._now_ms()
             refusal = RefusalMessage(kind=refused.kind, reason=str(refused), server_time_ms=now_ms)
@@ -156,8 +156,11 @@ class ScriptedCoordinator:
             raise Refused("unsigned")
         if claim.host != self.host or self.revoked or self.left:
             raise Refused("not-enrolled")
-        if not is_genuine(self.public_key, method, target, body, claim):
+        digest = digest_of(body)
+        if not is_genuine(self.public_key, method, target, claim.digest or digest, claim):
             raise Refused("signature")
+        if claim.digest not in ("", digest):
+            raise Refused("digest")
         if abs(claim.time_ms - self._now_ms()) > CLOCK_SKEW_MS_MAX:
             raise Refused("clock")
         used = self.sequences.setdefault(claim.channel, [])
@@ -167,7 +170,7 @@ class ScriptedCoordinator:
 
     # --- the six things a host asks -----------------------------------------------------------------
 
-    async def _told(self, asked: Asked) -> bytes:
+    async def respond(self, asked: Asked) -> bytes:
         match (asked.method, asked.path):
             case ("POST", "/v1/host/enrol"):
                 return self._enrol(msgspec.msgpack.decode(asked.body, type=Enrolment))

@@ -7,8 +7,13 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
+from ipmicra.crawler.frontier import DiscoveredUrl, Frontier
 from ipmicra.errors import OperatorFault
+from ipmicra.host.site_state_file import write_state
 from ipmicra.model.ids import SiteEpoch
+from ipmicra.model.urls import Site, Url
 from ipmicra.protocol.host_messages import (
     Pause,
     ProbeTarget,
@@ -19,7 +24,7 @@ from ipmicra.protocol.host_messages import (
     Upgrade,
 )
 from tests.crawler.local_site import Answer, LocalSite, html
-from tests.host.host_harness import WEB, command, host_settings, join, living, take, urls
+from tests.host.host_harness import WEB, command, events, host_settings, join, living, take, urls
 from tests.host.scripted_coordinator import ScriptedCoordinator
 
 
@@ -102,6 +107,37 @@ def test_a_released_site_is_left_at_once_and_goes_on_elsewhere_where_it_was(tmp_
             assert sorted(home.pages() + other.pages()) == urls(site, "/", "/a", "/b", "/c")
 
     asyncio.run(story())
+
+
+@pytest.mark.parametrize("poison", ["of another site", "no state at all"])
+def test_a_poisoned_state_is_refused_and_the_site_is_crawled_from_the_start(
+    tmp_path: Path, poison: str
+) -> None:
+    async def story() -> None:
+        async with ScriptedCoordinator().serving() as home, LocalSite(WEB).serving() as site:
+            await join(home, tmp_path)
+            home.states[site.address] = (
+                b"poison" if poison == "no state at all" else foreign_state(tmp_path)
+            )
+            order = home.give(take(site, f"{site.address}/", has_state=True))
+            async with living(tmp_path, host_settings(tmp_path)):
+                await home.until(lambda: f"{site.address}/c" in home.pages())
+                assert home.done[order].done
+            assert any("without its state" in line for line in events(tmp_path))
+            assert all(url.startswith(site.address) for url in home.pages())
+
+    asyncio.run(story())
+
+
+def foreign_state(folder: Path) -> bytes:
+    """A state that an honest crawler made, of another site."""
+    frontier = Frontier(folder / "foreign.sqlite")
+    frontier.add([DiscoveredUrl(Url("http://other.example/"), 0, 0)])
+    chunks = list(frontier.export_site(Site("http://other.example")))
+    frontier.close()
+    name = write_state(folder / "foreign", "http://other.example", SiteEpoch(1), chunks)
+    assert name is not None
+    return (folder / "foreign" / name).read_bytes()
 
 
 class Wrist:

@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from ipmicra.coordinator.settings import CoordinatorSettings
-from ipmicra.crawler.settings import CrawlerSettings, RateOverrideSettings
+from ipmicra.crawler.decisions.politeness import RateOverride
+from ipmicra.crawler.settings import CrawlerSettings
 from ipmicra.errors import HostFault
 from ipmicra.host.hosted.guest.guest_config import (
     GUEST_SETTINGS,
@@ -34,7 +35,7 @@ SETTINGS = Settings(
     coordinator=CoordinatorSettings(database=SECRET),
     crawler=CrawlerSettings(
         contact="https://a.example/bot",
-        grants=(RateOverrideSettings(site="b.example", requests_per_second=5),),
+        grants=(RateOverride(site="b.example", requests_per_second=5),),
     ),
     host=HostSettings(
         position="59.9, 10.8", own_sites=("https://swordfish.example/",), connections_max=9
@@ -110,13 +111,13 @@ def test_a_bundle_understands_older_and_newer_hosts() -> None:
     assert read_settings(msgspec.json.encode({**tables, "weather": {}})).crawler == SETTINGS.crawler
 
 
-def test_settings_that_are_none_are_said_so() -> None:
+def test_malformed_settings_are_refused() -> None:
     for wrong in (b"{", b"[]", b'{"crawler": {"delay_seconds_min": -1}}'):
         with pytest.raises(HostFault):
             read_settings(wrong)
 
 
-def test_an_order_of_a_newer_dock_is_refused_by_itself() -> None:
+def test_an_order_that_this_version_does_not_know_is_refused_alone() -> None:
     assert read_request(
         encode(GuestRequest(1, EnqueueUrls(("http://a.example/",))))
     ).order == EnqueueUrls(("http://a.example/",))

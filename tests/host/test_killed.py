@@ -12,8 +12,10 @@ import signal
 from functools import partial
 from pathlib import Path
 
+import pytest
+
 from ipmicra.model.ids import SiteEpoch
-from ipmicra.protocol.host_messages import AssignSites, SiteGrant
+from ipmicra.protocol.host_messages import AssignedSite, AssignSites
 from tests.crawler.local_site import Answer, Asked, LocalSite, html
 from tests.host.host_harness import join, started
 from tests.host.scripted_coordinator import ScriptedCoordinator
@@ -36,13 +38,14 @@ def has_asked(site: LocalSite, count: int) -> bool:
     return len(site.asked) >= count
 
 
+@pytest.mark.slow
 def test_killed_at_random_moments_every_page_comes_home_once(tmp_path: Path) -> None:
     moments = random.Random(20_261_117)
 
     async def story() -> None:
         async with ScriptedCoordinator().serving() as home, LocalSite(page).serving() as site:
             await join(home, tmp_path)
-            grant = SiteGrant(site=site.address, epoch=SiteEpoch(1), links=(f"{site.address}/",))
+            grant = AssignedSite(site=site.address, epoch=SiteEpoch(1), links=(f"{site.address}/",))
             home.give(AssignSites(grants=(grant,)))
             for _ in range(KILLS):
                 process = started(tmp_path)

@@ -17,7 +17,7 @@ from ipmicra.cli.main import program
 from ipmicra.errors import SiteFault
 from ipmicra.host.coordinator_client import ANSWER_BYTES_MAX, enrol
 from ipmicra.model.ids import SiteEpoch
-from ipmicra.protocol.host_messages import AssignSites, ProbeTarget, ProbeTargets, SiteGrant
+from ipmicra.protocol.host_messages import AssignedSite, AssignSites, ProbeTarget, ProbeTargets
 from tests.crawler.local_site import Answer, Asked, LocalSite, html
 from tests.host.host_harness import command, host_settings, join, living, started
 from tests.host.scripted_coordinator import ScriptedCoordinator
@@ -31,7 +31,7 @@ def endless(asked: Asked) -> Answer:
 
 def take(site: LocalSite) -> AssignSites:
     return AssignSites(
-        grants=(SiteGrant(site=site.address, epoch=SiteEpoch(1), links=(f"{site.address}/",)),)
+        grants=(AssignedSite(site=site.address, epoch=SiteEpoch(1), links=(f"{site.address}/",)),)
     )
 
 
@@ -84,6 +84,7 @@ def test_the_kernel_holds_the_program_to_its_memory(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
+@pytest.mark.slow
 def test_a_disk_that_takes_no_more_ends_the_host_with_a_reason_and_nothing_is_lost(
     tmp_path: Path,
 ) -> None:
@@ -140,6 +141,7 @@ def test_a_join_that_is_declined_or_refused_leaves_nothing(tmp_path: Path) -> No
     asyncio.run(story())
 
 
+@pytest.mark.slow
 def test_one_process_runs_a_host_and_commands_without_one_say_what_to_do(tmp_path: Path) -> None:
     nothing = command(tmp_path, "host", "status")
     assert "ipmicra host join" in str(nothing.exception)

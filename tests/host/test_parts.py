@@ -126,7 +126,7 @@ def test_the_mean_stays_below_the_rate(rate: float, steps: list[tuple[float, flo
     assert total <= (now + 1.0) * rate * 1.0001 + 1e-6  # a second's burst is allowed
 
 
-def test_a_rate_of_nothing_is_no_limit() -> None:
+def test_a_rate_of_zero_is_no_limit() -> None:
     throttle = TokenBucket(0)
     throttle.consume(1e12, 0)
     assert throttle.seconds_to_wait(0) == 0

@@ -26,11 +26,11 @@ from ipmicra.probing.passive import PassiveRoundTrips
 from ipmicra.probing.prober import Prober
 from ipmicra.probing.result import ProbeOutcome, round_trip_in
 from ipmicra.probing.settings import ProbeMethod, ProbingSettings
+from ipmicra.testing.plain_site import answer, serving
+from ipmicra.testing.scripted_fetcher import ScriptedAnswer, ScriptedFetcher
 from tests.coordinator.coordinator_process import free_port
-from tests.crawler.fetching.scripted_fetcher import Answer, ScriptedFetcher
 from tests.crawler.local_site import Answer as Site
 from tests.crawler.local_site import LocalSite
-from tests.hostile.plain_site import answer, serving
 
 HOME = ipaddress.ip_address("127.0.0.1")
 LOOPBACK = AddressGuard(open_ranges=["127.0.0.0/8", "::1/128"])
@@ -56,7 +56,7 @@ def test_connecting_measures_the_kernels_round_trip(listening: int, tries: int) 
     assert sounding.to_answer().round_trip_ms == sounding.round_trip_ms
 
 
-def test_nobody_there_is_a_refusal() -> None:
+def test_a_port_without_a_listener_is_a_refusal() -> None:
     sounding = probed("connect", 1025)
     assert (sounding.round_trip_ms, sounding.silence) == (None, NoAnswer.REFUSED)
 
@@ -141,7 +141,7 @@ class TestPassive:
 
     def seen(self, passive: PassiveRoundTrips, address: str, round_trip_ms: float) -> None:
         async def act() -> None:
-            page = Answer(address=ipaddress.ip_address(address), round_trip_ms=round_trip_ms)
+            page = ScriptedAnswer(address=ipaddress.ip_address(address), round_trip_ms=round_trip_ms)
             async with ScriptedFetcher({"http://a.org/": page}) as fetcher:
                 passive.record_outcome(await fetcher.fetch(FetchRequest(url="http://a.org/")))
 
@@ -203,7 +203,7 @@ def test_an_answer_shows_the_same_round_trip_on_a_new_connection_and_on_a_kept_o
     assert far_ms <= kept_ms < far_ms + 40
 
 
-def test_the_command_tells_every_way(listening: int) -> None:
+def test_the_command_reports_the_round_trip_of_a_method(listening: int) -> None:
     arguments = [
         "probe",
         f"http://127.0.0.1:{listening}/",
@@ -232,3 +232,13 @@ def test_an_answer_is_timed_to_its_first_byte_thinking_included() -> None:
     assert by_kernel.round_trip_ms is not None
     assert by_answer.round_trip_ms is not None
     assert by_kernel.round_trip_ms < 100 < 200 <= by_answer.round_trip_ms
+
+
+def test_a_machine_that_the_guard_refuses_is_not_met(listening: int) -> None:
+    async def act() -> ProbeOutcome:
+        prober = Prober(ProbingSettings(), AddressGuard(), PassiveRoundTrips(ProbingSettings()))
+        return await prober.probe_host(ipaddress.ip_address("127.0.0.1"))
+
+    outcome = asyncio.run(act())
+    assert outcome.silence is NoAnswer.REFUSED
+    assert "not public" in outcome.detail

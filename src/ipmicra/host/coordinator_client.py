@@ -26,6 +26,7 @@ from ipmicra.errors import OperatorFault, SiteFault
 from ipmicra.host.limits.usage import UsageMeter
 from ipmicra.host.store import HostStore
 from ipmicra.model.ids import LeaseEpoch, SiteEpoch
+from ipmicra.protocol.foreign_bytes import UNREADABLE
 from ipmicra.protocol.host_messages import (
     PROTOCOL_WITHOUT_NONE,
     Enrolled,
@@ -122,7 +123,7 @@ class CoordinatorConnection:
         answer = await self._request("orders", "POST", path, b"", wait_seconds + POLL_SLACK_SECONDS)
         try:
             offered = read_orders(answer)
-        except msgspec.MsgspecError as error:
+        except UNREADABLE as error:
             raise CoordinatorUnavailable(f"a response that is not an Orders message: {error}") from error
         self.coordinator_protocol = offered.readable.protocol
         return offered
@@ -266,7 +267,7 @@ def _refusal(answer: _Answer) -> RefusalMessage | None:
     if answer.status in (400, 401, 403, 409, 413):
         try:
             return msgspec.msgpack.decode(answer.content, type=RefusalMessage)
-        except msgspec.MsgspecError as error:
+        except UNREADABLE as error:
             raise CoordinatorUnavailable(f"a refusal ({answer.status}) that cannot be read") from error
     raise CoordinatorUnavailable(f"the coordinator answered {answer.status}")
 
@@ -274,5 +275,5 @@ def _refusal(answer: _Answer) -> RefusalMessage | None:
 def _decoded(data: bytes, kind: type[MessageType]) -> MessageType:
     try:
         return msgspec.msgpack.decode(data, type=kind)
-    except msgspec.MsgspecError as error:
+    except UNREADABLE as error:
         raise CoordinatorUnavailable(f"a response that is not a {kind.__name__}: {error}") from error

@@ -43,6 +43,7 @@ from ipmicra.host.sandbox.code import Code
 from ipmicra.host.settings import HostingSettings, describe_rules
 from ipmicra.host.store import HostStore
 from ipmicra.model.ids import LeaseEpoch
+from ipmicra.model.struct_types import build_struct_types
 from ipmicra.model.urls import Site
 from ipmicra.protocol.host_messages import (
     ORDER_KINDS,
@@ -130,6 +131,7 @@ class HostDaemon:
         """Run until stopped, retired or revoked. Raises HostFault if the machine fails, for example a
         full disk.
         """
+        build_struct_types()
         try:
             await self._run_loops()
         except (OSError, sqlite3.OperationalError, ExceptionGroup) as error:

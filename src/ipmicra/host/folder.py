@@ -8,8 +8,9 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,6 +32,15 @@ class HostMembership(NamedTuple):
 
 def is_joined(folder: Path) -> bool:
     return (folder / STORE_FILE).exists()
+
+
+def coordinator_of(folder: Path) -> str:
+    """The coordinator's address, read without changing anything; empty where joining was not finished."""
+    with closing(
+        sqlite3.connect(f"{(folder / STORE_FILE).absolute().as_uri()}?mode=ro", uri=True)
+    ) as rows:
+        row = rows.execute("SELECT value FROM facts WHERE name = 'coordinator'").fetchone()
+    return "" if row is None else str(row[0])
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from ipmicra.carrier.durable import sync_folder
 from ipmicra.errors import HostFault
 
 FILE = "identity.key"
@@ -21,6 +22,7 @@ def make_key(folder: Path) -> Ed25519PrivateKey:
         file.write(key.private_bytes_raw())
         file.flush()
         os.fsync(file.fileno())
+    sync_folder(folder)
     return key
 
 

@@ -20,10 +20,13 @@ result. An order is reported only when its effect is durable.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Iterable
 from typing import assert_never
 
+from ipmicra.crawler.frontier.state_check import check_state
 from ipmicra.errors import Fault, HostFault
+from ipmicra.host import site_state_file
 from ipmicra.host.coordinator_client import (
     CoordinatorConnection,
     CoordinatorUnavailable,
@@ -37,6 +40,7 @@ from ipmicra.host.store import HeldSite, HostStore
 from ipmicra.model.ids import SiteEpoch
 from ipmicra.model.urls import Site
 from ipmicra.protocol.host_messages import (
+    AssignedSite,
     AssignOwnSites,
     AssignSites,
     ObservePages,
@@ -48,7 +52,6 @@ from ipmicra.protocol.host_messages import (
     Resume,
     Retire,
     SendWhole,
-    SiteGrant,
     UnknownOrder,
     Upgrade,
 )
@@ -171,7 +174,7 @@ class OrderExecutor:
 
     # --- sites --------------------------------------------------------------------------------------
 
-    async def _add_site(self, grant: SiteGrant) -> None:
+    async def _add_site(self, grant: AssignedSite) -> None:
         site = Site(grant.site)
         held = HeldSite(site, grant.epoch, grant.address)
         if grant.has_state and site not in self._crawler.held.addresses:
@@ -183,10 +186,12 @@ class OrderExecutor:
         await self._crawler.enqueue(grant.links or (f"{site}/",))
 
     async def _import_state(self, site: Site) -> None:
-        """If the state cannot be had, the site is crawled from the start."""
+        """Import the state of a site; if it cannot be fetched, the site is crawled from the start."""
         try:
             state = await self._connection.get_state(site)
             if state is not None:
+                chunks = site_state_file.chunks_in(state)
+                await asyncio.to_thread(check_state, chunks, site, time.time())
                 await self._crawler.import_site(state)
                 self._store.log_event(f"imported the state of {site}: {len(state):,} bytes")
         except (RequestRefused, Fault) as error:
@@ -202,7 +207,7 @@ class OrderExecutor:
         await self._crawler.forget_site(site)
 
     async def send_states(self) -> None:
-        """Send exported states. A state that nobody accepts is discarded."""
+        """Send exported states. A state that the coordinator refuses is discarded."""
         for state in self._store.waiting_states():
             try:
                 data = self._crawler.state_bytes(state.file)

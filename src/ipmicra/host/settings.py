@@ -13,6 +13,7 @@ from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.crawler.settings import CrawlerSettings
 from ipmicra.errors import OperatorFault
 from ipmicra.host.limits.hours import Hours
+from ipmicra.model.positions import blurred
 from ipmicra.probing.settings import ProbingSettings
 from ipmicra.setting_fields import setting_field
 
@@ -79,15 +80,25 @@ class HostSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     position: Annotated[
         str,
         setting_field(
-            "Position of the machine, latitude and longitude, such as '59.9, 10.8'; empty: not reported."
+            "Position of the machine, latitude and longitude, such as '59.9, 10.8'; reported"
+            " rounded to a tenth of a degree (11 km); empty: not reported."
         ),
     ] = ""
     sandbox: Annotated[
         Literal["auto", "always", "never"],
         setting_field(
-            "Whether the installed crawler runs in a sandbox; auto: if this machine can make one."
+            "Whether the installed crawler runs in a sandbox; auto: if this machine can make one, else in a "
+            "process of its own; never: in the host's process."
         ),
     ] = "auto"
+    silent_seconds_max: Annotated[
+        float,
+        setting_field(
+            "A crawler that does not answer for this many seconds is ended, and started again "
+            "without the page that it hung on.",
+            at_least=1,
+        ),
+    ] = 30.0
     guards_done_without: Annotated[
         tuple[str, ...],
         setting_field(
@@ -103,7 +114,7 @@ class HostSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         return Hours.parse(self.hours, self.time_zone)
 
     def coordinates(self) -> tuple[float, float] | None:
-        """Latitude and longitude in degrees, if the owner reports them."""
+        """Latitude and longitude on the grid of `model/positions.py`, if the owner reports them."""
         if not self.position.strip():
             return None
         try:
@@ -114,7 +125,7 @@ class HostSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
             raise OperatorFault(
                 f"host.position = {self.position!r}: write latitude, longitude, such as '59.9, 10.8'"
             )
-        return latitude, longitude
+        return blurred((latitude, longitude))
 
     def sites_open_max(self) -> int:
         """Maximum number of open sites, by connections and by memory."""
@@ -190,9 +201,15 @@ def describe_rules(settings: HostSettings) -> dict[str, str]:
         "memory": amount(settings.memory_bytes_max),
         "disk": amount(settings.disk_bytes_max),
         "connections": str(settings.connections_max),
-        "position": settings.position or "not told",
+        "position": _position(settings),
         "own sites": " ".join(settings.own_sites) or "none",
     }
+
+
+def _position(settings: HostSettings) -> str:
+    """As others are told it: the coordinator shows these rules."""
+    told = settings.coordinates()
+    return "not told" if told is None else f"{told[0]:g}, {told[1]:g}"
 
 
 def describe_maximum_usage(settings: HostSettings) -> dict[str, str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import zstandard
 
-from ipmicra.carrier.durable import sync_folder
+from ipmicra.carrier.durable import make_folder, sync_folder
 from ipmicra.errors import HostFault
 from ipmicra.model.ids import SiteEpoch
 
@@ -27,7 +27,7 @@ _LEVEL = 3
 
 def write_state(folder: Path, site: str, epoch: SiteEpoch, chunks: Iterable[bytes]) -> str | None:
     """The name of a durable file with all chunks; None where there were none."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     name = f"{hashlib.sha256(site.encode()).hexdigest()[:32]}-{epoch}.state"
     unfinished, count = folder / f".{name}", 0
     with (

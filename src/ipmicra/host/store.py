@@ -1,4 +1,4 @@
-"""What a host did, must do and received -> one SQLite file that survives a kill at any moment.
+"""Orders, assignments, states and traffic of a host -> one SQLite file that survives a kill at any moment.
 
 Contents: facts by name, sequence numbers of the channels, orders and their results, assigned sites with
 their epochs, states of released sites that are still to be sent, which packages were made in which

@@ -52,7 +52,7 @@ def _echo(version: int, token: bytes) -> bytes:
 
 
 def _is_reply(received: bytes, version: int, token: bytes) -> bool:
-    """Raw sockets also hear our own echo request on loopback, and see version 4's IP header."""
+    """Raw sockets also receive our own echo request on loopback, and the IP header of version 4."""
     if not received.endswith(token):
         return False
     kind = received[-len(token) - 8]

@@ -80,7 +80,7 @@ class Prober:
             return known
         if (refusal := self._guard.denial_reason(address)) is not None:
             return ProbeOutcome(method="connect", silence=NoAnswer.REFUSED, detail=refusal)
-        outcome = await self._timed("connect", self._meet(address))
+        outcome = await self._outcome_of("connect", self._meet(address))
         if outcome.round_trip_ms is None and "icmp" in self._settings.ways:
             return await self.probe_with("icmp", address)
         return outcome
@@ -106,9 +106,9 @@ class Prober:
             "answer": lambda: self._head(method, address, port, site),
             "icmp": lambda: self._icmp(address),
         }
-        return await self._timed(method, asks[method]())
+        return await self._outcome_of(method, asks[method]())
 
-    async def _timed(self, method: ProbeMethod, asking: Awaitable[ProbeOutcome]) -> ProbeOutcome:
+    async def _outcome_of(self, method: ProbeMethod, asking: Awaitable[ProbeOutcome]) -> ProbeOutcome:
         """The outcome, also for a failure."""
         try:
             return await asking

@@ -1,4 +1,4 @@
-"""A fetcher without a network of its own, and the broker that resolves, judges and connects for it."""
+"""A fetcher without network, and the broker that resolves, judges and connects for it."""
 
 from __future__ import annotations
 
@@ -25,16 +25,17 @@ from ipmicra.host.settings import HostSettings
 from ipmicra.host.store import HostStore
 from ipmicra.model.failures import FailureKind
 from ipmicra.model.fetches import Fetched, FetchRequest
+from ipmicra.net.tcp_connector import DirectConnector
 from ipmicra.probing.passive import PassiveRoundTrips
 from ipmicra.probing.settings import ProbingSettings
 from ipmicra.protocol.broker_messages import Connect
+from ipmicra.testing.plain_site import serving
 from tests.crawler.fetching.loopback_fetching import LOOPBACK, kind_of, says_here, trusting
 from tests.hostile.certificates import Authority
 from tests.hostile.made_up_names import MadeUpNames
-from tests.hostile.plain_site import serving
 
 
-class Desk:
+class BrokerHarness:
     """A broker, its client, and what the broker has to do with."""
 
     def __init__(self, folder: Path, names: MadeUpNames, fetching: FetchingSettings) -> None:
@@ -56,8 +57,8 @@ class Desk:
 @asynccontextmanager
 async def desk(
     folder: Path, names: MadeUpNames, fetching: FetchingSettings = LOOPBACK
-) -> AsyncIterator[tuple[Desk, BrokerClient]]:
-    made = Desk(folder, names, fetching)
+) -> AsyncIterator[tuple[BrokerHarness, BrokerClient]]:
+    made = BrokerHarness(folder, names, fetching)
     made.broker.open()
     client = BrokerClient(made.theirs)
     try:
@@ -158,13 +159,13 @@ def test_a_connection_is_written_down_before_its_first_packet_leaves(
         ):
             steps: list[str] = []
             monkeypatch.setattr(made.meter, "record_contact", lambda *_: steps.append("noted"))
-            connect = made.broker._connector.connect
+            connect = DirectConnector.connect
 
             async def connected(*words: object) -> socket.socket:
                 steps.append("connects")
                 return await connect(*words)  # type: ignore[arg-type]
 
-            monkeypatch.setattr(made.broker._connector, "connect", connected)
+            monkeypatch.setattr(DirectConnector, "connect", connected)
             await fetcher.fetch(FetchRequest(url=site.url("/")))
             assert steps == ["noted", "connects"]
 

@@ -23,7 +23,7 @@ def bundle(version: str, size: int = 100) -> bytes:
 
 
 class Publisher:
-    """An operator with keys, and the server that hands his repository out."""
+    """An operator with keys, and the server of their repository."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

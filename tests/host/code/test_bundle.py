@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import stat
 import zipfile
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from ipmicra.protocol.bundle_format import (
     BadBundle,
     BundleCaps,
-    Manifest,
+    BundleManifest,
     NeededRuntime,
     pack,
     read,
@@ -47,8 +48,19 @@ def rewritten(change: Callable[[zipfile.ZipFile], None], files: dict[str, bytes]
 
 
 def with_runtime(**needs: object) -> bytes:
-    manifest = Manifest(
+    manifest = BundleManifest(
         version="1", program="a", runtime=msgspec.convert(needs, NeededRuntime), files={}
+    )
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as bundle:
+        bundle.writestr("manifest.json", msgspec.json.encode(manifest))
+    return archive.getvalue()
+
+
+def without_a_file() -> bytes:
+    """Its manifest names a file that did not come with it."""
+    manifest = BundleManifest(
+        version="1", program="a", runtime=NeededRuntime(), files={"a.py": "0" * 64}
     )
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as bundle:
@@ -68,13 +80,14 @@ def link() -> zipfile.ZipInfo:
         (b"", "damaged"),
         (b"PK\x03\x04 nonsense", "damaged"),
         (GOOD[:-30], "damaged"),
-        (rewritten(lambda b: b.writestr("code/../../etc/cron.py", b"")), "no Python file under"),
-        (rewritten(lambda b: b.writestr("/etc/cron.py", b"")), "no Python file under"),
-        (rewritten(lambda b: b.writestr("code/..\\up.py", b"")), "no Python file under"),
-        (rewritten(lambda b: b.writestr("code//root.py", b"")), "no Python file under"),
-        (rewritten(lambda b: b.writestr(link(), "/etc/passwd")), "no Python file under"),
-        (rewritten(lambda b: b.writestr("code/crawler/fast.so", b"\x7fELF")), "no Python file under"),
+        (rewritten(lambda b: b.writestr("code/../../etc/cron.py", b"")), "not a Python file under"),
+        (rewritten(lambda b: b.writestr("/etc/cron.py", b"")), "not a Python file under"),
+        (rewritten(lambda b: b.writestr("code/..\\up.py", b"")), "not a Python file under"),
+        (rewritten(lambda b: b.writestr("code//root.py", b"")), "not a Python file under"),
+        (rewritten(lambda b: b.writestr(link(), "/etc/passwd")), "not a Python file under"),
+        (rewritten(lambda b: b.writestr("code/crawler/fast.so", b"\x7fELF")), "not a Python file under"),
         (rewritten(lambda b: b.writestr("code/crawler/more.py", b"evil()")), "without listing it"),
+        (without_a_file(), "lacks"),
         (with_runtime(seam=99), "wrong runtime"),
         (with_runtime(python_least=[99, 0]), "wrong runtime"),
         (with_runtime(packages=["no_such_package_here"]), "wrong runtime"),
@@ -126,3 +139,15 @@ def test_a_bundle_with_one_byte_changed_is_itself_or_refused(at: int, by: int) -
     except BadBundle:
         return
     assert files == FILES
+
+
+def test_a_disk_that_is_full_leaves_no_half_of_a_bundle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write_nothing(path: Path, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, "no space")
+
+    monkeypatch.setattr(Path, "write_bytes", write_nothing)
+    with pytest.raises(OSError, match="no space"):
+        unpack(GOOD, tmp_path / "slot")
+    assert not (tmp_path / "slot").exists()

@@ -1,4 +1,4 @@
-"""Whose code runs on a host: nobody's but the owner's own, until he says otherwise."""
+"""A host runs only code that its owner installed, until they accept other code."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ def test_a_version_that_is_not_newer_cannot_be_signed(publisher: Publisher) -> N
     assert publisher.repository.versions() == ["1.10"]
 
 
-def test_a_coordinator_that_is_away_is_nobodys_treason(publisher: Publisher, tmp_path: Path) -> None:
+def test_a_coordinator_that_is_away_is_not_a_bad_bundle(publisher: Publisher, tmp_path: Path) -> None:
     nobody = Bundles("http://127.0.0.1:9", tmp_path / "host", publisher.root)
     with pytest.raises(HostFault) as raised:
         nobody.fetch("1.0")

@@ -1,4 +1,6 @@
-"""A berth on a host with a site that may be crawled and a printer that may not -> what an attack came to."""
+"""A sandbox on a host with a site that may be crawled and a printer that may not -> the result of an
+attack.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +77,7 @@ class Attack:
         return json.loads(path.read_text()) if path.exists() else None
 
     async def over(self) -> str:
-        """What stopped it. Fails where it has won."""
+        """The guard that stopped the attack. Fails if the attack succeeded."""
         async with asyncio.timeout(SECONDS_MAX):
             while self.outcome is None and not self.berth.has_ended:
                 await asyncio.sleep(0.02)
@@ -97,7 +99,7 @@ async def attack(
     more: dict[str, object] | None = None,
     **host: object,
 ) -> AsyncIterator[Attack]:
-    """The adversary, berthed on a host of these rules."""
+    """Run the adversary in a sandbox on a host with these rules."""
     settings = host_settings(folder, **{"connections_max": 20, "disk_bytes_max": 64 << 20, **host})
     fetching = msgspec.structs.replace(settings.fetching, open_ranges=("127.0.0.1/32",))
     crawler = msgspec.structs.replace(settings.crawler, contact="tester@example.org")

@@ -1,4 +1,4 @@
-"""A dock in a process of its own, with an adversary in its berth that wants to outlive it.
+"""A host in a separate process, with an adversary in its sandbox that wants to outlive it.
 
     python -m tests.host.sandbox.lone_host FOLDER ATTACK
 

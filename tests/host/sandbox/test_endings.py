@@ -21,7 +21,7 @@ from tests.host.scripted_coordinator import ScriptedCoordinator
 SECONDS_TO_STOP_MAX = 5.0
 
 
-def test_code_cannot_outlive_its_dock(tmp_path: Path) -> None:
+def test_code_cannot_outlive_its_host_program(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "tests.host.sandbox.lone_host", str(tmp_path), "outlive"]
     with subprocess.Popen(words, stdout=subprocess.PIPE) as dock:
         assert dock.stdout is not None

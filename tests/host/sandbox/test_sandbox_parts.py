@@ -13,8 +13,9 @@ import pytest
 
 from ipmicra.errors import HostFault, OperatorFault
 from ipmicra.host.broker.broker import site_label
-from ipmicra.host.broker.onlink import OnlinkRoute, _routes_v4, _routes_v6, is_neighbour
+from ipmicra.host.broker.onlink import OnlinkRoute, is_neighbour, parse_routes_v4, parse_routes_v6
 from ipmicra.host.limits.cpu_idle import CpuIdleMonitor
+from ipmicra.host.sandbox.code import own_code
 from ipmicra.host.sandbox.files import read_inside, remove_inside
 from ipmicra.host.sandbox.guards import seccomp_filter
 from ipmicra.host.sandbox.guards.selftest import SandboxGuard, missing_guards, working_guards
@@ -159,12 +160,12 @@ ROUTES_V6 = (
     [("8.8.8.200", True), ("8.8.9.1", False), ("2a00::7", True), ("2a00:1::7", False)],
 )
 def test_who_is_reached_without_a_router_is_a_neighbour(address: str, near: bool) -> None:
-    routes = [*_routes_v4(ROUTES_V4), *_routes_v6(ROUTES_V6)]
+    routes = [*parse_routes_v4(ROUTES_V4), *parse_routes_v6(ROUTES_V6)]
     assert is_neighbour(ipaddress.ip_address(address), routes) is near
 
 
 def test_a_line_from_point_to_point_has_no_neighbours() -> None:
-    (route,) = _routes_v4("head\nppp0\t00000000\t00000000\t0001\t0\t0\t0\t00000000\t0\t0\t0\n")
+    (route,) = parse_routes_v4("head\nppp0\t00000000\t00000000\t0001\t0\t0\t0\t00000000\t0\t0\t0\n")
     assert route == OnlinkRoute(route.range, 0, True)
     assert not is_neighbour(ipaddress.ip_address("8.8.8.8"), [route])
 
@@ -224,9 +225,8 @@ def test_dispatched_code_is_refused_where_a_needed_guard_is_missing(
 ) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     notes: list[str] = []
-    assert asyncio.run(choose_run_mode(HostSettings(), notes.append)) == RunMode(
-        None, takes_bundles=False
-    )
+    plain = RunMode(own_code()._replace(is_confined=False), takes_bundles=False)
+    assert asyncio.run(choose_run_mode(HostSettings(), notes.append)) == plain
     assert "bubblewrap is missing" in notes[0]
     with pytest.raises(HostFault, match=r"host\.sandbox = always"):
         asyncio.run(choose_run_mode(HostSettings(sandbox="always"), notes.append))
@@ -245,3 +245,29 @@ def test_a_machine_is_idle_while_nobody_but_us_uses_it() -> None:
     for seconds, used, verdict in story:
         now, busy, ours = now + seconds, busy + used, ours + seconds * 0.8
         assert idleness.update() is verdict
+
+
+@pytest.mark.parametrize(
+    ("call", "arguments"),
+    [
+        *((call, ()) for call in ("bind", "listen", "accept", "accept4", "ptrace", "process_vm_readv")),
+        *((call, ()) for call in ("process_vm_writev", "pidfd_getfd", "execveat", "mount", "unshare")),
+        *(
+            (call, ())
+            for call in ("keyctl", "bpf", "perf_event_open", "memfd_create", "setuid", "seccomp")
+        ),
+        *((call, ()) for call in ("init_module", "kexec_load", "clock_settime", "chroot", "setns")),
+        ("ioctl", (3, 0x8912)),  # SIOCGIFCONF: the machine's interfaces
+        ("ioctl", (3, 0x8927)),  # SIOCGIFHWADDR
+        ("ioctl", (0, 0x5412)),  # TIOCSTI: typing for the owner
+        ("setsockopt", (3, 1, 25)),  # SO_BINDTODEVICE
+        ("setsockopt", (3, 41, 4)),  # IPv6 options
+        ("sendmmsg", (3, 0, 1, 0x2000_0000)),
+    ],
+)
+def test_what_leads_out_of_the_sandbox_is_reported(call: str, arguments: tuple[int, ...]) -> None:
+    processor = PROCESSORS["x86_64"]
+    number = number_of(call, processor)
+    assert number is not None
+    program = seccomp_filter.program(processor)
+    assert played(program, processor.audit_arch, number, *arguments) == REPORT

@@ -243,7 +243,7 @@ class Broker:
 
 
 def site_label(name: str, port: int) -> str:
-    """The site as written in the store: name and port alone do not tell how a crawler names it."""
+    """The site as written in the store: name and port alone do not identify it."""
     name = name if literal_address(name) is None or ":" not in name else f"[{name.strip('[]')}]"
     if port in (80, 443):
         return f"{'https' if port == 443 else 'http'}://{name}"

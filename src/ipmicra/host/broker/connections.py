@@ -3,7 +3,7 @@ count, and their end.
 
 The host keeps a second handle on every socket that it passes in. Invariant: the kernel counts the bytes,
 not the code that uses the socket. A connection that either side has ended is counted and removed at
-once. The host can close every connection, whoever uses it.
+once. The host can close every connection at any time.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def is_neighbour(address: IPAddress, routes: Iterable[OnlinkRoute]) -> bool:
 def routes() -> list[OnlinkRoute]:
     """The routes of this machine now. Empty where the kernel does not provide them."""
     found: list[OnlinkRoute] = []
-    for path, read in ((ROUTES_V4, _routes_v4), (ROUTES_V6, _routes_v6)):
+    for path, read in ((ROUTES_V4, parse_routes_v4), (ROUTES_V6, parse_routes_v6)):
         try:
             found += read(path.read_text())
         except (OSError, ValueError, IndexError):
@@ -48,7 +48,7 @@ def routes() -> list[OnlinkRoute]:
     return found
 
 
-def _routes_v4(text: str) -> Iterator[OnlinkRoute]:
+def parse_routes_v4(text: str) -> Iterator[OnlinkRoute]:
     for line in text.splitlines()[1:]:
         _, target, _, flags, _, _, _, mask, *_ = line.split()
         bits = int(mask, 16).bit_count()
@@ -56,7 +56,7 @@ def _routes_v4(text: str) -> Iterator[OnlinkRoute]:
         yield _route(start, bits, int(flags, 16))
 
 
-def _routes_v6(text: str) -> Iterator[OnlinkRoute]:
+def parse_routes_v6(text: str) -> Iterator[OnlinkRoute]:
     for line in text.splitlines():
         target, bits, *_, flags, device = line.split()
         if device != "lo":

@@ -1,8 +1,8 @@
 """A request for a connection -> why it is refused, or None.
 
-Invariant: the owner's hours and bytes are checked first, then the port, then the exact address. What the
-crawler says about a name is ignored: an address belongs to a name only if name servers said so to the
-broker.
+Invariant: the owner's hours and bytes are checked first, then the port, then the exact address. A
+crawler's statement about a name is ignored: an address belongs to a name only if the broker's own name
+servers confirm it.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from ipmicra.carrier.durable import write_durably
+from ipmicra.carrier.durable import make_folder, write_durably
 from ipmicra.errors import OperatorFault
 from ipmicra.host import folder as folders
 from ipmicra.host.code.updater import FOLDER, ROOT_FILE, CodeUpdater
@@ -26,7 +26,7 @@ def accept(folder: Path, root: bytes, expected: str) -> None:
             f"the coordinator's root has the fingerprint {found}, not {expected!r}: ask its "
             "operator over another channel which one is right"
         )
-    (folder / FOLDER).mkdir(parents=True, exist_ok=True, mode=0o755)
+    make_folder(folder / FOLDER, mode=0o755)
     write_durably(folder / FOLDER / ROOT_FILE, root)
 
 

@@ -21,7 +21,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from ipmicra.carrier.durable import write_durably
+from ipmicra.carrier.durable import make_folder, sync_folder, write_durably
 from ipmicra.errors import HostFault
 from ipmicra.protocol.bundle_format import ORDINARY_CAPS, BadBundle, BundleCaps, unpack
 from ipmicra.protocol.versions import is_newer
@@ -34,7 +34,7 @@ Slot: TypeAlias = Literal["A", "B"]
 
 
 class HeldCode(msgspec.Struct, frozen=True, kw_only=True):
-    """What is in a slot."""
+    """The code in a slot."""
 
     version: str
     program: str
@@ -67,7 +67,7 @@ class Slots:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        folder.mkdir(parents=True, exist_ok=True, mode=0o755)
+        make_folder(folder, mode=0o755)
         self.state = self._load()
 
     def stage(self, version: str, bundle: bytes, caps: BundleCaps = ORDINARY_CAPS) -> None:
@@ -80,11 +80,12 @@ class Slots:
         if manifest.version != version:
             raise BadBundle(f"the bundle says it is {manifest.version}, not {version}")
         _sync_all(self._folder / slot)
+        sync_folder(self._folder)
         held = {**self.state.held, slot: HeldCode(version=version, program=manifest.program)}
         self._save(trial=slot, tries=0, held=held)
 
     def start_next(self) -> Running | None:
-        """What to start now; None where nothing was ever dispatched."""
+        """The code to start now; None if nothing was ever dispatched."""
         if self.state.trial is not None and self.state.tries >= TRIES_MAX:
             self._refuse("it did not prove healthy in the tries it had")
         if self.state.trial is not None:

@@ -71,7 +71,7 @@ class CodeUpdater:
         self._running = self._slots.start_next()
 
     def code(self) -> Code:
-        """What to start now."""
+        """The code to start now."""
         running = self._running
         if running is None:
             return self._installed

@@ -21,8 +21,10 @@ from ipmicra.carrier.spool import Spool, SpoolPosition
 from ipmicra.crawler.crawl import fetcher_for, seal_rules
 from ipmicra.crawler.engine import Engine
 from ipmicra.crawler.frontier import Counts, DiscoveredUrl, Frontier
+from ipmicra.crawler.parsing.pool import ParserLimits, ParserPool
 from ipmicra.crawler.plan import CrawlPlan, plan_from
 from ipmicra.crawler.politeness_gate import PolitenessGate
+from ipmicra.errors import HostFault
 from ipmicra.host import site_state_file
 from ipmicra.host.hosted.interface import HeldSites
 from ipmicra.host.limits.metered_fetcher import MeteredFetcher, Metering
@@ -38,6 +40,7 @@ from ipmicra.protocol.host_messages import PageObservation
 
 FRONTIER_FILE = "frontier.sqlite"
 SPOOL_FOLDER = "spool"
+DEFAULT_LIMITS = ParserLimits()
 RELEASE_GRACE_SECONDS = (
     1.5  # for requests to a site that is released; a stop that waits behind it has 2 s
 )
@@ -77,7 +80,10 @@ class InProcessCrawler:
         settings: HostingSettings,
         meter: Metering,
         web_for: Callable[[HostingSettings, HeldSites], Fetcher] = direct_fetcher,
+        parsers: ParserLimits | None = DEFAULT_LIMITS,
+        was_ended: bool = False,
     ) -> None:
+        """Without `parsers` no process is started for large pages. `was_ended`: see `Engine`."""
         self.held = HeldSites()
         self.passive = PassiveRoundTrips(settings.probing)
         self._folder, self._meter, self.settings = folder, meter, settings
@@ -92,10 +98,13 @@ class InProcessCrawler:
             self.frontier.close()
             raise
         self._observer, self._gate = PageObserver(), PolitenessGate(self.frontier.address_clock)
+        self._parsers, self._was_ended = ParserPool(parsers), was_ended
         self._engine: Engine | None = None
+        self._is_consistent = True  # not after a failed transaction: its records would be sent twice
         self._task: asyncio.Task[None] | None = None
 
     async def close(self) -> None:
+        await self._parsers.close()
         self.spool.close()
         self.frontier.close()
 
@@ -115,10 +124,10 @@ class InProcessCrawler:
         if self._engine is not None:
             self._engine.stop()
         _, late = await asyncio.wait([self._task], timeout=grace_seconds)
-        if late:
-            self._task.cancel()
-            await asyncio.wait([self._task])
-        self._check()
+        for task in late:
+            task.cancel()
+            await asyncio.wait([task])
+        self.check()
 
     def drain(self) -> None:
         if self._engine is not None:
@@ -129,6 +138,8 @@ class InProcessCrawler:
             self._check()
 
     def _check(self) -> None:
+        if self._engine is not None:
+            self._is_consistent = self._engine.is_consistent
         task, self._task, self._engine = self._task, None, None
         if task is not None and not task.cancelled():
             task.result()
@@ -137,9 +148,11 @@ class InProcessCrawler:
         web = self._web_for(self.settings, self.held)
         async with MeteredFetcher(web, self._meter, self.passive) as fetcher:
             gate = self._gate if self._engine is None else self._engine.politeness
-            return await self._observer.observe(fetcher, url, self._plan(), gate)
+            return await self._observer.observe(fetcher, url, self._plan(), gate, self._parsers)
 
     async def _run(self) -> None:
+        if not self._is_consistent:
+            raise HostFault("crawling cannot continue: a transaction failed before; start again")
         fetching = msgspec.structs.replace(
             self.settings.fetching,
             idle_connections_max=self.settings.host.connections_max
@@ -148,7 +161,15 @@ class InProcessCrawler:
         settings = msgspec.structs.replace(self.settings, fetching=fetching)
         web = self._web_for(settings, self.held)
         async with MeteredFetcher(web, self._meter, self.passive) as fetcher:
-            self._engine = Engine(self._plan(), self.frontier, self.spool, fetcher)
+            self._engine = Engine(
+                self._plan(),
+                self.frontier,
+                self.spool,
+                fetcher,
+                parsers=self._parsers,
+                was_ended=self._was_ended,
+            )
+            self._was_ended = False
             await self._engine.run([])
 
     def _plan(self) -> CrawlPlan:
@@ -217,7 +238,7 @@ class InProcessCrawler:
     async def seal(self) -> bool:
         if self._engine is not None:
             return await self._engine.seal()
-        return self.spool.seal() is not None
+        return self._is_consistent and self.spool.seal() is not None
 
     async def next_package(self) -> int:
         return self.spool.position.sequence

@@ -1,9 +1,9 @@
-"""What the host wants of the crawler that lives in it, wherever that runs.
+"""The interface of a hosted crawler, in process or in a sandbox.
 
-Two of them: `crawling.Crawler` in the host's own process, and `sandboxed.SandboxedCrawler`, which speaks
-to one that runs in a sandbox. Invariant: `hold` and the properties never wait; all else may. What a
-method promises to be durable is durable on return. Files that the crawler wrote are read through here
-only, since they may be anything.
+Two implementations: `in_process.InProcessCrawler` in the host's own process, and
+`sandboxed.SandboxedCrawler`, which talks to one in a sandbox. Invariant: `add_site` and the properties
+never wait; all else may. Data that a method promises to be durable is durable on return. Files that the
+crawler wrote are read through here only, since they may contain anything.
 """
 
 from __future__ import annotations

@@ -16,7 +16,9 @@ from pathlib import Path
 
 import msgspec
 
+from ipmicra.carrier.durable import make_folder
 from ipmicra.carrier.package import PackageFile, packages_in
+from ipmicra.crawler.crawl import parser_limits
 from ipmicra.crawler.frontier import Counts
 from ipmicra.errors import HostFault
 from ipmicra.host import site_state_file
@@ -37,6 +39,7 @@ from ipmicra.model.urls import Site
 from ipmicra.net.dns_resolver import DnsResolver
 from ipmicra.probing.passive import PassiveRoundTrips
 from ipmicra.protocol import guest_messages
+from ipmicra.protocol.foreign_bytes import UNREADABLE
 from ipmicra.protocol.guest_messages import GuestCommand, StatusUpdate
 from ipmicra.protocol.host_messages import PROTOCOL_WITHOUT_NONE, PageObservation, Passive
 
@@ -72,12 +75,13 @@ class SandboxedCrawler:
         self._pages_at_first: int | None = None  # pages in the state when the present code started
         self._folder, self._name, self._meter = folder, name, meter
         self._state = folder / STATE_FOLDER
-        self._state.mkdir(parents=True, exist_ok=True)
+        make_folder(self._state)
         self._blocked_reason, self._log = blocked_reason, ThrottledLog(note)
         self._session: SandboxSession | None = None
         self._session_lock = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
         self._pause_seconds, self._begun_at = 0.0, 0.0
+        self._was_ended = False  # the code before, by itself or because it did not answer
 
     async def close(self) -> None:
         if self._task is not None:
@@ -102,15 +106,18 @@ class SandboxedCrawler:
             return
         session = self._session
         if session is not None and not session.has_ended:
+            if session.silent_seconds > STOP_SECONDS_MAX:
+                grace_seconds = 0.0  # it hangs, and will use no grace
             try:
                 command = guest_messages.Stop(grace_seconds)
                 await session.request(command, grace_seconds + STOP_SECONDS_MAX)
             except HostFault as fault:
                 self._log.add(f"the crawler did not stop in an orderly way: {fault}")
             session.pause()
-        self._task.cancel()
-        await asyncio.wait([self._task])
-        self._collect()
+        while (task := self._task) is not None:  # another may have been started meanwhile
+            task.cancel()
+            await asyncio.wait([task])
+            self._collect(task)
 
     def drain(self) -> None:
         if self._task is not None and self._session is not None and not self._session.has_ended:
@@ -118,7 +125,7 @@ class SandboxedCrawler:
 
     def check(self) -> None:
         if self._task is not None and self._task.done():
-            self._collect()
+            self._collect(self._task)
 
     def counts(self) -> Counts:
         return Counts(known=0, pending=self.status.pending, done=0, pages=self.status.pages, sites=0)
@@ -128,9 +135,11 @@ class SandboxedCrawler:
         """Fetched since the present code started."""
         return 0 if self._pages_at_first is None else self.status.pages - self._pages_at_first
 
-    def _collect(self) -> None:
-        task, self._task = self._task, None
-        if task is not None and not task.cancelled():
+    def _collect(self, task: asyncio.Task[None]) -> None:
+        """Raises what the ended task has raised."""
+        if self._task is task:
+            self._task = None
+        if not task.cancelled():
             task.result()
 
     async def _run(self) -> None:
@@ -163,12 +172,14 @@ class SandboxedCrawler:
             if self._session is not None:
                 ended, self._session = self._session, None
                 await ended.close()
+                self._was_ended = True
                 self.exits, self.last_exit = self.exits + 1, ended.ended_why
                 self._log.add(ended.ended_why)
                 await asyncio.sleep(self._next_pause_seconds())
             session = SandboxSession(self._spec(), self._dependencies())
             self._pages_at_first = None
             await session.open()
+            self._was_ended = False
             self._session, self._begun_at = session, time.monotonic()
             for site, address in self.held.addresses.items():
                 session.post(guest_messages.AddSite(site, address))
@@ -183,7 +194,8 @@ class SandboxedCrawler:
 
     def _spec(self) -> SandboxSpec:
         config_file = self._folder / CONFIG_FILE
-        config_file.write_bytes(encode_config(self._name, self.settings))
+        parsers = None if self.code.is_confined else parser_limits(self.settings.crawler)
+        config_file.write_bytes(encode_config(self._name, self.settings, self._was_ended, parsers))
         config_file.chmod(0o644)
         authorities = self.settings.fetching.authorities_file
         return SandboxSpec(
@@ -193,6 +205,7 @@ class SandboxedCrawler:
             settings=config_file,
             limits=SandboxLimits.of(self.settings.host),
             guards=self.code.guards,
+            is_confined=self.code.is_confined,
             readable=(Path(authorities).expanduser(),) if authorities else (),
         )
 
@@ -268,7 +281,7 @@ class SandboxedCrawler:
         )  # the code's first news, with its protocol, come before
         if self.status.protocol <= PROTOCOL_WITHOUT_NONE:
             raise HostFault("the crawler's code is too old to send pages whole on demand")
-        await self._request(guest_messages.SendWhole(tuple(urls)))
+        await self._request(guest_messages.ResendPages(tuple(urls)))
 
     async def import_site(self, state: bytes) -> Site:
         return Site(await self._request(guest_messages.ImportSite(state)))
@@ -286,7 +299,7 @@ class SandboxedCrawler:
         answer = await self._request(guest_messages.ObservePage(url))
         try:
             return msgspec.json.decode(answer, type=PageObservation)
-        except msgspec.MsgspecError as error:
+        except UNREADABLE as error:
             raise HostFault(f"the crawler's code sent no page observation for {url}: {error}") from error
 
     # --- its files ----------------------------------------------------------------------------------

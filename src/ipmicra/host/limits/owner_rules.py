@@ -29,7 +29,7 @@ Rules = TypeVar("Rules", bound=HostingSettings)
 
 
 class OwnerRules(Generic[Rules]):
-    """What the owner allows now."""
+    """The owner's rules that apply now."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class OwnerRules(Generic[Rules]):
         return self._reload_settings(self._reload)
 
     def _update_cpu_share(self) -> None:
-        """Use more CPU while nobody else needs it."""
+        """Use more CPU while the machine is otherwise idle."""
         host = self.settings.host
         lends_more = host.cpu_share_idle_max and self._cpu_idle.update()
         self.meter.rate_limiter.cpu_share_max = (

@@ -1,6 +1,6 @@
 """Usage as it happens -> how long to wait, so that the mean stays below a rate.
 
-Used for bytes per second and for the CPU share. Invariant: no clock of its own. A pause earns at most
+Used for bytes per second and for the CPU share. Invariant: reads no clock. A pause earns at most
 `BURST_SECONDS` of credit.
 """
 

@@ -1,1 +1,1 @@
-"""What the coordinator asks to be measured -> probe results, passive round trips, page observations."""
+"""Orders to measure -> probe results, passive round trips, page observations."""

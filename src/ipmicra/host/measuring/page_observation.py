@@ -1,8 +1,9 @@
 """A page that another crawler has sent -> how it looks from here, for the coordinator to compare.
 
-Invariant: one request, no redirect followed: what the other crawler sent was at this very address. It obeys
-the site's robots.txt, its crawl delay and the clocks of site and address as every visit does, whatever the
-coordinator orders; and there are few per hour, so that no coordinator can aim hosts at a site.
+Invariant: one request, no redirect followed: the other crawler's page was at exactly this URL. It obeys
+the site's robots.txt, its crawl delay and the clocks of site and address as every visit does, for any
+order of the coordinator; the number per hour is small, so that a coordinator cannot direct hosts against
+a site.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from collections import OrderedDict, deque
 
 from ipmicra.crawler.decisions.politeness import PolitenessClock, PolitenessPolicy
 from ipmicra.crawler.decisions.robots import DISALLOW_ALL, Robots
-from ipmicra.crawler.extraction.extract import extract
 from ipmicra.crawler.frontier.entries import FrontierSite
+from ipmicra.crawler.parsing.jobs import ParseJob
+from ipmicra.crawler.parsing.pool import ParserKilled, ParserPool, ParsersBusy
 from ipmicra.crawler.plan import CrawlPlan
 from ipmicra.crawler.politeness_gate import PolitenessGate
 from ipmicra.crawler.robots_file import fetch_robots, is_current, read_robots
@@ -37,7 +39,7 @@ class PageObserver:
         self._begun: deque[tuple[float, Site]] = deque()
 
     async def observe(
-        self, web: Fetcher, url: str, plan: CrawlPlan, gate: PolitenessGate
+        self, web: Fetcher, url: str, plan: CrawlPlan, gate: PolitenessGate, parsers: ParserPool
     ) -> PageObservation:
         """`gate` is the running crawl's, so that both share the clocks of addresses."""
         normal = plan.normaliser.url(url)
@@ -46,15 +48,17 @@ class PageObserver:
         site = site_of(normal)
         if not self._may_begin(site, time.monotonic()):
             return PageObservation(url=url, detail="too many looks within an hour")
-        visit = _Visit(web, gate, plan.policy_for(site), self._remembered(site))
+        visit = _Visit(web, gate, plan.policy_for(site), self._site_state(site))
         try:
             robots = await visit.robots(plan.settings.product)
             if robots is DISALLOW_ALL or not robots.allows(path_of(normal)):
                 return PageObservation(url=url, detail="robots.txt forbids it")
             outcome = await visit.request(FetchRequest(url=normal))
         except _TurnFarOff:
-            return PageObservation(url=url, detail="the site's turn is too far off")
-        return _observation(url, outcome)
+            return PageObservation(
+                url=url, detail="the next allowed request to the site is too far ahead"
+            )
+        return await _observation(url, outcome, parsers)
 
     def _may_begin(self, site: Site, now: float) -> bool:
         while self._begun and self._begun[0][0] < now - _HOUR_S:
@@ -65,7 +69,7 @@ class PageObserver:
         self._begun.append((now, site))
         return True
 
-    def _remembered(self, site: Site) -> FrontierSite:
+    def _site_state(self, site: Site) -> FrontierSite:
         known = self._sites.pop(site, None) or FrontierSite(0, site, PolitenessClock())
         self._sites[site] = known
         if len(self._sites) > SITES_REMEMBERED:
@@ -74,7 +78,7 @@ class PageObserver:
 
 
 class _TurnFarOff(Exception):
-    """The next request may begin only after a wait that nobody sits out."""
+    """The next request may begin only after a wait that is too long."""
 
 
 class _Visit:
@@ -120,12 +124,18 @@ class _Visit:
             )
 
 
-def _observation(url: str, outcome: FetchOutcome) -> PageObservation:
+async def _observation(url: str, outcome: FetchOutcome, parsers: ParserPool) -> PageObservation:
     if not isinstance(outcome, Fetched):
         return PageObservation(url=url, detail=outcome.detail)
     if outcome.status != 200:
         return PageObservation(url=url, detail=f"status {outcome.status}")
-    page = extract(outcome.body, outcome.headers.get("content-type") or "", url)
+    content_type = outcome.headers.get("content-type") or ""
+    try:
+        page = (
+            await parsers.parse(ParseJob(body=outcome.body, content_type=content_type, url=url))
+        ).page
+    except (ParserKilled, ParsersBusy) as killed:
+        return PageObservation(url=url, detail=f"it could not be read: {killed}")
     return PageObservation(
         url=url, content_hash=page.content_hash.hex(), similarity_hash=page.similarity_hash
     )

@@ -16,7 +16,7 @@ UNSENT_MAX = 10_000
 
 
 class PassiveRoundTripBuffer:
-    """What was measured since the last drain."""
+    """The measurements since the last drain."""
 
     def __init__(self) -> None:
         self._measured: dict[tuple[str, str], FetchStatistics] = {}

@@ -1,10 +1,11 @@
-"""Targets that the coordinator names -> round trips from this host, by every way that its owner has set.
+"""Targets that the coordinator names -> round trips from this host, by every method that its owner has
+allowed.
 
-What the crawler's fetches have shown comes first and costs nothing. For the rest the host asks itself,
-with a fetcher of its own where a site's server is to be asked (HEAD): no name is looked up, since the
-address to probe is given; and whatever is connected to passes the same guard as a fetch.
+Round trips from the crawler's fetches come first and cost nothing. For the others the host sends probes
+itself, with its own fetcher for HEAD requests: no name is resolved, since the address to probe is given,
+and every address passes the same guard as a fetch.
 
-Invariant: one probe after the other at the host's own pace, within hours and limits, and every address
+Invariant: one probe at a time at the host's own pace, within hours and limits, and every address
 in the store before a packet goes to it.
 """
 

@@ -13,14 +13,13 @@ PROGRAM = "ipmicra.host.hosted.guest.program"
 
 
 class Code(NamedTuple):
-    """Code that can be started. Its folder must be readable by everybody, and not writable by the
-    code.
-    """
+    """Code that can be started. Its folder must be readable by all users, and not writable by the code."""
 
     folder: Path
     program: str = PROGRAM
     version: str = __version__
     guards: EnabledGuards = EnabledGuards()  # that work on this machine
+    is_confined: bool = True  # False: in a process without a sandbox; for the owner's own code only
 
 
 def own_code() -> Code:

@@ -100,6 +100,6 @@ def _resolve(answer: asyncio.Future[str], done: GuestReply) -> None:
 
 
 def _retrieve_exception(answer: asyncio.Future[str]) -> None:
-    """Mark the exception as retrieved: a reply that nobody waits for is not an error."""
+    """Mark the exception as retrieved: a reply without a waiting request is not an error."""
     if not answer.cancelled():
         answer.exception()

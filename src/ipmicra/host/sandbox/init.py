@@ -33,7 +33,7 @@ _SECCOMP_SET_FILTER, _SECCOMP_NEW_LISTENER = 1, 1 << 3
 
 
 class InitConfig(TypedDict):
-    """What the host wants done before the code runs."""
+    """The steps of the host before the code runs."""
 
     user: int | None  # become this user; None if we are unprivileged already
     limits: dict[str, int]

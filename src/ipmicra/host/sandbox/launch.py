@@ -85,12 +85,12 @@ async def start(sandbox_spec: SandboxSpec) -> Sandbox:
     if user is not None:
         _change_owner(sandbox_spec.state, user)
     with ExitStack() as inner_ends, ExitStack() as outer_ends:
-        control, inner_control = _pair(socket.SOCK_STREAM, outer_ends, inner_ends)
-        broker, inner_broker = _pair(socket.SOCK_SEQPACKET, outer_ends, inner_ends)
-        guard, inner_guard = _pair(socket.SOCK_SEQPACKET, outer_ends, inner_ends)
+        control, inner_control = open_pair(socket.SOCK_STREAM, outer_ends, inner_ends)
+        broker, inner_broker = open_pair(socket.SOCK_SEQPACKET, outer_ends, inner_ends)
+        guard, inner_guard = open_pair(socket.SOCK_SEQPACKET, outer_ends, inner_ends)
         guard.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-        info, inner_info = _pipe(outer_ends, inner_ends)
-        output, inner_output = _pipe(outer_ends, inner_ends)
+        info, inner_info = open_pipe(outer_ends, inner_ends)
+        output, inner_output = open_pipe(outer_ends, inner_ends)
         fds = DescriptorNumbers(
             inner_control.fileno(), inner_broker.fileno(), inner_guard.fileno(), inner_info
         )
@@ -130,13 +130,13 @@ def required() -> tuple[str, Processor]:
     return bwrap, processor
 
 
-def _pair(kind: int, outer: ExitStack, inner: ExitStack) -> tuple[socket.socket, socket.socket]:
+def open_pair(kind: int, outer: ExitStack, inner: ExitStack) -> tuple[socket.socket, socket.socket]:
     ours, theirs = socket.socketpair(socket.AF_UNIX, kind)
     ours.setblocking(False)
     return outer.enter_context(ours), inner.enter_context(theirs)
 
 
-def _pipe(outer: ExitStack, inner: ExitStack) -> tuple[int, int]:
+def open_pipe(outer: ExitStack, inner: ExitStack) -> tuple[int, int]:
     ours, theirs = os.pipe()
     os.set_blocking(ours, False)
     outer.callback(_close, ours)

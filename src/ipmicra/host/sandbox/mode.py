@@ -1,8 +1,8 @@
-"""The owner's setting and this machine's guards -> how the crawler runs: in a sandbox, or in the
-host's process.
+"""The owner's setting and this machine's guards -> how the crawler runs: in a sandbox, in a process of its
+own without one, or in the host's process.
 
-Invariant: code that the owner installed may run in the host's process where no sandbox can be made; code
-that a coordinator sent may not.
+Invariant: code that the owner installed may run without a sandbox where none can be made; code that a
+coordinator sent may not. It runs in the host's own process only if the owner says so (`never`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ipmicra.host.settings import HostSettings
 class RunMode(NamedTuple):
     """How the crawler runs here."""
 
-    installed: Code | None  # for a sandbox; None: the crawler runs in the host's process
+    installed: Code | None  # for another process; None: the crawler runs in the host's process
     takes_bundles: bool  # whether code that a coordinator sent may run in that sandbox
 
 
@@ -34,7 +34,7 @@ async def choose_run_mode(settings: HostSettings, note: Callable[[str], None]) -
         raise HostFault(f"host.sandbox = always: {_in_words(lacking)}; see: ipmicra host check")
     if selftest.missing_guards(guards, settings.guards_done_without):
         note(f"the crawler runs without a sandbox: {_in_words(lacking)}")
-        return RunMode(None, takes_bundles=False)
+        return RunMode(own_code()._replace(is_confined=False), takes_bundles=False)
     return RunMode(own_code()._replace(guards=selftest.working_guards(guards)), takes_bundles=True)
 
 

@@ -26,7 +26,7 @@ _DATA = (
 
 
 class Runtime(NamedTuple):
-    """What is mounted from the host, each at its own path."""
+    """The folders that are mounted from the host, each at its own path."""
 
     python: str
     folders: tuple[str, ...]  # and single files

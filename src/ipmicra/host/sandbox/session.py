@@ -21,6 +21,7 @@ from ipmicra.host.sandbox.launch import Sandbox, required, start
 from ipmicra.host.sandbox.monitor.output_reader import OutputReader
 from ipmicra.host.sandbox.monitor.resource_monitor import ResourceMonitor
 from ipmicra.host.sandbox.monitor.throttled_log import ThrottledLog
+from ipmicra.host.sandbox.plain_process import start_plain
 from ipmicra.host.sandbox.spec import SandboxSpec
 from ipmicra.host.settings import HostingSettings
 from ipmicra.net.dns_resolver import Resolver
@@ -50,12 +51,12 @@ class SandboxSession:
         self.ended = asyncio.Event()
         self.ended_why = ""
         self._spec, self._dependencies = spec, dependencies
-        self._channel = ControlChannel(dependencies.on_status, self._on_end)
+        self._channel = ControlChannel(self._on_status, self._on_end)
 
     async def open(self) -> None:
         """Raises HostFault if no sandbox can be made here."""
         dependencies, spec = self._dependencies, self._spec
-        self._sandbox: Sandbox = await start(spec)
+        self._sandbox: Sandbox = await start(spec) if spec.is_confined else start_plain(spec)
         self._broker = Broker(
             self._sandbox.broker,
             dependencies.settings.host,
@@ -68,7 +69,13 @@ class SandboxSession:
         )
         self._broker.open()
         self.monitor = ResourceMonitor(
-            self._sandbox, spec.state, spec.limits, dependencies.meter, self._check, self._abort
+            self._sandbox,
+            spec.state,
+            spec.limits,
+            dependencies.meter,
+            self._check,
+            self._abort,
+            dependencies.settings.host.silent_seconds_max,
         )
         self._watching = asyncio.create_task(self.monitor.watch())
         self._output = OutputReader(self._sandbox.output, dependencies.log)
@@ -84,6 +91,11 @@ class SandboxSession:
     def pid(self) -> int:
         """The code's process."""
         return self._sandbox.pid
+
+    @property
+    def silent_seconds(self) -> float:
+        """For how long the code has not answered, though it could."""
+        return self.monitor.silent_seconds
 
     @property
     def has_ended(self) -> bool:
@@ -121,6 +133,10 @@ class SandboxSession:
         if self._notifications is not None:
             self._notifications.close()
         self._sandbox.close()
+
+    def _on_status(self, status: StatusUpdate) -> None:
+        self.monitor.on_status()
+        self._dependencies.on_status(status)
 
     def _check(self) -> None:
         self._broker.connections.count()

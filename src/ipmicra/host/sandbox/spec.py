@@ -1,9 +1,8 @@
-"""Which code, with what, within which limits -> one value that a sandbox is made from.
+"""Code, settings and limits -> one value that a sandbox is made from.
 
-The seam for everybody who dispatches code: fill in a `Plan`, hand it to `starting.start`, get a `Sandbox`.
-
-What the code finds inside: its own folder read-only at `/code`, its state folder writable at `/state` (the
-working folder), its settings read-only at `/settings.json`, and as arguments of its program
+To run dispatched code, fill in a `SandboxSpec` and start it (`launch.start`). The code finds inside: its
+own folder read-only at `/code`, its state folder writable at `/state` (the working folder), its settings
+read-only at `/settings.json`, and as arguments of its program
 
     --settings /settings.json --state /state --control N --broker N
 
@@ -79,6 +78,7 @@ class SandboxSpec:
     limits: SandboxLimits
     guards: EnabledGuards = EnabledGuards()
     readable: tuple[Path, ...] = ()  # further files to mount, at their own paths
+    is_confined: bool = True  # False: a process of its own, without a sandbox
 
 
 def user_to_become() -> int | None:

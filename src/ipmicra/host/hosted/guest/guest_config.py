@@ -17,6 +17,7 @@ from typing import Annotated, Any, get_args, get_origin
 
 import msgspec
 
+from ipmicra.crawler.parsing.pool import ParserLimits
 from ipmicra.errors import HostFault
 from ipmicra.host.settings import HostingSettings
 from ipmicra.protocol.host_messages import PROTOCOL, PROTOCOL_WITHOUT_NONE
@@ -76,16 +77,30 @@ GUEST_SETTINGS = {
 
 
 class GuestConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """What the code in a sandbox is started with."""
+    """The configuration of the code in a sandbox."""
 
     name: str  # the crawler's
     settings: dict[str, dict[str, Any]] = {}
     version: int = 1
     protocol: int = PROTOCOL_WITHOUT_NONE  # of the messages that the host understands
+    was_ended: bool = False  # the code before, by itself or by the host, since it did not answer
+    parsers: ParserLimits | None = None  # None: no process can be started for large pages
 
 
-def encode_config(name: str, settings: HostingSettings) -> bytes:
-    config = GuestConfig(name=name, settings=_listed(settings), version=VERSION, protocol=PROTOCOL)
+def encode_config(
+    name: str,
+    settings: HostingSettings,
+    was_ended: bool = False,
+    parsers: ParserLimits | None = None,
+) -> bytes:
+    config = GuestConfig(
+        name=name,
+        settings=_listed(settings),
+        version=VERSION,
+        protocol=PROTOCOL,
+        was_ended=was_ended,
+        parsers=parsers,
+    )
     return msgspec.json.encode(config)
 
 

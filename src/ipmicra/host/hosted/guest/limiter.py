@@ -17,7 +17,7 @@ from ipmicra.model.urls import Site
 
 
 class GuestLimiter(HostRateLimiter):
-    """What a metered fetcher needs, without a store."""
+    """The limits that a metered fetcher needs, without a store."""
 
     def __init__(self, settings: HostSettings) -> None:
         super().__init__(settings)

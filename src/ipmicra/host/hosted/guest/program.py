@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import socket
 from collections.abc import Sequence
 from functools import partial
@@ -21,6 +22,7 @@ import msgspec
 import uvloop
 
 from ipmicra.crawler.crawl import fetcher_for, tune_process
+from ipmicra.crawler.parsing.own_process import die_with_parent
 from ipmicra.errors import Fault, HostFault
 from ipmicra.host.broker.client import BrokerClient
 from ipmicra.host.hosted.guest.guest_config import (
@@ -36,6 +38,7 @@ from ipmicra.host.settings import HostingSettings
 from ipmicra.host.store import HeldSite
 from ipmicra.model.fetches import Fetcher
 from ipmicra.model.ids import SiteEpoch
+from ipmicra.model.struct_types import build_struct_types
 from ipmicra.model.urls import Site
 from ipmicra.protocol import guest_messages
 from ipmicra.protocol.guest_messages import GuestCommand, GuestReply, StatusUpdate
@@ -92,7 +95,7 @@ class GuestProgram:
                 crawler.add_site(HeldSite(site, SiteEpoch(0), address))
             case guest_messages.EnqueueUrls(urls=urls):
                 await crawler.enqueue(urls)
-            case guest_messages.SendWhole(urls=urls):
+            case guest_messages.ResendPages(urls=urls):
                 await crawler.force_full_resend(urls)
             case guest_messages.ImportSite(state=state):
                 return await crawler.import_site(state)
@@ -151,9 +154,18 @@ def brokered_fetcher(broker: BrokerClient, settings: HostingSettings, _: HeldSit
 async def run_guest(
     config: GuestConfig, state: Path, control: socket.socket, broker: socket.socket
 ) -> None:
+    build_struct_types()
     settings = settings_in(config.settings)
     client, meter = BrokerClient(broker), GuestLimiter(settings.host)
-    crawler = InProcessCrawler(state, config.name, settings, meter, partial(brokered_fetcher, client))
+    crawler = InProcessCrawler(
+        state,
+        config.name,
+        settings,
+        meter,
+        partial(brokered_fetcher, client),
+        parsers=config.parsers,
+        was_ended=config.was_ended,
+    )
     try:
         reader, writer = await asyncio.open_unix_connection(sock=control)
         try:
@@ -174,6 +186,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--broker", type=int, required=True)
     options = parser.parse_args(arguments)
     config = read_config(options.settings.read_bytes())
+    if config.parsers is not None:  # no sandbox sees to it
+        die_with_parent(os.getppid())
     tune_process()
     with (
         socket.socket(fileno=options.control) as control,

@@ -1,1 +1,1 @@
-"""What the kernel forbids to dispatched code: seccomp filter, notifications, and their self-test."""
+"""The kernel's guards against dispatched code: seccomp filter, notifications, and their self-test."""

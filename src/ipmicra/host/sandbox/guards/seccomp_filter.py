@@ -32,7 +32,7 @@ _MSG_FASTOPEN = 0x2000_0000
 _SHARED_ANONYMOUS = 0x21
 _SETTABLE_LEVELS_NOT = (0, 41)  # IPPROTO_IP, IPPROTO_IPV6: source routes and the like
 _FAMILY, _SOCKET_IOCTLS = 0xFF00, 0x8900  # linux/sockios.h
-_SO_BINDTODEVICE = 25  # at any level: TCP's option of that number is used by nobody here
+_SO_BINDTODEVICE = 25  # at any level: TCP's option of that number is not used here
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 _PR_SET_PDEATHSIG = 1
 

@@ -94,7 +94,7 @@ def _cgroups() -> SandboxGuard:
 
 
 async def _run_probe(guards: EnabledGuards) -> tuple[SelfTestResult | None, str]:
-    """What the probe found, or why it failed."""
+    """The results of the self-test's process, or the reason why it failed."""
     with tempfile.TemporaryDirectory(prefix="ipmicra-check-") as folder:
         state, settings = Path(folder) / "state", Path(folder) / "settings.json"
         state.mkdir()

@@ -13,7 +13,7 @@ NEWEST_KNOWN = 462  # what the kernel has gained since is not for dispatched cod
 
 
 class Processor(NamedTuple):
-    """What tells system calls of one kind of processor from another's."""
+    """The numbers of system calls on one kind of processor."""
 
     column: int
     audit_arch: int  # AUDIT_ARCH_* of linux/audit.h
