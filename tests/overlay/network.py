@@ -43,7 +43,7 @@ class Network:
         peer = Peer(PeerDescriptor(PeerId(name), point, ()), self.space, self.rules)
         self.peers[peer.id] = peer
         if via is None:
-            peer.found_network()
+            peer.create_network()
         else:
             self.send(peer.join(via.descriptor))
         return peer

@@ -70,11 +70,14 @@ def test_a_routed_message_avoids_an_unreachable_peer() -> None:
     network.reports_unreachable = True
     victim = dice.choice(sorted(network.peers))
     network.crash(victim)
+    found = []
     for _ in range(40):
         key = random_point(dice, SPACE)
-        owners = [peer for peer in network.peers.values() if peer.owns(key)]
         answer = network.locate(key, network.peers[dice.choice(sorted(network.peers))])
-        assert not owners or (answer is not None and answer.owner.peer == owners[0].id)
+        owners = [peer.id for peer in network.peers.values() if peer.owns(key)]
+        found += [answer is not None and answer.owner.peer == owner for owner in owners]
+    assert len(found) > 30, "most points have an owner that lives"
+    assert all(found)
 
 
 def started(seed: int, rule: HandOverRule | None) -> Network:

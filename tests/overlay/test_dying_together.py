@@ -5,19 +5,31 @@ from __future__ import annotations
 from math import dist
 from random import Random
 
+import msgspec
 import pytest
 
 from ipmicra.model.ids import DelegateEpoch
 from ipmicra.model.zones import ZoneBox
+from ipmicra.overlay.can.peer import Peer
 from ipmicra.overlay.can.rules import PeerRules
 from ipmicra.overlay.can.sites.nearness import HandOverRule
-from ipmicra.overlay.can.sites.site_table import SiteTable
-from ipmicra.protocol.overlay_messages import PeerId, SiteRecord
+from ipmicra.overlay.can.sites.site_table import SiteTable, delegate_descriptor, with_delegate
+from ipmicra.protocol.overlay_messages import (
+    Announce,
+    CrawlSite,
+    PeerDescriptor,
+    PeerId,
+    ReleaseSite,
+    Routed,
+    SiteRecord,
+    StoreRecords,
+)
 from tests.overlay.network import random_point, site_faults, tiling_faults
 from tests.overlay.timed_network import TimedNetwork
 
 SPACE = ZoneBox((-100.0, -100.0, -100.0), (100.0, 100.0, 100.0))
 PEERS, SITES_EACH = 40, 2
+RULES = PeerRules(hand_over=HandOverRule(gain_share=0.3))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -82,6 +94,36 @@ def test_an_old_message_does_not_restart_a_released_site() -> None:
     assert not site_table.start_crawling(record, now_s=11.0)
 
 
+def test_a_home_crawls_a_site_whose_old_record_names_it_although_it_was_released() -> None:
+    """The former home died before it listed its last change: the replica is older than the release."""
+    me = PeerDescriptor(PeerId("me"), (0.0, 0.0, 0.0), ())
+    peer, other = Peer(me, SPACE, RULES), msgspec.structs.replace(me, peer=PeerId("other"))
+    record = SiteRecord("s.example", me.point, me.point, delegate=me.peer, epoch=DelegateEpoch(3))
+    peer.handle(CrawlSite(record, other), now_s=1.0)
+    peer.handle(ReleaseSite(record.site, DelegateEpoch(4), other), now_s=2.0)
+    assert peer.site_table.crawled == {}
+    peer.create_network()
+    peer.handle(StoreRecords((record,)), now_s=3.0)
+    assert peer.leased_sites(3.0)["s.example"].epoch == 4
+    announced = with_delegate(record, other)
+    (release,) = peer.handle(Routed(record.key, Announce(announced, other)), now_s=4.0)
+    assert release.message == ReleaseSite(record.site, DelegateEpoch(5), delegate_descriptor(record))
+    assert set(peer.site_table.crawled) == {"s.example"}
+
+
+def test_a_home_that_another_home_released_crawls_its_site_again_after_the_next_review() -> None:
+    me = PeerDescriptor(PeerId("me"), (0.0, 0.0, 0.0), ())
+    peer, other = Peer(me, SPACE, RULES), msgspec.structs.replace(me, peer=PeerId("other"))
+    record = SiteRecord("s.example", me.point, me.point, delegate=me.peer, epoch=DelegateEpoch(3))
+    peer.create_network()
+    peer.handle(StoreRecords((record,)), now_s=1.0)
+    peer.handle(Routed(record.key, Announce(record, other)), now_s=2.0)
+    peer.handle(ReleaseSite(record.site, DelegateEpoch(4), other), now_s=3.0)
+    assert peer.site_table.crawled == {}, "the home's record is of epoch 4, its crawler was told 3"
+    peer.tick(now_s=10.0)
+    assert set(peer.leased_sites(10.0)) == {"s.example"}
+
+
 def healed(network: TimedNetwork, seconds: float, sites: int = PEERS * SITES_EACH) -> list[str]:
     """Faults in the last three seconds; checked every second, since one moment may look right by chance."""
     network.run(seconds - 3)
@@ -94,7 +136,7 @@ def healed(network: TimedNetwork, seconds: float, sites: int = PEERS * SITES_EAC
 
 def started(seed: int, seconds: float = 25) -> TimedNetwork:
     """Many peers join at once and sites are submitted; correct after `seconds`."""
-    network = TimedNetwork(SPACE, PeerRules(hand_over=HandOverRule(gain_share=0.3)), seed)
+    network = TimedNetwork(SPACE, RULES, seed)
     first, dice = network.add("p00"), Random(seed)
     for number in range(1, PEERS):
         network.add(f"p{number:02}", first)

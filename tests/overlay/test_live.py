@@ -134,3 +134,9 @@ def test_a_stranger_without_the_secret_learns_nothing(
     with socket.create_connection(("127.0.0.1", ports[0])) as stranger:
         stranger.sendall(b"\xff" * 64)
         assert stranger.recv(1) == b""
+
+
+@pytest.mark.parametrize("length", [0, 31, (16 << 20) + 1, (1 << 32) - 1])
+def test_a_frame_has_a_length_within_bounds(length: int) -> None:
+    with pytest.raises(PeerFault, match="limit"):
+        length_of(length.to_bytes(4, "big"))

@@ -10,6 +10,7 @@ import pytest
 from ipmicra.model.zones import ZoneBox
 from ipmicra.overlay.can.rules import PeerRules
 from ipmicra.overlay.can.sites.nearness import HandOverRule
+from ipmicra.overlay.can.sites.registrar import name_key
 from ipmicra.protocol.overlay_messages import PeerId
 from tests.overlay.network import Network, random_point, site_faults, tiling_faults
 
@@ -115,3 +116,19 @@ def mean_distance(network: Network) -> float:
         for record in peer.site_table.crawled.values()
     ]
     return sum(lengths) / len(lengths)
+
+
+def test_a_name_is_not_registered_a_second_time_when_its_registrar_died() -> None:
+    """A link to a known site is found right after: the site keeps its one home."""
+    network, rules = grown("MP/slab", peers=20, sites=0, seed=4), PeerRules()
+    site, first = "s.example", (10.0, 10.0, 10.0)
+    network.submit(site, first, next(iter(network.peers.values())))
+    network.run(2 * rules.gossip_every_s)
+    registrar = next(p for p in network.peers.values() if p.owns(name_key(SPACE, site)))
+    assert site not in registrar.site_table.home_records, "the home must outlive the registrar"
+    network.crash(registrar.id)
+    network.run(rules.dead_after_s + 5 * rules.claim_step_s)
+    for peer in list(network.peers.values()):
+        network.submit(site, (-80.0, -80.0, 80.0), peer)
+    homes = [p.site_table.home_records.get(site) for p in network.peers.values()]
+    assert [record.point for record in homes if record is not None] == [first]

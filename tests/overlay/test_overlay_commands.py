@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from ipmicra.cli.main import program
 from ipmicra.errors import OperatorFault
 from ipmicra.overlay.live.network_file import create_network_file, read_network_file
 
@@ -52,6 +54,20 @@ def running(command: list[str]) -> Iterator[subprocess.Popen[bytes]]:
             process.kill()
 
 
+def check_shown(network: Path, address: str) -> None:
+    """The same commands without --json, for people."""
+
+    def shown(*words: str) -> str:
+        result = CliRunner().invoke(program, ["overlay", words[0], str(network), address, *words[1:]])
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    assert "packages with no copy yet" in shown("status")
+    assert "share of space" in shown("status", "--all")
+    assert "2 peers answered, 0 did not" in shown("search", "otters")
+
+
+@pytest.mark.slow
 @pytest.mark.timeout(400)
 def test_two_peers_share_a_site_and_one_leaves(tmp_path: Path) -> None:
     network, first, second = tmp_path / "net.json", free_address(), free_address()
@@ -66,6 +82,7 @@ def test_two_peers_share_a_site_and_one_leaves(tmp_path: Path) -> None:
             submitting = overlay("submit", str(network), first, "near-two.example", *place)
             assert subprocess.run(submitting, check=False).returncode == 0
             assert status(network, second)["homed"] == ["https://near-two.example"]
+            check_shown(network, first)
             two.send_signal(signal.SIGTERM)
             assert two.wait(60) == 0
         asking_all = overlay("status", str(network), first, "--all", "--json")
@@ -75,6 +92,7 @@ def test_two_peers_share_a_site_and_one_leaves(tmp_path: Path) -> None:
         assert left["homed"] == left["crawled"] == ["https://near-two.example"]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_a_peer_that_is_told_twice_to_stop_does_not_wait_for_dead_peers(tmp_path: Path) -> None:
     network, first, second = tmp_path / "net.json", free_address(), free_address()

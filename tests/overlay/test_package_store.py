@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -68,3 +69,21 @@ def test_an_invalid_package_is_refused_and_changes_nothing(package_store: PeerPa
     with pytest.raises(PackageRefused):
         package_store.store([b"something else"])
     assert package_store.page_count() == 0
+
+
+def test_a_peer_whose_index_was_lost_or_damaged_searches_its_packages_again(tmp_path: Path) -> None:
+    store = PeerPackageStore(tmp_path / "one")
+    store.store([pack([seen(f"https://a.example/{n}", 1, "zebra")], "me", n) for n in (1, 2)])
+    store.close()
+    shutil.rmtree(tmp_path / "one" / "index")
+    assert zebras(tmp_path / "one") == 2
+    (tmp_path / "one" / "index" / "ledger.sqlite").write_bytes(b"no database at all " * 1000)
+    assert zebras(tmp_path / "one") == 2
+
+
+def zebras(folder: Path) -> int:
+    store = PeerPackageStore(folder)
+    try:
+        return store.search(SearchRequest(text="zebra", per_site=0)).total
+    finally:
+        store.close()

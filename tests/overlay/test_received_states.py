@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import struct
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
+import zstandard
 
 from ipmicra.crawler.frontier import DiscoveredUrl, Frontier
-from ipmicra.errors import HostFault
-from ipmicra.host.site_state_file import write_state
+from ipmicra.errors import HostFault, PeerFault
+from ipmicra.host.site_state_file import chunks_in, write_state
 from ipmicra.model.ids import DelegateEpoch, SiteEpoch
 from ipmicra.model.urls import Site, Url
 from ipmicra.overlay.can.peer import Peer
@@ -84,23 +87,72 @@ def test_an_acknowledged_state_survives_a_killed_peer(tmp_path: Path) -> None:
     assert len(ReceivedStates(tmp_path / "lima")) == 0, "begun, so not kept"
 
 
-def test_a_damaged_state_does_not_keep_the_site_from_being_crawled(tmp_path: Path) -> None:
+def compressed(*chunks: object) -> bytes:
+    """What looks like a state from outside."""
+    parts = [msgspec.msgpack.encode(chunk) for chunk in chunks]
+    body = b"".join(struct.pack("<I", len(part)) + part for part in parts) + b"\xff\xff\xff\xff"
+    return zstandard.ZstdCompressor().compress(body)
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [b"", b"no state", compressed(), compressed("site"), compressed({"type": "pages", "rows": []})],
+)
+def test_garbage_for_a_state_is_refused_and_nothing_is_stored(tmp_path: Path, garbage: bytes) -> None:
+    async def story() -> None:
+        _, service = service_in(tmp_path)
+        try:
+            with pytest.raises(PeerFault, match="oslo sent no state"):
+                await service.transfers.on_chunk(whole(garbage))
+            assert len(ReceivedStates(tmp_path)) == 0
+        finally:
+            await service.close()
+
+    asyncio.run(story())
+
+
+def test_a_state_of_another_site_is_refused(tmp_path: Path) -> None:
+    async def story() -> None:
+        _, service = service_in(tmp_path)
+        try:
+            chunk = msgspec.structs.replace(whole(state_of(tmp_path, "/")), site="http://cake.example")
+            with pytest.raises(PeerFault, match=r"bread\.example as one of http://cake"):
+                await service.transfers.on_chunk(chunk)
+        finally:
+            await service.close()
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    "row", [[1, [1], None], [1, [{}] * 7, None], [2**63, None, [0] * 14], [1, None, []]]
+)
+def test_rows_that_no_crawler_writes_do_not_keep_the_site_from_being_crawled(
+    tmp_path: Path, row: list[object]
+) -> None:
+    """The state begins as it should; what follows cannot be imported, and does not end the peer."""
+    head = next(chunks_in(state_of(tmp_path, "/")))
+    state = compressed(msgspec.Raw(head), {"type": "pages", "rows": [row]})
+
     async def story() -> None:
         peer, service = service_in(tmp_path)
         try:
-            await service.transfers.on_chunk(
-                TransferChunk("state", PeerId("oslo"), SITE, SiteEpoch(2), 0, 1, b"no state")
-            )
+            await service.transfers.on_chunk(whole(state))
             peer.site_table.start_crawling(
                 SiteRecord(SITE, HERE, HERE, delegate=PeerId("lima"), epoch=DelegateEpoch(2)), 1.0
             )
             await service.step(1.0)
             assert service.held_sites() == [SITE]
+            assert service.crawler.counts().known == 1, "its first page, and nothing of the state"
         finally:
             await service.crawler.stop(0)
             await service.close()
 
     asyncio.run(story())
+
+
+def whole(state: bytes) -> TransferChunk:
+    return TransferChunk("state", PeerId("oslo"), SITE, SiteEpoch(2), 0, 1, state)
 
 
 def test_states_are_read_back_and_rubbish_is_removed(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ class TimedNetwork:
         descriptor = PeerDescriptor(PeerId(name), random_point(self.dice, self.space), ())
         peer = self.peers[descriptor.peer] = Peer(descriptor, self.space, self.rules)
         if via is None:
-            peer.found_network()
+            peer.create_network()
         else:
             self._via[peer.id] = via
         self._at(self.now_s + self.dice.uniform(0, TICK_SECONDS), peer, None)

@@ -31,7 +31,7 @@ class Gossip:
         self._state = state
         self._busiest: PeerDescriptor | None = None
         self._rounds = 0
-        self._changes_last_listed = -1
+        self._changes_last_listed = (-1, -1)
 
     @property
     def busiest(self) -> PeerDescriptor | None:
@@ -40,18 +40,19 @@ class Gossip:
 
     def announce(self) -> list[Outgoing]:
         """The regular update to all neighbours."""
-        site_table = self._state.site_table
+        changes = (self._state.site_table.changes, self._state.registrations.changes)
         due = self._rounds % self._state.rules.full_list_every == 0
         self._rounds += 1
-        listing = due or site_table.changes != self._changes_last_listed
-        self._changes_last_listed = site_table.changes
+        listing = due or changes != self._changes_last_listed
+        self._changes_last_listed = changes
         return self.updates_for(self._state.table.descriptors(), with_sites=listing)
 
     def updates_for(self, descriptors: Iterable[PeerDescriptor], with_sites: bool) -> list[Outgoing]:
         state = self._state
         sites = tuple(state.site_table.home_records.values()) if with_sites else None
+        names = state.registrations.listed() if with_sites else ()
         update = Update(
-            state.descriptor, tuple(state.table.descriptors()), sites, self._update_busiest()
+            state.descriptor, tuple(state.table.descriptors()), sites, self._update_busiest(), names
         )
         return [
             Outgoing(descriptor, update) for descriptor in descriptors if descriptor.peer != state.id
@@ -86,6 +87,7 @@ class Gossip:
             return []
         missing = self._state.replicas.missing_from(update.descriptor.zones, update.sites)
         self._state.replicas.refresh(update.sites, now_s)
+        self._state.registrations.refresh(update.registered, now_s)
         return [Outgoing(update.descriptor, StoreRecords(missing))] if missing else []
 
     def _report_conflicts(self, descriptor: PeerDescriptor) -> list[Outgoing]:

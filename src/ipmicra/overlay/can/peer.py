@@ -59,7 +59,7 @@ from ipmicra.protocol.overlay_messages import (
 
 
 class Peer:
-    """One peer. First `found_network` or `join`; then `handle` messages and call `tick` regularly."""
+    """One peer. First `create_network` or `join`; then `handle` messages and call `tick` regularly."""
 
     def __init__(self, descriptor: PeerDescriptor, space: ZoneBox, rules: PeerRules) -> None:
         self._state = PeerState(descriptor, space, rules)
@@ -134,7 +134,7 @@ class Peer:
 
     # --- what the transport calls -------------------------------------------------------------
 
-    def found_network(self) -> None:
+    def create_network(self) -> None:
         """Be the first peer: own the whole space."""
         self._state.set_zones([self._state.space])
 
@@ -194,6 +194,7 @@ class Peer:
         if now_s >= self._next_gossip_s:
             self._next_gossip_s = now_s + state.rules.gossip_every_s
             state.replicas.expire(now_s - state.rules.replicas_kept_s)
+            self._registrar.expire_names(now_s)
             offer = (
                 self._zone_transfer.offer_all if state.leaving else self._zone_transfer.offer_fragment
             )

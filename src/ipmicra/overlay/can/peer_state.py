@@ -14,6 +14,7 @@ from ipmicra.model.zones import SpacePoint, ZoneBox, key_in, left_of, merged
 from ipmicra.overlay.can.neighbour_table import NeighbourTable
 from ipmicra.overlay.can.rules import PeerRules
 from ipmicra.overlay.can.sites.neighbour_replicas import NeighbourReplicas
+from ipmicra.overlay.can.sites.registrations import Registrations
 from ipmicra.overlay.can.sites.site_table import SiteTable
 from ipmicra.protocol.overlay_messages import PeerDescriptor, PeerId
 
@@ -27,6 +28,7 @@ class PeerState:
         self.table = NeighbourTable()
         self.site_table = SiteTable()
         self.replicas = NeighbourReplicas()
+        self.registrations = Registrations()
         self.leaving = False
         self._card = descriptor
 

@@ -19,12 +19,15 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
 
+from ipmicra.carrier.durable import make_folder
 from ipmicra.carrier.package import PackageFile, digest_of
+from ipmicra.crawler.frontier.transfer import site_in
 from ipmicra.errors import HostFault, PeerFault
 from ipmicra.host.hosted.in_process import InProcessCrawler
 from ipmicra.host.hosted.interface import STATE_FOLDER
 from ipmicra.host.limits.owner_rules import OwnerRules
 from ipmicra.host.measuring.probe_service import ProbeService
+from ipmicra.host.site_state_file import chunks_in
 from ipmicra.host.store import HeldSite, HostStore
 from ipmicra.model.ids import SiteEpoch
 from ipmicra.model.urls import Site, name_of, port_of
@@ -61,7 +64,7 @@ class PeerCrawlService:
         reload: Callable[[], PeerSettings] | None = None,
     ) -> None:
         """With `reload` the owner's limits may change while the peer runs."""
-        (folder / STATE_FOLDER).mkdir(parents=True, exist_ok=True)
+        make_folder(folder / STATE_FOLDER)
         self._peer, self._codec = peer, codec
         self._store = HostStore(folder)
         self._rules = OwnerRules(folder, settings, self._store, lambda: datetime.now(UTC), reload)
@@ -350,12 +353,26 @@ class PeerCrawlService:
             to.address, self._codec, self._peer.id, kind, site, epoch, data
         )
 
+    def _store_state(self, chunk: TransferChunk, state: bytes) -> None:
+        _check_state(chunk, state)
+        self._states.store(chunk.site, state)
+
     async def _on_received(self, chunk: TransferChunk, data: bytes) -> None:
         if chunk.kind == "state":
-            await asyncio.to_thread(self._states.store, chunk.site, data)
+            await asyncio.to_thread(self._store_state, chunk, data)
         else:
             self._arriving |= {chunk.site} & set(self._wanted_since_s)
             await asyncio.to_thread(self.packages.store, [data])
+
+
+def _check_state(chunk: TransferChunk, state: bytes) -> None:
+    """Refuse what is not a state, or one of another site, before it is stored."""
+    try:
+        found = site_in(chunks_in(state))
+    except HostFault as fault:
+        raise PeerFault(f"{chunk.sender} sent no state of {chunk.site}: {fault}") from None
+    if found != chunk.site:
+        raise PeerFault(f"{chunk.sender} sent a state of {found} as one of {chunk.site}")
 
 
 def _draw(one: PeerId, other: PeerId) -> bytes:

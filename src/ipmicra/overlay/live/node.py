@@ -11,12 +11,13 @@ import contextlib
 import time
 from collections.abc import Awaitable, Callable, Iterator
 
-from ipmicra.errors import HostFault, PeerFault, SiteFault
+from ipmicra.errors import Fault, PeerFault
 from ipmicra.model.zones import ZoneBox
 from ipmicra.overlay.can.peer import Peer
+from ipmicra.overlay.live.connection_limits import StrangerLimits
 from ipmicra.overlay.live.connections import ConnectionLost, PeerConnections
 from ipmicra.overlay.live.crawl_service import PeerCrawlService
-from ipmicra.overlay.live.relay import Relay, RelayClient, Reply, read_frame
+from ipmicra.overlay.live.relay import Relay, RelayClient, Reply
 from ipmicra.overlay.live.rpc_server import RpcServer
 from ipmicra.protocol.overlay_frames import FrameCodec
 from ipmicra.protocol.overlay_messages import Measure, Outgoing, PeerDescriptor, PeerId, PeerMessage
@@ -24,6 +25,7 @@ from ipmicra.protocol.overlay_rpc import (
     ANSWERS,
     QUESTIONS,
     Attach,
+    Hello,
     RelayedFrame,
     RpcError,
     RpcReply,
@@ -64,12 +66,13 @@ class Node:
         self.clock = clock
         self._rpc = RpcServer(self)
         self._relay = Relay(peer.descriptor.address, codec)
+        self.stranger_limits = StrangerLimits()
         self._connections: PeerConnections | None = None
         self._tasks: asyncio.TaskGroup | None = None
         self._readers: set[asyncio.Task[None]] = set()
 
     async def run(self, via: str | None, ready: Callable[[], object] = lambda: None) -> None:
-        """Found the network, or join it through the peer at `via`; then take part."""
+        """Create the network, or join it through the peer at `via`; then take part."""
         async with contextlib.AsyncExitStack() as stack:
             relay_client = (
                 None
@@ -84,7 +87,7 @@ class Node:
             tasks = self._tasks = await stack.enter_async_context(asyncio.TaskGroup())
             self._connections = PeerConnections(tasks, self._encode, self._on_lost)
             if via is None:
-                self.peer.found_network()
+                self.peer.create_network()
             ready()
             await self._take_part(tasks, via, relay_client)
 
@@ -174,7 +177,8 @@ class Node:
         self.send(self.peer.on_probed(wanted, round_trip_ms))
 
     def _encode(self, outgoing: Outgoing) -> bytes:
-        return self.codec.encode(outgoing.message, outgoing.to.address, self.clock())
+        frame = self.codec.encode(outgoing.message, outgoing.to.address, self.clock())
+        return self.codec.first(frame, outgoing.to.address, self.clock())
 
     def _on_lost(self, lost: ConnectionLost) -> None:
         self.peer.on_unreachable(lost.to.peer, self.clock())
@@ -198,9 +202,11 @@ class Node:
             await writer.drain()
 
         try:
+            self.stranger_limits.on_opened(writer)
             while True:
-                frame = await read_frame(reader)
+                frame = await self.stranger_limits.read_frame(reader, writer, self._relay.has(writer))
                 receiver = self.codec.receiver(frame)
+                self.stranger_limits.on_authenticated(writer)
                 if self._relay.is_for_attached(receiver):
                     channel = await self._relay.forward(receiver, frame, reply, channel)
                 else:
@@ -210,6 +216,7 @@ class Node:
         except (asyncio.IncompleteReadError, asyncio.CancelledError, OSError):
             pass
         finally:
+            self.stranger_limits.on_closed(writer)
             self._readers.discard(task)
             self._relay.close_channel(channel)
             self._relay.detach(writer)
@@ -235,6 +242,8 @@ class Node:
             else:  # the relay's only connection, on which other requests wait
                 assert self._tasks is not None
                 self._tasks.create_task(replying)
+        elif isinstance(message, Hello):
+            pass
         elif isinstance(message, ANSWERS):
             raise PeerFault("a reply without a request")
         else:
@@ -244,7 +253,7 @@ class Node:
         answer: RpcReply | RpcError
         try:
             answer = await self._rpc.answer(question)
-        except (HostFault, PeerFault, SiteFault) as fault:
+        except Fault as fault:
             answer = RpcError(str(fault))
         with contextlib.suppress(OSError):
             await reply(self.codec.encode(answer, mark, self.clock()))

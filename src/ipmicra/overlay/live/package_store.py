@@ -6,6 +6,7 @@ Storing the same package twice changes nothing.
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import threading
 from collections import defaultdict
@@ -13,8 +14,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeAlias
 
-from ipmicra.carrier.durable import write_durably
-from ipmicra.carrier.package import Package, digest_of, pack, unpack
+from ipmicra.carrier.durable import make_folder, sync_folder, write_durably
+from ipmicra.carrier.package import Package, PackageRefused, digest_of, pack, unpack
 from ipmicra.carrier.page_delta import changed_urls, resolve_all
 from ipmicra.carrier.record_queries import NO_SITE, links_elsewhere, site_about
 from ipmicra.model.records import (
@@ -28,6 +29,9 @@ from ipmicra.model.records import (
 from ipmicra.model.search import SearchAnswer, SearchRequest
 from ipmicra.model.urls import Normaliser, Site, site_of
 from ipmicra.search.factory import INDEX_FOLDER, open_index
+from ipmicra.search.recovery import open_or_set_aside
+
+_log = logging.getLogger(__name__)
 
 PACKAGES_FOLDER = "packages"
 LIST_FILE = "packages.sqlite"
@@ -44,12 +48,14 @@ class PeerPackageStore:
 
     def __init__(self, folder: Path) -> None:
         self._packages, self._index_folder = folder / PACKAGES_FOLDER, folder / INDEX_FOLDER
-        self._packages.mkdir(parents=True, exist_ok=True)
+        make_folder(self._packages)
         self._list = sqlite3.connect(folder / LIST_FILE, isolation_level=None, check_same_thread=False)
-        self._list.executescript(f"PRAGMA journal_mode = WAL; {_TABLES}")
+        self._list.executescript(f"PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; {_TABLES}")
+        open_or_set_aside(self._index_folder)
         self._index = open_index(self._index_folder)
         self._normaliser = Normaliser()
         self._lock = threading.Lock()
+        self._fill_index()
 
     def close(self) -> None:
         self._index.close()
@@ -73,13 +79,31 @@ class PeerPackageStore:
         with self._lock:
             for digest, data, package in opened:
                 path = self._path(digest)
-                if not path.exists():
+                if path.exists():  # perhaps not durably: whoever wrote it may have died before the sync
+                    sync_folder(path.parent)
+                else:
                     write_durably(path, data)
                 rows = [(site, digest) for site in self._sites_in(package)]
                 self._list.executemany("INSERT OR IGNORE INTO about VALUES (?, ?)", rows)
             self._integrate([(digest, package) for digest, _, package in opened])
-        links = (url for _, _, package in opened for url in links_elsewhere(package, self._normaliser))
+        links = (
+            url for _, _, package in opened for url, _ in links_elsewhere(package, self._normaliser)
+        )
         return {site_of(url) for url in links}
+
+    def _fill_index(self) -> None:
+        """At start: packages that the index lacks, because it was lost or the power failed."""
+        stored = [path.stem for path in self._packages.glob("[!.]*.package")]
+        if self._index.package_count() < len(stored):
+            self._integrate([(digest, package) for digest in stored if (package := self._read(digest))])
+
+    def _read(self, digest: str) -> Package | None:
+        """None for one that the disk has damaged: the other packages are still searched."""
+        try:
+            return unpack(self.package(digest))
+        except PackageRefused as reason:
+            _log.error("a stored package is damaged", extra={"digest": digest, "why": str(reason)})
+            return None
 
     def _integrate(self, packages: list[tuple[str, Package]]) -> None:
         writer = open_index(self._index_folder, writable=True)

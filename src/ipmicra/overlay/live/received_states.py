@@ -13,8 +13,9 @@ from pathlib import Path
 
 import msgspec
 
-from ipmicra.carrier.durable import sync_folder, write_durably
+from ipmicra.carrier.durable import make_folder, sync_folder, write_durably
 from ipmicra.errors import HostFault
+from ipmicra.protocol.foreign_bytes import UNREADABLE
 
 FOLDER = "received"
 STATES_MAX = 1_000  # waiting at once; if a state is refused, the site is crawled from the start
@@ -37,7 +38,7 @@ class ReceivedStates:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / FOLDER
-        self._folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self._folder)
         self._files = dict(self._read_all())
         self.recovered = frozenset(self._files)
 
@@ -74,7 +75,7 @@ class ReceivedStates:
         for path in paths:
             try:
                 yield _decode(path.read_bytes()).site, path
-            except msgspec.MsgspecError as error:
+            except UNREADABLE as error:
                 _log.warning("removing %s, which is not a site state: %s", path, error)
                 path.unlink()
         for unfinished in self._folder.glob(".*.unfinished"):

@@ -74,6 +74,10 @@ class Relay:
         if channel is not None:
             self._channels.pop(channel, None)
 
+    def has(self, writer: asyncio.StreamWriter) -> bool:
+        """Whether a peer is attached on this connection; it may be silent for long."""
+        return any(attached is writer for attached in self._attached.values())
+
     def detach(self, writer: asyncio.StreamWriter) -> None:
         for address in [a for a, attached in self._attached.items() if attached is writer]:
             del self._attached[address]

@@ -102,7 +102,7 @@ async def request_reply(
             reader, writer = await open_connection(address)
             try:
                 frame = codec.encode(question, address, time.time())
-                writer.write(frame)
+                writer.write(codec.first(frame, address, time.time()))
                 await writer.drain()
                 answer = await reader.readexactly(length_of(await reader.readexactly(4)))
                 mark = frame[4 : 4 + MAC_BYTES].hex()

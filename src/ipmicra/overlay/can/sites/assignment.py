@@ -66,7 +66,7 @@ class SiteAssignments:
     ) -> list[Outgoing]:
         """Send another delegate the new home's descriptor; a dead delegate is found out by that."""
         if record.delegate == self._state.id:
-            self._state.site_table.start_crawling(record, now_s)
+            self._state.site_table.start_as_home(record, now_s)
             return []
         self._state.site_table.stop_as_home(record)
         alone = self._state.rules.hand_over is None
@@ -130,6 +130,8 @@ class SiteAssignments:
             else self._candidates.delegate_for(record, rule, without, now_s)
         )
         if best.peer == record.delegate:
+            if best.peer == state.id and site not in state.site_table.crawled:
+                state.site_table.start_as_home(record, now_s)  # another home had released us
             return []
         return self._move_to(record, best, now_s)
 
@@ -139,7 +141,7 @@ class SiteAssignments:
         changed = state.site_table.set_delegate(site, successor, now_s)
         out: list[Outgoing] = []
         if successor.peer == state.id:
-            state.site_table.start_crawling(changed, now_s)
+            changed = state.site_table.start_as_home(changed, now_s)
         else:
             state.site_table.stop_as_home(changed)
             out.append(Outgoing(successor, CrawlSite(changed, state.descriptor)))

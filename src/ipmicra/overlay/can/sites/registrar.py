@@ -2,9 +2,9 @@
 
 A site's point is measured, so two peers that submit it would place it slightly differently, perhaps at two
 homes. The owner of the key that the name hashes to, the registrar of the name, stores the first record. A
-submitting peer asks the registrar and continues with the record that was registered first. Homes repeat their
-sites to the registrars, so a new registrar learns them; a home that receives another key for its site gives
-the site up.
+submitting peer asks the registrar and continues with the record that was registered first. Registrars list
+their names to their neighbours, one of which takes over when they die (`registrations`). Homes repeat their
+sites to the registrars; a home that receives another key for its site gives the site up.
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ class Registrar:
     def __init__(self, state: PeerState, assignment: SiteAssignments) -> None:
         self._state = state
         self._assignment = assignment
-        self._registered: dict[str, tuple[SiteRecord, float]] = {}
         self._pending: dict[str, SiteRecord] = {}
 
     # --- submitting peers and homes -----------------------------------------------------------
@@ -80,13 +79,16 @@ class Registrar:
 
     # --- the registrar ------------------------------------------------------------------------
 
+    def expire_names(self, now_s: float) -> None:
+        """Forget the names that no home repeats any more."""
+        self._state.registrations.expire(now_s - MISSED_MAX * self._state.rules.register_every_s)
+
     def on_register(self, request: Register, now_s: float) -> list[Outgoing]:
         """Keep the first record of a name as long as its home repeats it."""
-        site = request.record.site
-        first, repeated_s = self._registered.get(site, (request.record, now_s))
-        valid_s = MISSED_MAX * self._state.rules.register_every_s
-        if first.key == request.record.key or now_s - repeated_s > valid_s:
-            self._registered[site] = (request.record, now_s)
+        names = self._state.registrations
+        first = names.first_of(request.record.site)
+        if first is None or first.key == request.record.key:
+            names.store(request.record, now_s)
             first = request.record
         return [Outgoing(request.asker, Registered(first))]
 

@@ -92,6 +92,17 @@ class SiteTable:
         self._confirmed_s[record.site] = now_s
         return True
 
+    def start_as_home(self, record: SiteRecord, now_s: float) -> SiteRecord:
+        """As the home, crawl a site ourselves, in an epoch that no earlier release forbids.
+
+        The record may be older than a release that we obeyed: a replica of a home that died before it
+        listed its last change.
+        """
+        least = max(record.epoch, self._released_epochs.get(record.site, 0))
+        allowed = self.set_epoch(record.site, DelegateEpoch(least)) if least > record.epoch else record
+        self.start_crawling(allowed, now_s)
+        return allowed
+
     def on_confirmed(self, site: str, epoch: DelegateEpoch, now_s: float) -> None:
         """The home confirms that the site is still ours to crawl."""
         known = self.crawled.get(site)

@@ -43,6 +43,7 @@ class Admission:
         """Take the zones, also those of a second welcome: the sender has given them up already."""
         self._state.add_zones(welcome.zones)
         self._splits = max(self._splits, welcome.splits)
+        self._state.registrations.refresh(welcome.registered, now_s)
         out = self._assignment.adopt_sites(welcome.sites, now_s)
         return out + self._gossip.learn_contacts(welcome.acquaintances, now_s)
 
@@ -89,7 +90,8 @@ class Admission:
         moving = self._give_away_sites(cut.given, newcomer, now_s)
         state.table.prune(state.zones)
         state.table.learn(newcomer, state.zones, now_s, direct=True)
-        welcome = Welcome((cut.given,), moving, (state.descriptor, *before), self._splits)
+        names = state.registrations.listed()
+        welcome = Welcome((cut.given,), moving, (state.descriptor, *before), self._splits, names)
         return [Outgoing(newcomer, welcome), *self._gossip.updates_for(before, with_sites=False)]
 
     def _give_away_sites(

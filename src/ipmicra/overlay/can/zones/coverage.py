@@ -1,7 +1,7 @@
 """Zone faces without a known neighbour -> a Locate request; after a timeout the region becomes ours.
 
 A gap is claimed layer by layer from all sides; two peers that claim the same part resolve it like any
-conflict. So gaps close whatever caused them: neighbours that died together, or lost messages.
+conflict. So gaps close for any cause: neighbours that died together, or lost messages.
 """
 
 from __future__ import annotations
