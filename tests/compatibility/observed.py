@@ -26,6 +26,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from ipmicra.cli.main import program
 from ipmicra.coordinator.admin.crawler_states import CrawlerState, OperatorCommand
 from ipmicra.coordinator.bundles.rollout import RolloutState
+from ipmicra.coordinator.store.events import EventKind
 from ipmicra.coordinator.store.hosts import HostState
 from ipmicra.coordinator.store.packages import PackageState
 from ipmicra.coordinator.store.sites import SiteStatus
@@ -71,6 +72,7 @@ def words() -> Any:
     """Words that are kept in rows or travel, by what they tell."""
     kinds = {
         "failure of a fetch": FailureKind,
+        "kind of an event": EventKind,
         "state of a host": HostState,
         "state of a site": SiteStatus,
         "state of a package": PackageState,

@@ -18,14 +18,14 @@ from ipmicra.model.records import Record
 from ipmicra.protocol.overlay_frames import FrameCodec
 from tests.compatibility.commands import DATA
 from tests.compatibility.observed import written
-from tests.compatibility.wire import CONVERSATIONS, Conversation
+from tests.compatibility.wire import CONVERSATIONS, WireChannel
 
 MESSAGES: dict[str, str] = json.loads((DATA / "messages.json").read_text())
 RECORDS: list[Any] = json.loads((DATA / "package-records.json").read_text())
 FRAME_SECRET, FRAME_PEER, FRAME_SENT_S = bytes(32), "peer-1", 1_700_000_000.0
 
 
-def conversation_of(key: str) -> Conversation:
+def conversation_of(key: str) -> WireChannel:
     longest = max((name for name in CONVERSATIONS if key.startswith(name)), key=len)
     return CONVERSATIONS[longest]
 

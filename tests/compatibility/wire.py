@@ -25,7 +25,7 @@ from ipmicra.overlay.live.network_file import NetworkFile
 from ipmicra.protocol import broker_messages as broker
 from ipmicra.protocol import guest_messages as inside
 from ipmicra.protocol import host_messages
-from ipmicra.protocol.bundle_format import Manifest
+from ipmicra.protocol.bundle_format import BundleManifest
 from ipmicra.protocol.overlay_messages import RoutedPayload
 from ipmicra.protocol.overlay_rpc import WireMessage
 from ipmicra.registry.treefile import TreeFileHeader as TreeHeader
@@ -33,7 +33,7 @@ from ipmicra.registry.treefile import TreeFileHeader as TreeHeader
 Encoding = Literal["msgpack", "json"]
 
 
-class Conversation(NamedTuple):
+class WireChannel(NamedTuple):
     """What is read, and how it is written."""
 
     kind: Any
@@ -47,36 +47,36 @@ class Conversation(NamedTuple):
         return read(data, type=self.kind if kind is None else kind)
 
 
-CONVERSATIONS: dict[str, Conversation] = {
-    "host to coordinator: enrol": Conversation(host_messages.Enrolment),
-    "coordinator to host: enrolled": Conversation(host_messages.Enrolled),
-    "coordinator to host: order": Conversation(host_messages.OrderBody),
-    "coordinator to host: orders": Conversation(host_messages.Orders),
-    "coordinator to host: acknowledged": Conversation(host_messages.Ack),
-    "coordinator to host: refusal": Conversation(host_messages.RefusalMessage),
-    "host to coordinator: report": Conversation(host_messages.Heartbeat),
-    "host ledger: done order": Conversation(host_messages.OrderDone),
-    "coordinator row: passive round trip": Conversation(host_messages.Passive),
-    "coordinator row: reasons of a delegation": Conversation(DecisionReasons),
-    "coordinator row: what the strategy has learnt": Conversation(LearnedState),
-    "coordinator row: loads of the day": Conversation(DayLoads),
-    "coordinator row: page to compare": Conversation(PendingCheck, "json"),
-    "host to sandbox: order": Conversation(inside.GuestCommand),
-    "host to sandbox: request": Conversation(inside.GuestRequest),
-    "sandbox to host": Conversation(inside.GuestMessage),
-    "sandbox to host: page seen from here": Conversation(host_messages.PageObservation, "json"),
-    "sandbox to broker": Conversation(broker.BrokerRequest),
-    "broker to sandbox": Conversation(broker.BrokerReply),
-    "host file: slots of code": Conversation(SlotState, "json"),
-    "bundle manifest": Conversation(Manifest, "json"),
-    "peer to peer": Conversation(WireMessage),
-    "peer to peer: routed letter": Conversation(RoutedPayload),
-    "network file": Conversation(NetworkFile, "json"),
-    "site hand-over": Conversation(Chunk),
-    "process to process: parcel": Conversation(MailboxItem),
-    "package header": Conversation(PackageHeader),
-    "package record": Conversation(Record),
-    "package columns, format 3": Conversation(PackageColumns),
-    "package columns, formats 1 and 2": Conversation(EarlierColumns),
-    "tree file header": Conversation(TreeHeader, "json"),
+CONVERSATIONS: dict[str, WireChannel] = {
+    "host to coordinator: enrol": WireChannel(host_messages.Enrolment),
+    "coordinator to host: enrolled": WireChannel(host_messages.Enrolled),
+    "coordinator to host: order": WireChannel(host_messages.OrderBody),
+    "coordinator to host: orders": WireChannel(host_messages.Orders),
+    "coordinator to host: acknowledged": WireChannel(host_messages.Ack),
+    "coordinator to host: refusal": WireChannel(host_messages.RefusalMessage),
+    "host to coordinator: report": WireChannel(host_messages.Heartbeat),
+    "host ledger: done order": WireChannel(host_messages.OrderDone),
+    "coordinator row: passive round trip": WireChannel(host_messages.Passive),
+    "coordinator row: reasons of a delegation": WireChannel(DecisionReasons),
+    "coordinator row: what the strategy has learnt": WireChannel(LearnedState),
+    "coordinator row: loads of the day": WireChannel(DayLoads),
+    "coordinator row: page to compare": WireChannel(PendingCheck, "json"),
+    "host to sandbox: order": WireChannel(inside.GuestCommand),
+    "host to sandbox: request": WireChannel(inside.GuestRequest),
+    "sandbox to host": WireChannel(inside.GuestMessage),
+    "sandbox to host: page seen from here": WireChannel(host_messages.PageObservation, "json"),
+    "sandbox to broker": WireChannel(broker.BrokerRequest),
+    "broker to sandbox": WireChannel(broker.BrokerReply),
+    "host file: slots of code": WireChannel(SlotState, "json"),
+    "bundle manifest": WireChannel(BundleManifest, "json"),
+    "peer to peer": WireChannel(WireMessage),
+    "peer to peer: routed letter": WireChannel(RoutedPayload),
+    "network file": WireChannel(NetworkFile, "json"),
+    "site hand-over": WireChannel(Chunk),
+    "process to process: parcel": WireChannel(MailboxItem),
+    "package header": WireChannel(PackageHeader),
+    "package record": WireChannel(Record),
+    "package columns, format 3": WireChannel(PackageColumns),
+    "package columns, formats 1 and 2": WireChannel(EarlierColumns),
+    "tree file header": WireChannel(TreeHeader, "json"),
 }

@@ -1,7 +1,7 @@
-"""What can go wrong with a coordinator, its worker and its hosts, done to real processes one at a time.
+"""Faults of a coordinator, its worker and its hosts, inflicted on real processes one at a time.
 
-Each strike ends with everybody running again. Clocks are turned by libfaketime, disks filled by the kernel's
-limit on the size of files: to the programs both are the real thing.
+Each fault ends with all processes running again. Clocks are changed by libfaketime, disks filled by the
+kernel's limit on the size of files: the programs cannot tell the difference.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Clock:
 
 
 class Chaos:
-    """Strikes at a world by lot. `hosts` are the ones that may be struck."""
+    """Inflicts faults at random. `hosts` are those that may be hit."""
 
     def __init__(self, world: World, hosts: list[str], dice: random.Random) -> None:
         self._world, self._hosts, self._dice = world, hosts, dice
@@ -80,7 +80,7 @@ class Chaos:
         return done
 
     def _draws(self) -> Iterator[str]:
-        """Every kind once in an order drawn by lot, and again."""
+        """Every kind once in random order, and again."""
         while True:
             kinds = list(self.strikes)
             self._dice.shuffle(kinds)
@@ -173,7 +173,7 @@ def file_bytes_max(pid: int) -> str:
 
 
 def limit_files(pid: int, most: str) -> None:
-    """To a size, as the process's own user, who may; it may have ended meanwhile."""
+    """Limit the size of files, as the process's own user; the process may have ended."""
     try:
         status = Path(f"/proc/{pid}/status").read_text().splitlines()
     except (FileNotFoundError, ProcessLookupError):

@@ -1,6 +1,7 @@
-"""What can go wrong where the crawlers live in sandboxes, done to the real processes in them.
+"""Faults of crawlers in sandboxes, inflicted on the real processes.
 
-Law: whatever ends a dock ends all that it had started, at once; a full disk is full for the crawler too.
+Invariant: the end of a host ends all that it had started, at once; a full disk is full for the crawler
+too.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class SandboxedChaos(Chaos):
         self._world.start_host(name)
 
     def _kill_code(self) -> None:
-        """Its dock lives, and begins it anew."""
+        """Its host survives, and starts it again."""
         name = self._dice.choice(self._hosts)
         code = self._code_of(name)
         os.kill(code, signal.SIGKILL)

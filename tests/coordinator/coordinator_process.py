@@ -65,6 +65,10 @@ class RunningCoordinator:
     def registered(self, name: str, address: str = "127.0.0.1") -> PlayedHost:
         """A host that is enrolled and has said that it is awake."""
         token = msgspec.json.decode(self.rows("register", name, "--json"))["token"]
+        return self.host(name, token, address)
+
+    def host(self, name: str, token: str, address: str = "127.0.0.1") -> PlayedHost:
+        """The same, for a host that is registered already."""
         host = PlayedHost(self.port, name, address)
         assert host.enrol(token).status == 200
         host.report(awake=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -34,7 +34,7 @@ from ipmicra.protocol.host_messages import (
     Resume,
     Retire,
 )
-from tests.delegation.worlds import tree_of
+from ipmicra.testing.strategy_referee import tree_of
 
 START_S = 1_800_000_000.0
 SETTINGS = CoordinatorSettings(strategy="ipmicra@50", lease_seconds=60, probe_seconds_max=10)
@@ -44,6 +44,23 @@ TREE = tree_of(
     ("203.0.113.0/24", "Clockmakers"),
     ("192.0.2.0/24", "Lima's own"),
 )
+
+
+class TableLookups:
+    """Look-ups that end at once, by a table."""
+
+    capacity = 10_000
+
+    def __init__(self, names: Mapping[str, ResolveResult]) -> None:
+        self._names = names
+        self._ended: dict[str, ResolveResult] = {}
+
+    def begin(self, sites: Iterable[str]) -> None:
+        self._ended |= {name: self._names.get(name, "no such name") for name in sites}
+
+    def take_ended(self) -> dict[str, ResolveResult]:
+        ended, self._ended = self._ended, {}
+        return ended
 
 
 class CoordinatorHarness:
@@ -73,10 +90,7 @@ class CoordinatorHarness:
         self.delegator = self.replica("first")
 
     def replica(self, name: str) -> LeaderLoop:
-        return LeaderLoop(self.database, self.tree, self.settings, self._look_up, name)
-
-    def _look_up(self, names: Iterable[str]) -> dict[str, ResolveResult]:
-        return {name: self.names.get(name, "no such name") for name in names}
+        return LeaderLoop(self.database, self.tree, self.settings, TableLookups(self.names), name)
 
     def site(self, name: str, *addresses: str, **round_trips_ms: float) -> str:
         """Make a site up, and how far the hosts are from it."""

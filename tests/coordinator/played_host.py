@@ -1,4 +1,4 @@
-"""A host for tests: it signs and sends what a script tells it to, over real HTTP, and nothing else."""
+"""A host for tests: it signs and sends what a script says, over real HTTP, and nothing else."""
 
 from __future__ import annotations
 

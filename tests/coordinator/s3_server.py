@@ -1,4 +1,4 @@
-"""An S3 server of the test's own, in a process of its own, with an empty bucket."""
+"""An S3 server for tests, in a separate process, with an empty bucket."""
 
 from __future__ import annotations
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import tomllib
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import msgspec
 import pytest
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from ipmicra.carrier.package import pack
 from ipmicra.cli.main import run
-from ipmicra.coordinator.admin import sessions
+from ipmicra.coordinator.admin import api_tokens, sessions
+from ipmicra.coordinator.admin.api_tokens import TokenScope
+from ipmicra.coordinator.backup import restore as restore_module
 from ipmicra.coordinator.backup.archive_writer import Backup
 from ipmicra.coordinator.backup.fencing import GAP
 from ipmicra.coordinator.backup.restore import SETTINGS_FILE, restore, verify
@@ -25,6 +28,7 @@ from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.coordinator.store.sql.schema import (
     admin_session_table,
     handover_table,
+    order_table,
     package_table,
     schema_version_table,
     site_table,
@@ -116,7 +120,7 @@ def test_a_cut_backup_is_refused_and_leaves_no_coordinator(
         verify(file, lambda: kitchen.store)
     with pytest.raises(OperatorFault):
         Restored(file, tmp_path / "new")
-    with pytest.raises(OperatorFault, match="there is no coordinator"):
+    with pytest.raises(OperatorFault, match="no coordinator exists"):
         Database(f"sqlite:///{tmp_path / 'new/coordinator.sqlite'}", create=False)
 
 
@@ -139,7 +143,7 @@ def test_packages_by_reference_are_looked_for(kitchen: IntegrationHarness, tmp_p
 # --- what hosts must not be told twice ---------------------------------------------------------------
 
 
-def test_a_restored_past_is_fenced_off(database: Database, tmp_path: Path) -> None:
+def test_a_restore_ends_old_leases_and_sessions(database: Database, tmp_path: Path) -> None:
     stage = CoordinatorHarness(database, tmp_path, TREE)
     bread = stage.site("http://bread.example", "198.51.100.1", lima=10.0)
     stage.join("lima")
@@ -150,9 +154,12 @@ def test_a_restored_past_is_fenced_off(database: Database, tmp_path: Path) -> No
         token = sessions.create_link(connection, NOW)
         assert sessions.use_link(connection, token, NOW)
         sessions.begin_session(connection, NOW)
+        api_tokens.create_token(connection, "importer", [TokenScope.SUBMIT], None, NOW)
     backup = Backup(database, stage.store, tmp_path, "packages", "")
     backup.make(tmp_path / "b.tar", stage.now_s)
     before = stage.row(bread).epoch
+    with database.read() as connection:
+        last_order = connection.execute(select(func.max(order_table.c.number))).scalar_one()
     restored = Restored(tmp_path / "b.tar", tmp_path / "new")
     with restored.database.read() as connection:
         row = sites.site_named(connection, bread)
@@ -163,8 +170,12 @@ def test_a_restored_past_is_fenced_off(database: Database, tmp_path: Path) -> No
         assert host is not None
         assert host.epoch > 1000
         assert connection.execute(select(admin_session_table)).all() == []
+        numbers = connection.execute(select(func.max(order_table.c.number))).scalar_one()
+        assert numbers > last_order + 1000
+        assert api_tokens.listed_tokens(connection) == [], "one revoked since would be valid again"
     again = CoordinatorHarness(restored.database, restored.folder, TREE)
-    again.now_s, again.names, again.round_trips_ms = stage.now_s, stage.names, stage.round_trips_ms
+    again.names.update(stage.names)
+    again.now_s, again.round_trips_ms = stage.now_s, stage.round_trips_ms
     again.said, again.crawls, again.epochs = stage.said, stage.crawls, stage.epochs
     again.report("lima")
     assert again.crawls["lima"] == {}, "it let go of what it was given before"
@@ -231,6 +242,7 @@ def acknowledged(world: World) -> set[tuple[str, int, str]]:
     return found
 
 
+@pytest.mark.slow
 def test_backups_under_load_lose_nothing_and_hosts_go_on(tmp_path: Path) -> None:
     database = f"sqlite:///{tmp_path / 'home/coordinator.sqlite'}"
     with made_up_world(tmp_path, database, sites=6, pages=12) as world:
@@ -260,3 +272,12 @@ def test_backups_under_load_lose_nothing_and_hosts_go_on(tmp_path: Path) -> None
         told = msgspec.json.decode(world.coordinator.rows("hosts", "--json"))
         assert {host["name"]: host["state"] for host in told} == {"lima": "enrolled", "oslo": "enrolled"}
         world.coordinator.stop()
+
+
+def test_a_backup_writes_nothing_outside_of_its_folders(tmp_path: Path) -> None:
+    for name in ("bundles/../../evil", "bundles/..", "../evil", "/etc/evil", "evil"):
+        restore_module.place_file(tmp_path / "data", PurePosixPath(name), io.BytesIO(b"evil"))
+    restore_module.place_file(
+        tmp_path / "data", PurePosixPath("bundles/metadata/1.json"), io.BytesIO(b"{}")
+    )
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["1.json"]

@@ -1,7 +1,7 @@
 """The bad day: all that can go wrong goes wrong, and every page is integrated once in effect.
 
-`IPMICRA_STRIKES=200` makes a long one of it. Nobody works outside of their hours meanwhile: the sites' own
-log is asked. The same day comes over crawlers in the dock, and over crawlers in sandboxes.
+`IPMICRA_STRIKES=200` makes a long one of it. No host works outside of its hours: the sites' own log shows
+it. The same day is played with crawlers in the host's process, and with crawlers in sandboxes.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ def test_a_package_that_two_workers_have_counts_once(
             return super().fetch(digest)
 
     store = SlowStore(tmp_path / "packages")
-    slow = Integrator(kitchen.database, store, kitchen.index, "slow", CLAIM_S)
+    slow = Integrator(kitchen.database, store, kitchen.index, "slow", kitchen.settings)
     assert slow.integrate_pending(NOW) == 1
     assert quick == [1], "both had it"
     assert counts(kitchen.database, NOW + CLAIM_S + 2) == {"connect": 1}

@@ -17,11 +17,11 @@ from ipmicra.coordinator.store.hosts import HostState
 from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.delegation.crawlers import GeoPosition
 from ipmicra.delegation.evidence.light_bounds import FIBRE_KM_PER_ROUND_TRIP_MS
-from ipmicra.protocol.host_messages import AssignSites, OrderDone, ProbeResult, ProbeTargets
+from ipmicra.testing.page_records import seen
 from tests.coordinator.harness import CoordinatorHarness
 from tests.coordinator.played_host import PlayedHost
+from tests.coordinator.played_orders import take_all
 from tests.coordinator.world import made_up_world
-from tests.search.worlds import seen
 
 PLACES = {
     "cairo": (30.0, 31.2),
@@ -109,24 +109,6 @@ def test_a_crawler_that_alters_pages_is_found_out_and_purged_by_one_command(tmp_
         world.coordinator.rows("purge", "liar", "--why", "it alters pages", "--yes")
         world.until(lambda: set(world.integrated()) == world.urls, 120)
         assert not set(invented) & set(world.integrated())
-
-
-def take_all(liar: PlayedHost, sites: int) -> list[str]:
-    """Answer every probe as the nearest, until so many sites are its own."""
-    taken: list[str] = []
-    while len(taken) < sites:
-        for order in liar.orders(wait=1).orders:
-            done = OrderDone(number=order.number)
-            if isinstance(order.body, ProbeTargets):
-                probes = tuple(
-                    ProbeResult(site=target.site, address=target.address, round_trip_ms=0.001)
-                    for target in order.body.targets
-                )
-                done = OrderDone(number=order.number, probes=probes)
-            elif isinstance(order.body, AssignSites):
-                taken += [grant.site for grant in order.body.grants if grant.site not in taken]
-            liar.report(done, awake=True)
-    return taken
 
 
 def is_revoked(liar: PlayedHost) -> bool:

@@ -17,7 +17,7 @@ from ipmicra.carrier.package import digest_of, pack, unpack
 from ipmicra.coordinator.assignment import release
 from ipmicra.coordinator.ingest import purge
 from ipmicra.coordinator.ingest.index_state import IndexCondition, IndexState, index_state
-from ipmicra.coordinator.ingest.reindex import Reindexer, check_completeness, open_or_set_aside
+from ipmicra.coordinator.ingest.reindex import Reindexer, check_completeness
 from ipmicra.coordinator.ingest.worker import IntegrationWorker
 from ipmicra.coordinator.settings import CoordinatorSettings
 from ipmicra.coordinator.store import events, hosts
@@ -26,10 +26,11 @@ from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.coordinator.views.alerts import alerts
 from ipmicra.model.search import SearchAnswer, SearchRequest
 from ipmicra.search import rebuild
+from ipmicra.search.recovery import open_or_set_aside
 from ipmicra.search.tantivy.index import TantivyIndex
+from ipmicra.testing.page_records import seen
 from tests.coordinator.coordinator_process import running_coordinator
 from tests.coordinator.ingest.ingest_harness import NOW, PAGE, IntegrationHarness
-from tests.search.worlds import seen
 
 
 @pytest.fixture
@@ -224,7 +225,26 @@ def wrong_catalogue(index: Path) -> None:
     (index / "ledger.sqlite").write_bytes(b"no database at all " * 1000)
 
 
-DAMAGES = [wrong_meta, lost_segments, wrong_catalogue]
+def half_copied(index: Path) -> None:
+    """A copy of the folder that ended in the middle of a file."""
+    names = sorted(path for path in (index / "engine-2").iterdir() if path.suffix)
+    last, *rest = names[len(names) // 2 :]
+    last.write_bytes(last.read_bytes()[: last.stat().st_size // 2])
+    for path in rest:
+        path.unlink()
+
+
+def truncated_catalogue(index: Path) -> None:
+    whole = (index / "ledger.sqlite").read_bytes()
+    (index / "ledger.sqlite").write_bytes(whole[: len(whole) // 2])
+
+
+def a_file_instead(index: Path) -> None:
+    shutil.rmtree(index)
+    index.write_bytes(b"what is this")
+
+
+DAMAGES = [wrong_meta, lost_segments, wrong_catalogue, truncated_catalogue, a_file_instead]
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -265,6 +285,7 @@ def test_an_index_that_breaks_while_it_is_written_is_made_anew(
     kitchen.database.close()
 
 
+@pytest.mark.slow
 def test_a_coordinator_starts_over_a_damaged_index_says_so_and_heals(tmp_path: Path) -> None:
     database = f"sqlite:///{tmp_path / 'coordinator.sqlite'}"
     kitchen = IntegrationHarness(Database(database), tmp_path)
@@ -282,10 +303,11 @@ def test_a_coordinator_starts_over_a_damaged_index_says_so_and_heals(tmp_path: P
         wait_until(lambda: found(running.address) == 3)
         assert fetched(running.address, "/ready") == b"ready\n"
         running.stop()
-    shutil.rmtree(tmp_path / "index")
-    with running_coordinator(tmp_path, database) as running:
-        wait_until(lambda: found(running.address) == 3)
-        running.stop()
+    for damage in (shutil.rmtree, half_copied):
+        damage(tmp_path / "index")
+        with running_coordinator(tmp_path, database) as running:
+            wait_until(lambda: found(running.address) == 3)
+            running.stop()
 
 
 def fetched(address: str, path: str) -> bytes:

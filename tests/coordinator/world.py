@@ -1,4 +1,4 @@
-"""A made-up Internet with a coordinator and hosts in processes of their own, for whole stories."""
+"""A generated Internet with a coordinator and hosts in separate processes, for whole stories."""
 
 from __future__ import annotations
 
@@ -85,13 +85,13 @@ class World:
             self.hosts[name] = subprocess.Popen(words, stdout=log, stderr=log, env=environment)
 
     def crawler_state(self, name: str) -> str:
-        """As the command tells it."""
+        """The state, as the command shows it."""
         told = self.coordinator.rows("crawlers", "--ended", "--json")
         crawlers = msgspec.json.decode(told, type=list[dict[str, object]])
         return next(str(crawler["state"]) for crawler in crawlers if crawler["name"] == name)
 
     def start_worker(self) -> None:
-        """Integrate in a process of its own; the coordinator is told not to by its settings."""
+        """Integrate in a separate process; the coordinator's settings forbid it to integrate."""
         words = self.coordinator.command("coordinator", "work", "--database", self.coordinator.database)
         with (self.folder / "worker.log").open("ab") as log:
             self.worker = subprocess.Popen(words, stdout=log, stderr=log)
@@ -112,7 +112,7 @@ class World:
         self.hosts[name].wait()
 
     def integrated(self) -> list[str]:
-        """The URLs in the index's ledger, each as often as it is there."""
+        """The URLs in the index's catalogue, each as often as it is there."""
         path = self.folder / "home" / "index" / "ledger.sqlite"
         if not path.exists():
             return []
@@ -149,7 +149,7 @@ class World:
         return [*(["--settings", str(file)] if file.exists() else []), *words]
 
     def settings_file(self, name: str) -> Path:
-        """What its owner may write while the host runs."""
+        """The settings file that its owner may change while the host runs."""
         return self.folder / f"{name}.toml"
 
     def close(self) -> None:
@@ -177,7 +177,7 @@ def made_up_world(
 
 @contextmanager
 def _serving(web: LoopbackWeb) -> Iterator[None]:
-    """The web in a thread of its own, since the story waits for processes."""
+    """The web in a separate thread, since the story waits for processes."""
     loop, started = asyncio.new_event_loop(), threading.Event()
     over = asyncio.Event()
 

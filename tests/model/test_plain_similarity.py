@@ -16,6 +16,6 @@ def test_both_give_the_same_bits(text: str) -> None:
     assert plain_similarity.similarity_hash(text) == similarity.similarity_hash(text)
 
 
-def test_a_long_text_too() -> None:
+def test_a_long_text_has_the_same_hash() -> None:
     text = " ".join(f"word{number * 7919 % 1000}" for number in range(3_000))
     assert plain_similarity.similarity_hash(text) == similarity.similarity_hash(text) != 0

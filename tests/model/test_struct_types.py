@@ -2,8 +2,28 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
+from collections.abc import Callable
+
+import pytest
+
+from ipmicra.cli import overlay_peer
+from ipmicra.cli.commands.coordinator import work
+from ipmicra.coordinator.api import server
+from ipmicra.host.daemon import HostDaemon
+from ipmicra.host.hosted.guest import program
+from ipmicra.search.http import application
+
+LONG_RUNNING: list[Callable[..., object] | None] = [
+    server.run,
+    work.command.callback,
+    HostDaemon.run,
+    program.run_guest,
+    application.serve,
+    overlay_peer.serve,
+]
 
 RACE = """
 import sys, threading, types
@@ -40,3 +60,8 @@ print("decoded")
 def test_threads_may_decode_structs_whose_types_were_built() -> None:
     done = subprocess.run([sys.executable, "-c", RACE], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (0, "decoded\n"), done.stderr
+
+
+@pytest.mark.parametrize("begin", LONG_RUNNING, ids=lambda begin: f"{begin.__module__}.{begin.__name__}")
+def test_a_program_that_decodes_in_threads_builds_the_types_first(begin: Callable[..., object]) -> None:
+    assert "    build_struct_types()\n" in inspect.getsource(inspect.unwrap(begin))

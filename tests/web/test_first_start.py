@@ -29,6 +29,7 @@ def started_and_stopped(coordinator: RunningCoordinator) -> tuple[str, str]:
     return said, "".join([*logged, rest])
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_only_the_first_start_prints_a_link_and_the_log_has_none(tmp_path: Path) -> None:
     coordinator = RunningCoordinator(tmp_path, "", free_port(), {})

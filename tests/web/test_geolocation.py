@@ -7,13 +7,13 @@ import math
 import pytest
 
 from ipmicra.web import formats
-from ipmicra.web.geolocation import Spot, country_name, middle_of, spread, told_position
+from ipmicra.web.geolocation import Spot, country_name, middle_of, reported_position, spread
 
 
 @pytest.mark.parametrize(
     ("code", "latitude", "longitude"), [("CY", 35, 33), ("no", 64, 14), ("PE", -9, -74), ("US", 40, -99)]
 )
-def test_a_country_has_a_middle(code: str, latitude: float, longitude: float) -> None:
+def test_a_country_has_a_centre(code: str, latitude: float, longitude: float) -> None:
     middle = middle_of(code)
     assert middle is not None
     assert math.dist(middle, (latitude, longitude)) < 3
@@ -27,7 +27,7 @@ def test_an_unknown_country_has_none() -> None:
 
 @pytest.mark.parametrize("position", [None, "Oslo", [1], [91, 0], [0, 181], [True, "x"], [1, 2, 3]])
 def test_a_position_that_is_none_is_not_believed(position: object) -> None:
-    assert told_position({"position": position}) is None
+    assert reported_position({"position": position}) is None
 
 
 def test_subnets_of_one_country_lie_apart_and_on_the_globe() -> None:

@@ -46,7 +46,7 @@ def test_contact_address_and_buttons_are_for_operators(scene: DashboardHarness) 
     with scene.database.begin() as connection:
         hosts.register(connection, "oslo", "token", scene.now_s, 60, "owner@example.org")
         hosts.enrol(connection, "token", b"k" * 32, "192.0.2.77", scene.now_s)
-        events.record(connection, "host-enrolled", "oslo", "from 192.0.2.77", scene.now_s)
+        events.record(connection, events.EventKind.HOST_ENROLLED, "oslo", "from 192.0.2.77", scene.now_s)
     for page in ("/hosts", "/hosts/oslo", "/", "/packages", "/errors"):
         text = scene.get(page).text
         assert "owner@example.org" not in text
@@ -99,7 +99,7 @@ def test_where_a_host_calls_from_is_told_as_data_to_operators_only(scene: Dashbo
     with scene.database.begin() as connection:
         hosts.register(connection, "lima", "token", scene.now_s, 60)
         hosts.enrol(connection, "token", b"k" * 32, "192.0.2.77", scene.now_s)
-        events.record(connection, "host-enrolled", "lima", "from 192.0.2.77", scene.now_s)
+        events.record(connection, events.EventKind.HOST_ENROLLED, "lima", "from 192.0.2.77", scene.now_s)
     assert "192.0.2.77" not in scene.get("/v1/status").text
     scene.cookies.set(sessions.SESSION_COOKIE, "made up")
     assert "192.0.2.77" not in scene.get("/v1/status").text

@@ -13,7 +13,7 @@ from ipmicra.coordinator.api.server import SHUTDOWN_SECONDS
 from ipmicra.theme.assets import assets
 from ipmicra.theme.policy import HEADERS
 from ipmicra.web import live as live_module
-from ipmicra.web.live import told
+from ipmicra.web.live import sample_event
 from tests.coordinator.coordinator_process import running_coordinator
 from tests.web.dashboard_harness import DashboardHarness
 
@@ -67,7 +67,7 @@ def test_a_watcher_hears_samples_and_heartbeats_and_the_stream_ends_with_the_ser
         async for event in scene.pages.live.events():
             heard.append(event)
             if len(heard) == 2:
-                await scene.pages.sampler.look()
+                await scene.pages.sampler.take_sample()
             if len(heard) == 3:
                 scene.pages.stop()
         return heard
@@ -80,15 +80,17 @@ def test_a_watcher_hears_samples_and_heartbeats_and_the_stream_ends_with_the_ser
     assert scene.pages.live.watchers == 0
 
 
-def test_so_many_watch_and_no_more(scene: DashboardHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_watchers_is_limited(
+    scene: DashboardHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(live_module, "WATCHERS_MAX", 0)
     answer = scene.get("/live")
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "10")
 
 
 def test_an_event_is_one_line_whatever_it_tells(scene: DashboardHarness) -> None:
-    sample = asyncio.run(scene.pages.sampler.look())
-    assert b"\n" not in told(sample)
+    sample = asyncio.run(scene.pages.sampler.take_sample())
+    assert b"\n" not in sample_event(sample)
 
 
 def test_what_goes_wrong_is_told_to_people_as_a_page_and_to_programs_as_json(

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from ipmicra.testing.strategy_referee import tree_of
 from ipmicra.web.pages.tree import CHILDREN_SHOWN
-from tests.delegation.worlds import tree_of
 from tests.web.dashboard_harness import DashboardHarness
 
 NEAR, FAR = "https://near.example", "https://far.example"

@@ -82,7 +82,9 @@ def test_each_kind_of_trouble_is_seen(scene: DashboardHarness) -> None:
     sent(scene, "lima", 2)
     with scene.database.begin() as connection:
         packages.mark_refused(connection, refused, "does not unpack", scene.now_s)
-        events.record(connection, "lease-lost", "lima", "silent past its lease", scene.now_s)
+        events.record(
+            connection, events.EventKind.LEASE_LOST, "lima", "silent past its lease", scene.now_s
+        )
     scene.submit("https://a.example/")
     scene.now_s += STUCK_SECONDS + 1
     assert kinds(scene) == {
@@ -124,7 +126,7 @@ def test_failed_visits_are_told_by_kind_with_where_and_by_whom(scene: DashboardH
         assert words in page
     assert 'href="/explain?url=https://a.example"' in page
     assert 'href="/hosts/lima"' in page
-    assert page.index("Servers that fail") < page.index("Pages that were left alone")
+    assert page.index("Servers that fail") < page.index("Pages that were not fetched or not stored")
 
 
 def test_nothing_that_a_crawler_says_of_a_failure_is_markup(scene: DashboardHarness) -> None:

@@ -47,7 +47,7 @@ def test_up_is_up_and_everything_is_inside_the_drawing() -> None:
     assert all(0 <= float(x) <= width + 1 and 0 <= float(y) <= height + 1 for x, y in corners)
 
 
-def test_a_crowd_is_drawn_without_names() -> None:
+def test_names_are_left_out_where_there_are_too_many_peers() -> None:
     crowd = [PeerDescriptor(PeerId(f"p{n}"), (n / 50, n / 60), (WEST,)) for n in range(NAMES_MAX + 1)]
     assert "<text" not in str(zones_drawing(projection_of(crowd, SPACE, {})))
     assert "<text" in str(zones_drawing(projection_of(crowd[:-1], SPACE, {})))

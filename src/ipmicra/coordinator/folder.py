@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ipmicra.carrier.durable import make_folder
 from ipmicra.coordinator.store.package_bytes.file_store import FilePackageStore, PackageStore
 from ipmicra.coordinator.store.package_bytes.s3_store import SCHEME, S3PackageStore
 from ipmicra.errors import HostFault, OperatorFault
@@ -17,7 +18,7 @@ def database_address(configured: str, data_folder: Path) -> str:
 def make_data_folder(data_folder: Path) -> None:
     """Create the data folder, for the commands that start a new coordinator."""
     try:
-        data_folder.mkdir(parents=True, exist_ok=True)
+        make_folder(data_folder)
     except OSError as error:
         raise HostFault(f"creating the data folder {data_folder}: {error}") from error
 

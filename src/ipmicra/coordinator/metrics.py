@@ -1,7 +1,7 @@
-"""What happens in a process of the coordinator -> counters and histograms, for whoever scrapes it.
+"""Events in a process of the coordinator -> counters and histograms for Prometheus.
 
-Invariant: labels come from small, fixed sets (routes, kinds, outcomes); nothing that a stranger chooses is
-one. Names follow Prometheus' rules: a unit at the end, counters end in `_total`.
+Invariant: labels come from small, fixed sets (routes, kinds, outcomes), never from text that a client
+chooses. Names follow Prometheus' rules: a unit at the end, counters end in `_total`.
 """
 
 from __future__ import annotations
@@ -49,6 +49,11 @@ PACKAGES_ENDED = Counter(
     "ipmicra_packages_processed",
     "Packages that were integrated or refused.",
     ["outcome"],
+    registry=REGISTRY,
+)
+LINKS_DROPPED = Counter(
+    "ipmicra_links_dropped",
+    "Links in packages that were left out because of a limit of new links or sites.",
     registry=REGISTRY,
 )
 INTEGRATION_LAG = Histogram(

@@ -65,6 +65,10 @@ class CoordinatorSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
     hosts_per_network_max: Annotated[
         int, setting_field("Maximum hosts from one public network, an IPv4 /24 or an IPv6 /48.")
     ] = 16
+    hosts_per_operator_max: Annotated[
+        int,
+        setting_field("Maximum hosts from all networks of one operator, as far as the tree names it."),
+    ] = 64
     compared_share: Annotated[
         float,
         setting_field("Share of delivered pages that another host fetches too; more costs requests."),
@@ -101,6 +105,36 @@ class CoordinatorSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
     retry_seconds: Annotated[
         float, setting_field("Seconds until an unreachable site is tried again.")
     ] = 86_400.0
+    links_per_package_max: Annotated[
+        int,
+        setting_field("Maximum links to other sites that are read from one package.", at_least=0),
+    ] = 20_000
+    new_sites_per_package_max: Annotated[
+        int, setting_field("Maximum new sites that one package may bring.", at_least=0)
+    ] = 1_000
+    new_links_per_host_a_day_max: Annotated[
+        int, setting_field("Maximum new links per day from the packages of one host.", at_least=0)
+    ] = 1_000_000
+    new_sites_per_host_a_day_max: Annotated[
+        int, setting_field("Maximum new sites per day from the packages of one host.", at_least=0)
+    ] = 20_000
+    new_links_per_site_a_day_max: Annotated[
+        int, setting_field("Maximum new links per day from the pages of one linking site.", at_least=0)
+    ] = 100_000
+    new_sites_per_site_a_day_max: Annotated[
+        int, setting_field("Maximum new sites per day from the pages of one linking site.", at_least=0)
+    ] = 2_000
+    orders_kept_days: Annotated[
+        float, setting_field("Days that orders are kept after hosts have done them.", above=0)
+    ] = 30.0
+    links_kept_days: Annotated[
+        float,
+        setting_field(
+            "Days that links are kept after they were sent to a crawler; one of each site is always kept. "
+            "If the crawler is lost later, its site is crawled from that link.",
+            above=0,
+        ),
+    ] = 30.0
     links_per_order_max: Annotated[
         int, setting_field("Maximum new links sent to a crawler in one order.")
     ] = 1_000
@@ -150,6 +184,31 @@ class CoordinatorSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
     mesh_partners_max: Annotated[
         int, setting_field("Maximum number of other hosts to which one host measures its round trip.")
     ] = 50
+    nearest_per_second_max: Annotated[
+        float,
+        setting_field(
+            "Maximum requests per second for the nearest crawler from one client, ten seconds' worth at "
+            "once; 0: no limit.",
+            at_least=0,
+        ),
+    ] = 10.0
+    explanations_per_second_max: Annotated[
+        float,
+        setting_field(
+            "Maximum explanations per second for one client, ten seconds' worth at once; 0: no limit.",
+            at_least=0,
+        ),
+    ] = 2.0
+    connections_max: Annotated[
+        int, setting_field("Maximum open connections of hosts, people and programs.", at_least=1)
+    ] = 4_000
+    connections_per_client_max: Annotated[
+        int,
+        setting_field(
+            "Maximum open connections from one address or IPv6 /64, trusted proxies excepted; 0: no limit.",
+            at_least=0,
+        ),
+    ] = 200
     nearest_asks: Annotated[
         bool, setting_field("Whether /v1/nearest may probe unknown sites, within the rate limits.")
     ] = True
@@ -162,6 +221,7 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The settings of a coordinator process."""
 
     data_folder: Path
-    contact: str  # of the crawl's operator; hosts that set none of their own crawl under it
+    contact: str  # of the crawl's operator; used by hosts that set none themselves
     coordinator: CoordinatorSettings
+    searches_per_second_max: float  # from one client
     fetching: FetchingSettings  # for DNS look-ups of submitted sites

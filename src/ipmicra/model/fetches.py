@@ -1,9 +1,8 @@
-"""What is asked of a site -> what came of it: the boundary between the crawl engine and the network.
+"""A request to a site -> its response or failure: the boundary between the crawl engine and the network.
 
 Invariant: a `Fetcher` makes ONE hop and answers with an ordinary value. A status, even 500, is a
-`Fetched`; everything that kept a whole answer from arriving is a `FetchFailed` with its kind. Redirects,
-robots, retries and politeness are the caller's decisions (`redirects.follow` walks hops with their
-consent).
+`Fetched`; if no complete response arrives, the result is a `FetchFailed` with its kind. Redirects,
+robots, retries and politeness are decided by the caller (`redirects.follow` asks it before each hop).
 """
 
 from __future__ import annotations
@@ -128,7 +127,7 @@ FetchOutcome: TypeAlias = Fetched | FetchFailed
 
 
 class Fetcher(Protocol):
-    """One hop of the web. The contract is executable: tests/crawler/fetching/fetcher_contract.py."""
+    """One hop of the web. The contract is executable: `ipmicra.testing.check_fetcher`."""
 
     async def __aenter__(self) -> Self: ...
 

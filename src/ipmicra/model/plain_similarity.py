@@ -16,7 +16,7 @@ _ALL_BITS = (1 << 64) - 1
 
 
 def similarity_hash(text: str) -> int:
-    """64 bits of which near-duplicates differ in few; 0 where there is too little text to tell."""
+    """64 bits, of which near-duplicates differ in few; 0 where there is too little text."""
     data = text[:_TEXT_CHARACTERS_MAX].lower().replace("\n", " ").encode("utf-8", "surrogatepass")
     features = _features(data)
     if len(features) < _FEATURES_MIN:

@@ -1,7 +1,7 @@
-"""What a strategy asks and what it is told: targets, probes, answers, measurements.
+"""What a strategy asks for and receives: targets, probes, answers, measurements.
 
-Invariant: plain values. A round trip is in milliseconds, a moment in seconds of whatever clock the
-driver keeps; this room only ever subtracts moments.
+Invariant: plain values. A round trip is in milliseconds, a moment in seconds of the driver's clock; this
+package only subtracts moments.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ class NoAnswer(StrEnum):
     """Why a probe brought no round trip."""
 
     TIMED_OUT = "timed-out"  # nothing came back in time
-    REFUSED = "refused"  # somebody on the way said no, at once
+    REFUSED = "refused"  # a machine on the way refused at once
     UNBELIEVABLE = "unbelievable"  # what came back cannot be a round trip
     CRAWLER_ASLEEP = "crawler-asleep"  # outside the host's hours: says nothing about the target
     CRAWLER_GONE = "crawler-gone"  # says nothing about the target
 
 
 class ProbeAnswer(msgspec.Struct, frozen=True):
-    """What a probe brought: a round trip, or none and why."""
+    """The result of a probe: a round trip, or None and the reason."""
 
     round_trip_ms: float | None
     silence: NoAnswer | None = None
@@ -62,7 +62,7 @@ class ProbeAnswer(msgspec.Struct, frozen=True):
 
 
 class Source(StrEnum):
-    ACTIVE = "active"  # a probe somebody asked for
+    ACTIVE = "active"  # a probe that was requested
     PASSIVE = "passive"  # a round trip an ordinary fetch had anyway
 
 

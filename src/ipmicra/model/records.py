@@ -1,9 +1,9 @@
 """The records that travel in a package: what a crawler has to say about the pages it takes care of.
 
-Invariant: (url, visit) names what happened to one page at one visit, so that whoever reads a record
-twice can tell. `visit` counts a page's fetches from 1 and never falls. A page found unchanged has no
-record: it costs nothing on the way home. Times are milliseconds since 1970 in UTC, by the crawler's
-clock.
+Invariant: (url, visit) names what happened to one page at one visit, so that a reader
+can detect a record that it reads twice. `visit` counts a page's fetches from 1 and never falls.
+A page found unchanged has no record, so it costs no transfer.
+Times are milliseconds since 1970 in UTC, by the crawler's clock.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ class PageSeen(_Visit, frozen=True, kw_only=True, array_like=True, tag="page"):
 
 
 class PageChanged(_Visit, frozen=True, kw_only=True, array_like=True, tag="changed"):
-    """A page whose content hash has changed, told by what differs from the page last sent of this URL.
+    """A page whose content hash has changed, as the difference from the page last sent of this URL.
 
-    `ipmicra.carrier.page_delta` makes it, and makes the page of it again. Whoever lacks the base asks for the
-    page as a whole.
+    `ipmicra.carrier.page_delta` encodes and decodes it. A receiver that lacks the base
+    requests the whole page.
     """
 
-    base: bytes  # content hash of the page that it is told against
+    base: bytes  # content hash of the page that it differs from
     whole: bytes  # digest of all strings of the page
     taken: list[tuple[int, int]]  # runs of strings of the base; from -1 on, of `new`
     new: list[str]

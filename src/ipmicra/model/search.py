@@ -27,7 +27,7 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     snippet: str
     language: str
-    crawler: str  # the vantage: who saw the page last
+    crawler: str  # the vantage: the crawler that saw the page last
     fetched_at_ms: int
     published_at_s: int | None
     score: float

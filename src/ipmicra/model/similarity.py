@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 _WINDOW_BYTES = 8
-_TEXT_CHARACTERS_MAX = 8 * 1024  # two pages alike in so much are alike
+_TEXT_CHARACTERS_MAX = 8 * 1024  # share of equal bits above which two pages count as near-duplicates
 _FEATURES_MIN = 16  # fewer say nothing about likeness
 _SPACE = ord(" ")
 _MIX_1 = np.uint64(0x9E3779B97F4A7C15)  # odd constants of splitmix64: every bit of a word
@@ -25,7 +25,7 @@ _Features: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint64]]
 
 
 def similarity_hash(text: str) -> int:
-    """64 bits of which near-duplicates differ in few; 0 where there is too little text to tell."""
+    """64 bits, of which near-duplicates differ in few; 0 where there is too little text."""
     features = _features(np.frombuffer(_lower_case(text[:_TEXT_CHARACTERS_MAX]), dtype=np.uint8))
     if len(features) < _FEATURES_MIN:
         return 0
@@ -65,7 +65,7 @@ def _every_window(data: _Bytes) -> _Features:
 
 
 def _ones(features: _Features) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
-    """How many features have each of the 64 bits, summed eight byte-wide site workers at a time."""
+    """How many features have each of the 64 bits, summed eight byte-wide lanes at a time."""
     bits = np.unpackbits(features.view(np.uint8)).view(np.uint64).reshape(-1, 8)
     ones: np.ndarray[tuple[int], np.dtype[np.uint8]] = np.add.reduce(bits).view(np.uint8)
     return ones

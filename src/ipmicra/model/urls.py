@@ -94,7 +94,7 @@ def site_of(url: Url) -> Site:
 
 
 def path_of(url: Url) -> str:
-    """What follows the site: path and query."""
+    """The part after the site: path and query."""
     return url[url.index("/", 8) :]
 
 

@@ -1,7 +1,7 @@
 """Corners -> axis-parallel boxes, the shape of every zone.
 
 Invariant: boxes are half-open, `low <= point < high` in each dimension, so boxes that tile a space give
-each point one owner. Nobody else compares a box's bounds by hand. The space is no torus: coordinates
+each point one owner. No other module compares a box's bounds. The space is not a torus: coordinates
 have ends.
 """
 
@@ -89,7 +89,7 @@ class ZoneBox(msgspec.Struct, frozen=True, array_like=True):
         return ZoneBox(lower.low, upper.high) if lower.high[axis] == upper.low[axis] else None
 
     def without(self, other: ZoneBox) -> list[ZoneBox]:
-        """What is left of this box when the other is taken out, as boxes."""
+        """The rest of this box without the other, as boxes."""
         if not self.overlaps(other):
             return [self]
         rest, left = self, []
@@ -123,7 +123,7 @@ def merged(boxes: Iterable[ZoneBox]) -> tuple[ZoneBox, ...]:
 
 
 def left_of(zones: Iterable[ZoneBox], taken: Iterable[ZoneBox]) -> list[ZoneBox]:
-    """What is left of `zones` when all of `taken` is taken out."""
+    """The rest of `zones` without all of `taken`."""
     left = list(zones)
     for box in taken:
         left = [piece for zone in left for piece in zone.without(box)]

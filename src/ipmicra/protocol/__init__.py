@@ -1,4 +1,4 @@
 """What crosses a process border: messages, signatures, frames and the bundle format.
 
-Invariant: imports only `model`. How these may change is written in docs/reference/compatibility.md.
+Invariant: imports only `model`. The rules of change are in docs/reference/compatibility.md.
 """

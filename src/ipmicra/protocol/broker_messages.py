@@ -1,6 +1,6 @@
-"""What a crawler asks of the broker, and what it is answered: packets of MessagePack on a local socket.
+"""A crawler's requests to the broker, and the answers: packets of MessagePack on a local socket.
 
-Invariant: an answer bears its question's number. A connected socket travels with the answer.
+Invariant: an answer has the number of its request. A connected socket travels with the answer.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """A folder of Python files -> one bundle, always the same bytes; and a bundle -> a folder, or a refusal.
 
-A bundle is a zip archive: `manifest.json` says the version, the program to run, the runtime it needs and
+A bundle is a zip archive: `manifest.json` has the version, the program to run, the runtime it needs and
 the digest of every file; the files lie under `code/`.
 
 Invariant: a bundle is unpacked wholly or not at all. Refused are names that leave the folder, links,
 files that the manifest does not list or that differ from it, anything but Python source, and more files
-or bytes than the caps allow, whatever the archive says of itself.
+or bytes than the limits allow, counted and not read from the archive's own headers.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from ipmicra.errors import HostFault
+from ipmicra.protocol.foreign_bytes import UNREADABLE
 
 FORMAT = 1
 HOST_INTERFACE = 1  # what the host offers to code: /code, /state, /settings.json, control and broker
@@ -56,14 +57,14 @@ ORDINARY_CAPS = BundleCaps()
 
 
 class NeededRuntime(msgspec.Struct, frozen=True, kw_only=True):
-    """What a bundle expects of the host."""
+    """The runtime that a bundle needs on the host."""
 
     seam: int = HOST_INTERFACE
     python_least: tuple[int, int] = (3, 11)
     packages: tuple[str, ...] = ()  # modules that must be importable
 
 
-class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class BundleManifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     format: int = FORMAT
     version: str
     program: str
@@ -77,7 +78,7 @@ class BadBundle(HostFault):
 
 def pack(version: str, program: str, files: Mapping[str, bytes], packages: Iterable[str] = ()) -> bytes:
     """A bundle of these files (paths with slashes -> contents)."""
-    manifest = Manifest(
+    manifest = BundleManifest(
         version=version,
         program=program,
         runtime=NeededRuntime(packages=tuple(sorted(packages))),
@@ -91,8 +92,8 @@ def pack(version: str, program: str, files: Mapping[str, bytes], packages: Itera
     return archive.getvalue()
 
 
-def unpack(data: bytes, folder: Path, caps: BundleCaps = ORDINARY_CAPS) -> Manifest:
-    """Write a bundle's code into a new folder. Raises BadBundle; then there is no folder."""
+def unpack(data: bytes, folder: Path, caps: BundleCaps = ORDINARY_CAPS) -> BundleManifest:
+    """Write a bundle's code into a new folder. Raises BadBundle and leaves no folder."""
     if folder.exists():
         raise FileExistsError(f"{folder} is there already")
     try:
@@ -110,12 +111,12 @@ def unpack(data: bytes, folder: Path, caps: BundleCaps = ORDINARY_CAPS) -> Manif
 
 
 def _make_world_readable(folder: Path) -> None:
-    """Whatever the owner's habit: the sandbox reads it as nobody."""
+    """Ignore the owner's umask: the sandbox reads the files as the user nobody."""
     for path in (folder, *folder.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)
 
 
-def read(data: bytes, caps: BundleCaps = ORDINARY_CAPS) -> tuple[Manifest, dict[str, bytes]]:
+def read(data: bytes, caps: BundleCaps = ORDINARY_CAPS) -> tuple[BundleManifest, dict[str, bytes]]:
     """The manifest and the files, all of them checked."""
     if len(data) > caps.bundle_bytes_max:
         raise BadBundle(f"the bundle has {len(data)} bytes, more than {caps.bundle_bytes_max}")
@@ -126,7 +127,7 @@ def read(data: bytes, caps: BundleCaps = ORDINARY_CAPS) -> tuple[Manifest, dict[
         raise BadBundle(f"the bundle is damaged: {error}") from error
 
 
-def _read(bundle: zipfile.ZipFile, caps: BundleCaps) -> tuple[Manifest, dict[str, bytes]]:
+def _read(bundle: zipfile.ZipFile, caps: BundleCaps) -> tuple[BundleManifest, dict[str, bytes]]:
     entries = bundle.infolist()
     if len(entries) > caps.files_max:
         raise BadBundle(f"the bundle has {len(entries)} files, more than {caps.files_max}")
@@ -149,21 +150,21 @@ def _read(bundle: zipfile.ZipFile, caps: BundleCaps) -> tuple[Manifest, dict[str
     return manifest, files
 
 
-def _manifest(data: bytes) -> Manifest:
+def _manifest(data: bytes) -> BundleManifest:
     try:
-        manifest = msgspec.json.decode(data, type=Manifest)
-    except msgspec.MsgspecError as error:
+        manifest = msgspec.json.decode(data, type=BundleManifest)
+    except UNREADABLE as error:
         raise BadBundle(f"the bundle's manifest cannot be read: {error}") from error
     if manifest.format != FORMAT:
         raise BadBundle(f"the bundle has format {manifest.format}; this host reads {FORMAT}")
     return manifest
 
 
-def _check_runtime(manifest: Manifest) -> None:
+def _check_runtime(manifest: BundleManifest) -> None:
     needs = manifest.runtime
     if needs.seam != HOST_INTERFACE:
         raise BadBundle(
-            f"wrong runtime: the bundle is for docks of kind {needs.seam}, not {HOST_INTERFACE}"
+            f"wrong runtime: the bundle needs host interface {needs.seam}, not {HOST_INTERFACE}"
         )
     if sys.version_info[:2] < needs.python_least:
         raise BadBundle(
@@ -185,12 +186,12 @@ def _path(entry: zipfile.ZipInfo) -> str:
     is_regular = stat.S_IFMT(entry.external_attr >> 16) in (0, stat.S_IFREG)
     is_inside = len(parts) > 1 and parts[0] == CODE and ".." not in parts and "\\" not in name
     if not (is_regular and is_inside and name == "/".join(parts) and name.endswith(".py")):
-        raise BadBundle(f"the bundle has {name!r}, which is no Python file under {CODE}/")
+        raise BadBundle(f"the bundle has {name!r}, which is not a Python file under {CODE}/")
     return "/".join(parts[1:])
 
 
 def _content(bundle: zipfile.ZipFile, entry: zipfile.ZipInfo, bytes_max: int) -> bytes:
-    """What an entry inflates to, counted while inflating."""
+    """The decompressed content of an entry, counted while it is decompressed."""
     with bundle.open(entry) as stream:
         data = stream.read(bytes_max + 1)
     if len(data) > bytes_max:

@@ -1,9 +1,9 @@
 """A coordinator's bundles and a root of trust -> the bytes of one bundle, or a refusal with its reason.
 
-The Update Framework does the deciding: a threshold of root keys that are kept offline says which keys
-sign what; metadata expires, so nobody can hold a host back at an old state, and is numbered, so nobody
-can take it back to one. Invariant: no byte of a bundle is believed before its length and digest were
-signed for; the first root is the one that the host's owner accepted on joining.
+The Update Framework decides: a threshold of offline root keys says which keys sign what. Metadata
+expires, so a host cannot be held at an old state; it is numbered, so a host cannot be taken back to one.
+Invariant: no byte of a bundle is used before its signed length and digest were checked; the first root is
+the one that the host's owner accepted on joining.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ def bundle_name(version: str) -> str:
 
 
 def fingerprint(root: bytes) -> str:
-    """What the owner compares before they trusts: the first root's digest, in groups that can be read
-    aloud.
+    """The first root's digest in groups that can be read aloud; the owner compares it before they trust
+    it.
     """
     digest = hashlib.sha256(root).hexdigest()[:32]
     return " ".join(digest[at : at + 4] for at in range(0, len(digest), 4))
@@ -121,7 +121,7 @@ _CONFIG = UpdaterConfig(
 
 
 class _BoundedFetcher(FetcherInterface):
-    """Plain GETs; who drips for longer than the patience is given up. TUF itself counts the bytes."""
+    """Plain GETs with a limit on the total time. TUF itself counts the bytes."""
 
     def __init__(
         self, client: httpx.Client, patience_s: float, clock: Callable[[], float] = time.monotonic

@@ -1,4 +1,4 @@
-"""What the coordinator's HTTP API answers, as typed values. Its OpenAPI description is made from these.
+"""The responses of the coordinator's HTTP API, as typed values. Its OpenAPI description is made from these.
 
 Invariant: a field is added with a default and never renamed, so that older and newer programs read each
 other. Needs msgspec only: `ipmicra.coordinator.client` is used where nothing else is installed.
@@ -6,7 +6,12 @@ other. Needs msgspec only: `ipmicra.coordinator.client` is used where nothing el
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
+
+URLS_MAX = 1_000  # of one submission
+SUBMISSION_BYTES_MAX = 4 << 20
 
 
 class HostStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -15,7 +20,7 @@ class HostStatus(msgspec.Struct, frozen=True, kw_only=True):
     present: bool
     awake: bool
     resting: str  # why it is not awake, in the host's words
-    address: str  # where it calls from; "" for whom that does not concern
+    address: str  # the address it connects from; "" for readers who may not see it
     heard_s: float | None
     sites: int
     epoch: int
@@ -38,10 +43,10 @@ class CoordinatorStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Nearest(msgspec.Struct, frozen=True, kw_only=True):
-    """Who is nearest to a site, as far as that is known."""
+    """The nearest crawler to a site, as far as it is known."""
 
     site: str
-    state: str  # see sites.SiteState; "unknown" where nobody has asked yet
+    state: str  # see sites.SiteState; "unknown" before the first request for the site
     crawler: str | None = None
     address: str = ""
     subnet: str = ""
@@ -59,7 +64,7 @@ class SubnetSeen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RememberedRoundTrip(msgspec.Struct, frozen=True, kw_only=True):
-    """What one crawler remembers of the address."""
+    """The round trip from one crawler to the address, as remembered."""
 
     crawler: str
     round_trip_ms: float | None
@@ -79,7 +84,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is known about who has a site and why."""
+    """All that is known about the owner of a site and the reasons."""
 
     nearest: Nearest
     path: list[SubnetSeen] = []  # from the whole Internet down
@@ -134,3 +139,26 @@ class AlertList(msgspec.Struct, frozen=True, kw_only=True):
 
     troubles: list[Alert]
     failures: list[FailedVisits]
+
+
+class Submission(msgspec.Struct, frozen=True, kw_only=True):
+    """Pages to crawl."""
+
+    urls: Annotated[
+        list[Annotated[str, msgspec.Meta(max_length=2_000)]],
+        msgspec.Meta(min_length=1, max_length=URLS_MAX),
+    ]
+
+
+class Submitted(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a submission."""
+
+    submitted: int
+    new: int  # URLs that were not known before
+
+
+class ApiRefusal(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a request was refused, in words for people."""
+
+    status_code: int
+    detail: str

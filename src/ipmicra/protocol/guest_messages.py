@@ -1,9 +1,9 @@
-"""What the host asks of a crawler in a sandbox, and what that says: frames of MessagePack on a local
+"""Requests of the host to a crawler in a sandbox, and its answers: frames of MessagePack on a local
 stream.
 
-A frame is four bytes of length and a message. Every ask is answered, in any order, by its number; *news*
-come unasked. Invariant: fields may be added, none changes its meaning, so that a host and code of other
-versions understand each other. A frame that is too long ends the conversation.
+A frame is four bytes of length and a message. Every request is answered, in any order, by its number;
+status updates come without a request. Invariant: fields may be added, none changes its meaning, so that a
+host and code of other versions understand each other. A frame that is too long closes the stream.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class EnqueueUrls(msgspec.Struct, frozen=True, tag="give"):
     urls: tuple[str, ...]
 
 
-class SendWhole(msgspec.Struct, frozen=True, tag="send-whole"):
-    """Visit these pages again, and send them whole. Asked only of code whose news state protocol 2."""
+class ResendPages(msgspec.Struct, frozen=True, tag="send-whole"):
+    """Visit these pages again, and send them in full. Only sent to guests whose updates state protocol 2."""
 
     urls: tuple[str, ...]
 
@@ -89,7 +89,7 @@ class NextPackage(msgspec.Struct, frozen=True, tag="next-package"):
 GuestCommand: TypeAlias = (
     AddSite
     | EnqueueUrls
-    | SendWhole
+    | ResendPages
     | ImportSite
     | ExportSite
     | ForgetSite
@@ -134,14 +134,14 @@ class GuestReply(msgspec.Struct, frozen=True, tag="done"):
 
 
 class StatusUpdate(msgspec.Struct, frozen=True, tag="news"):
-    """How it goes: told about twice a second."""
+    """Progress of the guest, sent about twice per second."""
 
     working: bool = False
     ended: str = ""  # the defect that has ended the work
     pages: int = 0
     pending: int = 0
     measured: tuple[Passive, ...] = ()
-    protocol: int = PROTOCOL_WITHOUT_NONE  # that the code speaks
+    protocol: int = PROTOCOL_WITHOUT_NONE  # the protocol that the guest uses
 
 
 GuestMessage: TypeAlias = GuestReply | StatusUpdate
@@ -153,7 +153,7 @@ decode_message = msgspec.msgpack.Decoder(GuestMessage).decode
 
 
 def read_request(frame: bytes) -> ReceivedRequest:
-    """Raises msgspec.MsgspecError where it is no ask; an order of another version is `Unknown`."""
+    """Raises msgspec.MsgspecError if it is not a request; an order of another version is `Unknown`."""
     ask = _decode_request(frame)
     try:
         return ReceivedRequest(ask.number, _decode_command(ask.order))

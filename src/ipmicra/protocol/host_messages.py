@@ -1,11 +1,11 @@
-"""What a host and the coordinator say to each other: requests, orders and reports, as MessagePack records.
+"""Messages between a host and the coordinator: requests, orders and reports, as MessagePack records.
 
 Every request is started by the host. A record may gain fields with defaults; none ever changes its
 meaning.
 
 | protocol | what is new in it                                                                   |
 |---------:|-------------------------------------------------------------------------------------|
-|        1 | version 0.1.0; who says nothing of a protocol speaks this one                       |
+|        1 | version 0.1.0; also used for a peer that states no protocol                         |
 |        2 | `None` for a time that was not measured; 0.0 before, which is still read as `None`. |
 |          | A host states the kinds of order that it understands, and refuses others one by one. |
 |          | The order `send-whole`                                                              |
@@ -20,6 +20,7 @@ from typing import NamedTuple, TypeAlias, get_args
 import msgspec
 
 from ipmicra.model.ids import LeaseEpoch, SiteEpoch
+from ipmicra.protocol.foreign_bytes import UNREADABLE
 
 PROTOCOL = 2
 PROTOCOL_WITHOUT_NONE = 1  # its readers refuse a report with `None` for a time
@@ -39,15 +40,15 @@ class Enrolment(_Record, frozen=True, kw_only=True):
 
 
 class Enrolled(_Record, frozen=True, kw_only=True):
-    """The coordinator's answer: who the host is from now on."""
+    """The coordinator's answer to a new host: its identity."""
 
     host: str
     server_time_ms: int
-    contact: str = ""  # whom owners of sites can turn to: it goes into the User-Agent
+    contact: str = ""  # contact for owners of sites: part of the User-Agent
 
 
-class SiteGrant(_Record, frozen=True, kw_only=True):
-    """A site that is the crawler's for an epoch, and what it should begin with."""
+class AssignedSite(_Record, frozen=True, kw_only=True):
+    """A site that is assigned to the crawler for an epoch, with its first URLs."""
 
     site: str
     epoch: SiteEpoch
@@ -60,7 +61,7 @@ class ProbeTarget(_Record, frozen=True, kw_only=True):
     site: str
     address: str
     port: int = 443
-    is_host: bool = False  # a fellow host's address: whatever its machine answers counts, a refusal too
+    is_host: bool = False  # another host's address: any answer of its machine counts, a refusal too
 
 
 class ProbeTargets(_Record, frozen=True, kw_only=True, tag="probe"):
@@ -70,17 +71,17 @@ class ProbeTargets(_Record, frozen=True, kw_only=True, tag="probe"):
 
 
 class AssignSites(_Record, frozen=True, kw_only=True, tag="take"):
-    grants: tuple[SiteGrant, ...]
+    grants: tuple[AssignedSite, ...]
 
 
 class ReleaseSites(_Record, frozen=True, kw_only=True, tag="release"):
-    """Stop crawling sites at once, and send their state for whoever has them next."""
+    """Stop crawling sites at once, and send their state for the next owner."""
 
     sites: tuple[tuple[str, SiteEpoch], ...]  # name and the epoch that ends
 
 
 class AssignOwnSites(_Record, frozen=True, kw_only=True, tag="own-sites"):
-    sites: tuple[SiteGrant, ...]
+    sites: tuple[AssignedSite, ...]
 
 
 class Upgrade(_Record, frozen=True, kw_only=True, tag="upgrade"):
@@ -102,7 +103,7 @@ class Retire(_Record, frozen=True, kw_only=True, tag="retire"):
 
 
 class ObservePages(_Record, frozen=True, kw_only=True, tag="look"):
-    """Fetch pages that another crawler has brought, and tell how they look from here."""
+    """Fetch pages that another crawler has delivered, and report how they look from here."""
 
     urls: tuple[str, ...]
 
@@ -130,7 +131,7 @@ OrderBody: TypeAlias = (
 
 
 def kind_of(body: type[OrderBody]) -> str:
-    """What orders of this kind are called."""
+    """The name of this kind of order."""
     return str(body.__struct_config__.tag)
 
 
@@ -154,7 +155,7 @@ class Orders(_Record, frozen=True, kw_only=True):
     server_time_ms: int
     epoch: LeaseEpoch  # of the host's lease; a higher one than the host knows: it had been given up
     lease_s: float
-    protocol: int = PROTOCOL_WITHOUT_NONE  # that the coordinator speaks
+    protocol: int = PROTOCOL_WITHOUT_NONE  # the protocol that the coordinator uses
 
 
 class UnknownOrder(NamedTuple):
@@ -192,7 +193,7 @@ class _AnyBody(_Record, frozen=True, kw_only=True):
 def read_orders(data: bytes) -> OfferedOrders:
     """Read each order by itself, so that one of another version does not hide the others.
 
-    Raises msgspec.MsgspecError where the answer as a whole is no `Orders`.
+    Raises msgspec.MsgspecError if the answer as a whole is not `Orders`.
     """
     try:
         return OfferedOrders(_decode_orders(data))
@@ -202,19 +203,19 @@ def read_orders(data: bytes) -> OfferedOrders:
         for raw in _decode_raw_orders(data).orders:
             try:
                 known.append(Order(number=raw.number, body=_decode_body(raw.body)))
-            except msgspec.MsgspecError as error:
+            except UNREADABLE as error:
                 unknown.append(UnknownOrder(raw.number, _kind_in(raw.body), str(error)))
         if not unknown:
             raise
         rest = msgspec.msgpack.decode(data)
-        told = msgspec.convert({**rest, "orders": []}, Orders)
-        return OfferedOrders(msgspec.structs.replace(told, orders=tuple(known)), tuple(unknown))
+        envelope = msgspec.convert({**rest, "orders": []}, Orders)
+        return OfferedOrders(msgspec.structs.replace(envelope, orders=tuple(known)), tuple(unknown))
 
 
 def _kind_in(body: msgspec.Raw) -> str:
     try:
         return msgspec.msgpack.decode(body, type=_AnyBody).type
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         return ""
 
 
@@ -224,8 +225,8 @@ _decode_body = msgspec.msgpack.Decoder(OrderBody).decode
 
 
 class Ack(_Record, frozen=True, kw_only=True):
-    """The answer to whatever is no request for orders: it is kept. It reads as `Orders` without any, which
-    is how protocol 1 acknowledged.
+    """The answer to every request but one for orders: what was sent is durable. It decodes as empty
+    `Orders`, which is how protocol 1 acknowledged.
     """
 
     server_time_ms: int
@@ -252,7 +253,7 @@ class PageObservation(_Record, frozen=True, kw_only=True):
 
 
 class OrderDone(_Record, frozen=True, kw_only=True):
-    """What became of an order."""
+    """The result of an order."""
 
     number: int
     done: bool = True
@@ -293,8 +294,8 @@ def _is_time(value_ms: float | None) -> bool:
 
 
 def encode_missing_times(protocol: int, passives: Iterable[Passive]) -> tuple[Passive, ...]:
-    """As a reader of that protocol understands them: one of protocol 1 is told of whole ones only, since
-    it refuses None and takes 0.0 ms for a site that is very near.
+    """Encode for a reader of that protocol: protocol 1 gets complete measurements only, since it refuses
+    None and takes 0.0 ms for a very near site.
     """
     if protocol > PROTOCOL_WITHOUT_NONE:
         return tuple(passives)
@@ -302,7 +303,7 @@ def encode_missing_times(protocol: int, passives: Iterable[Passive]) -> tuple[Pa
 
 
 class CodeReport(_Record, frozen=True, kw_only=True):
-    """What became of the code that was dispatched to the host."""
+    """The state of the code that was dispatched to the host."""
 
     version: str = ""  # that has proved healthy; empty: what the owner installed
     trial: str = ""  # that is being tried
@@ -324,7 +325,7 @@ class Heartbeat(_Record, frozen=True, kw_only=True):
     spooled_packages: int = 0
     bytes_today: int = 0
     capacity_bytes_a_day: int = 0
-    position: tuple[float, float] | None = None  # latitude and longitude, where the owner tells them
+    position: tuple[float, float] | None = None  # latitude and longitude, where the owner states them
     own_sites: tuple[str, ...] = ()  # the owner's, to be crawled from here
     rules: dict[str, str] = {}  # in the owner's words, for people
     version: str = ""  # of the host

@@ -19,9 +19,11 @@ from typing import NamedTuple
 import msgspec
 
 from ipmicra.errors import PeerFault
-from ipmicra.protocol.overlay_rpc import WireMessage
+from ipmicra.protocol.foreign_bytes import UNREADABLE
+from ipmicra.protocol.overlay_rpc import Hello, WireMessage
 
 FRAME_BYTES_MAX = 16 << 20
+STRANGER_BYTES_MAX = 64 << 10  # for the first frame of a connection; `Hello` comes before a larger one
 MAC_BYTES = 32
 CLOCK_SKEW_S = 60.0  # between two hosts; a frame is remembered for longer than it can be valid
 _LENGTH = struct.Struct(">I")
@@ -62,6 +64,12 @@ class FrameCodec:
         content = _encode(_Content(to, now_s, next(self._numbers), self._encoded[1]))
         return _LENGTH.pack(MAC_BYTES + len(content)) + self._mac(content) + content
 
+    def first(self, frame: bytes, to: str, now_s: float) -> bytes:
+        """What to write on a new connection: the frame, after a small one if it is too large to be first."""
+        if len(frame) - _LENGTH.size <= STRANGER_BYTES_MAX:
+            return frame
+        return self.encode(Hello(), to, now_s) + frame
+
     def decode(self, frame: bytes, me: str, now_s: float) -> DecodedFrame:
         """The message of a frame without its length prefix."""
         mac, content = self._verified(frame)
@@ -74,7 +82,7 @@ class FrameCodec:
         self._remember(mac, now_s)
         try:
             return DecodedFrame(_decode_message(content.message), mac.hex())
-        except msgspec.MsgspecError as error:
+        except UNREADABLE as error:
             raise PeerFault(f"a frame does not contain an overlay message: {error}") from None
 
     def receiver(self, frame: bytes) -> str:
@@ -87,7 +95,7 @@ class FrameCodec:
             raise PeerFault("a frame was not written with this network's secret")
         try:
             return mac, _decode(content)
-        except msgspec.MsgspecError as error:
+        except UNREADABLE as error:
             raise PeerFault(f"a frame does not contain an overlay message: {error}") from None
 
     def _remember(self, mac: bytes, now_s: float) -> None:
@@ -101,9 +109,9 @@ class FrameCodec:
         return hmac.digest(self._secret, content, hashlib.sha256)
 
 
-def length_of(head: bytes) -> int:
-    """The number of bytes that follow a frame's first four."""
+def length_of(head: bytes, bytes_max: int = FRAME_BYTES_MAX) -> int:
+    """The number of bytes that follow a frame's first four; checked before any of them is read."""
     length: int = _LENGTH.unpack(head)[0]
-    if not MAC_BYTES <= length <= FRAME_BYTES_MAX:
-        raise PeerFault(f"a frame of {length} bytes; the limit is {FRAME_BYTES_MAX}")
+    if not MAC_BYTES <= length <= bytes_max:
+        raise PeerFault(f"a frame of {length} bytes; the limit is {bytes_max}")
     return length

@@ -132,6 +132,7 @@ class Welcome(msgspec.Struct, frozen=True, tag=True):
     sites: tuple[SiteRecord, ...]
     acquaintances: tuple[PeerDescriptor, ...]
     splits: int  # how often the zone has been split, for schemes that use the dimensions in turn
+    registered: tuple[SiteRecord, ...] = ()  # names that the newcomer may become the registrar of
 
 
 class Update(msgspec.Struct, frozen=True, tag=True):
@@ -141,6 +142,7 @@ class Update(msgspec.Struct, frozen=True, tag=True):
     neighbours: tuple[PeerDescriptor, ...] = ()
     sites: tuple[SiteRecord, ...] | None = None  # None: as before
     busiest: PeerDescriptor | None = None  # the most loaded peer known, for GH
+    registered: tuple[SiteRecord, ...] = ()  # names that it is the registrar of, together with `sites`
 
 
 class HandOver(msgspec.Struct, frozen=True, tag=True):

@@ -30,7 +30,7 @@ class GetStatus(msgspec.Struct, frozen=True, tag="AskStatus"):
 
 
 class PeerStatus(msgspec.Struct, frozen=True, tag="Status"):
-    """What a peer reports about itself to an operator."""
+    """A peer's report about itself to an operator."""
 
     descriptor: PeerDescriptor = msgspec.field(name="card")
     space: ZoneBox
@@ -112,6 +112,10 @@ class RpcError(msgspec.Struct, frozen=True, tag="Sorry"):
     why: str
 
 
+class Hello(msgspec.Struct, frozen=True, tag=True):
+    """The first frame of a connection whose next one is large: it shows that the sender is a peer."""
+
+
 class Attach(msgspec.Struct, frozen=True, tag=True):
     """An unreachable peer to a reachable one: forward frames for me on this connection."""
 
@@ -150,6 +154,7 @@ WireMessage: TypeAlias = (
     | SearchLocal
     | LocalSearchReply
     | RpcError
+    | Hello
     | Attach
     | Attached
     | RelayedFrame

@@ -10,9 +10,11 @@ _FORM = re.compile(r"\d{1,9}(\.\d{1,9}){0,3}")
 
 
 def checked_version(text: str) -> str:
-    """The same text. Raises OperatorFault where it is no version."""
+    """The same text. Raises OperatorFault if it is not a version."""
     if not _FORM.fullmatch(text):
-        raise OperatorFault(f"{text!r} is no version; write numbers with dots between, such as 1.10.0")
+        raise OperatorFault(
+            f"{text!r} is not a version; write numbers with dots between, such as 1.10.0"
+        )
     return text
 
 

@@ -31,7 +31,7 @@ def _other(_: HttpRequest, error: HTTPException) -> Response[str]:
 
 
 def error_page(status: int, detail: str) -> Response[str]:
-    """What a browser is shown for an address that is not there, or was asked in a wrong way."""
+    """The page for an unknown address or a wrong request."""
     if status == 404:
         return _said("There is no such page", "The address may be mistyped, or the page is gone.", 404)
     return _said("That did not work", detail, status)

@@ -50,7 +50,7 @@ def middle_of(code: str) -> Spot | None:
     return None if known is None else Spot(known.latitude, known.longitude)
 
 
-def told_position(report: dict[str, object]) -> Spot | None:
+def reported_position(report: dict[str, object]) -> Spot | None:
     """The position that the host's owner configured."""
     try:
         spot = msgspec.convert(report.get("position"), tuple[float, float])

@@ -39,7 +39,7 @@ class Live:
 
         @get("/figures", include_in_schema=False)
         async def once() -> Response[bytes]:
-            body = told(await self._sampler.now())
+            body = sample_event(await self._sampler.now())
             return Response(body, media_type="application/json", headers=NO_STORE)
 
         return [live, once]
@@ -49,12 +49,12 @@ class Live:
         try:
             yield f"retry: {RETRY_MS}\n\n".encode()
             async for sample in self._sampler.samples(HEARTBEAT_SECONDS):
-                yield b": here\n\n" if sample is None else b"data: " + told(sample) + b"\n\n"
+                yield b": here\n\n" if sample is None else b"data: " + sample_event(sample) + b"\n\n"
         finally:
             self.watchers -= 1
 
 
-def told(sample: StatusSample) -> bytes:
+def sample_event(sample: StatusSample) -> bytes:
     """Texts by the key of their figure, and the newest point of the curves."""
     texts: dict[str, str] = {}
     for figure in overview_figures(sample):

@@ -15,6 +15,7 @@ from litestar.response import Redirect
 
 from ipmicra.coordinator.admin import sessions
 from ipmicra.coordinator.api.context import CoordinatorContext
+from ipmicra.net.http_server import client_key
 from ipmicra.web.components import notice
 from ipmicra.web.navigation import page
 from ipmicra.web.session import (
@@ -51,14 +52,16 @@ def entering_handlers(context: CoordinatorContext, gate: SessionGuard) -> list[H
     async def sign_in(request: HttpRequest) -> Response[str] | Redirect:
         visit = await gate.visit(request)
         form = await gate.form(request, visit)
-        address = request.client.host if request.client is not None else ""
-        if not throttle.allows(address, context.clock()):
+        address = client_key(request.client.host) if request.client is not None else ""
+        secret = form.get("secret", "").strip()
+        session = await context.run_in_thread(_use_link, context, secret)
+        if session is None and not throttle.allows(address, context.clock()):
             _log.warning("too many tries to sign in", extra={"address": address})
-            minutes = f"{WINDOW_SECONDS / 60:.0f}"
-            return _page(request, visit, f"Too many tries. Wait {minutes} minutes.", status=429)
-        session = await context.run_in_thread(_let_in, context, form.get("secret", "").strip())
+            return _too_often(request, visit)
         if session is None:
-            _log.warning("somebody could not sign in", extra={"address": address})
+            session = await context.questions.run(_use_passphrase, context, secret)
+        if session is None:
+            _log.warning("sign-in refused", extra={"address": address})
             return _page(request, visit, "This is not the passphrase, and not a valid token.", 403)
         throttle.forgive(address)
         _log.info("an operator signed in", extra={"address": address})
@@ -74,20 +77,38 @@ def entering_handlers(context: CoordinatorContext, gate: SessionGuard) -> list[H
     return [enter, sign_in, sign_out]
 
 
-def _let_in(context: CoordinatorContext, secret: str) -> str | None:
-    """A session token, if the secret is a valid link token or the passphrase."""
+def _use_link(context: CoordinatorContext, secret: str) -> str | None:
+    """A session token, if the secret is a valid link token. Nobody guesses one, so no throttle is needed: the
+    operator gets in whoever else tries.
+    """
     if not 0 < len(secret) <= SECRET_CHARACTERS_MAX:
         return None
     now_s = context.clock()
+    with context.database.read() as connection:
+        if not sessions.is_link(connection, secret, now_s):
+            return None
     with context.database.begin() as connection:
-        if sessions.use_link(connection, secret, now_s):
-            return sessions.begin_session(connection, now_s)
+        used = sessions.use_link(connection, secret, now_s)
+        return sessions.begin_session(connection, now_s) if used else None
+
+
+def _use_passphrase(context: CoordinatorContext, secret: str) -> str | None:
+    if not 0 < len(secret) <= SECRET_CHARACTERS_MAX:
+        return None
     with context.database.read() as connection:
         fits = sessions.is_passphrase(connection, secret)
     if not fits:
         return None
     with context.database.begin() as connection:
-        return sessions.begin_session(connection, now_s)
+        return sessions.begin_session(connection, context.clock())
+
+
+def _too_often(request: HttpRequest, visit: Visitor) -> Response[str]:
+    minutes = f"{WINDOW_SECONDS / 60:.0f}"
+    words = f"Too many tries with a passphrase. Wait {minutes} minutes, or use a one-time link."
+    answer = _page(request, visit, words, status=429)
+    answer.headers["retry-after"] = f"{WINDOW_SECONDS:.0f}"
+    return answer
 
 
 def _let_out(context: CoordinatorContext, session: str) -> None:

@@ -23,7 +23,7 @@ from ipmicra.web.live import Live
 from ipmicra.web.login import entering_handlers
 from ipmicra.web.navigation import NAVIGATION
 from ipmicra.web.pages.admin import admin_handlers
-from ipmicra.web.pages.errors import trouble_handlers
+from ipmicra.web.pages.errors import error_handlers
 from ipmicra.web.pages.explanation import explain_handlers
 from ipmicra.web.pages.hosts import host_handlers
 from ipmicra.web.pages.map import MapPages
@@ -72,18 +72,18 @@ class Pages:
         self._index.close()
 
     def _data(self) -> list[HTTPRouteHandler]:
-        """For programs, scripts among them: what goes wrong is told as JSON."""
-        return [serve_asset, search_api(self._index), *self.live.handlers()]
+        """Routes for programs and scripts: errors are reported as JSON."""
+        return [serve_asset, search_api(self._index, self._context.questions), *self.live.handlers()]
 
     def _all(self) -> list[HTTPRouteHandler]:
         return [
-            *search_pages(self._index, NAVIGATION),
+            *search_pages(self._index, NAVIGATION, self._context.questions),
             self._overview(),
             *entering_handlers(self._context, self._gate),
             *admin_handlers(self._context, self._gate),
             *host_handlers(self._context, self._gate),
             *package_handlers(self._context),
-            *trouble_handlers(self._context),
+            *error_handlers(self._context),
             *explain_handlers(self._context),
             *TreePages(self._context, self.sampler).handlers(),
             *MapPages(self._context, self.sampler).handlers(),
@@ -119,7 +119,7 @@ def _happened(context: CoordinatorContext) -> list[EventView]:
 
 
 def _size_bytes(folder: Path) -> int:
-    """Files that a merge removes meanwhile count for nothing."""
+    """Files that a merge removes while we count are ignored."""
     size = 0
     for path in folder.rglob("*"):
         with suppress(OSError):

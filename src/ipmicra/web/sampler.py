@@ -26,14 +26,14 @@ from ipmicra.coordinator.views.statistics import (
 PAUSE_SECONDS = 2.0
 PAUSE_SECONDS_MAX = 60.0
 RESTING_FACTOR = 20
-RATE_SECONDS = 30.0  # pages a second are averaged over this
+RATE_SECONDS = 30.0  # pages per second are averaged over this
 HISTORY_SAMPLES = 600
 
 _log = logging.getLogger(__name__)
 
 
 class SamplePoint(NamedTuple):
-    """What the curves are made of."""
+    """One point of each curve."""
 
     at_s: float
     pages: int
@@ -94,7 +94,7 @@ class Sampler:
                 _log.error("cannot take the figures", extra={"why": str(error)})
             await asyncio.sleep(pace.rest(began_s))
 
-    async def look(self) -> StatusSample:
+    async def take_sample(self) -> StatusSample:
         """Take a whole sample now."""
         await self._look_far()
         return await self._look_near()
@@ -116,7 +116,7 @@ class Sampler:
 
     async def now(self) -> StatusSample:
         """The latest sample; the first one is taken when it is asked for."""
-        return self.latest or await self.look()
+        return self.latest or await self.take_sample()
 
     async def samples(self, patience_s: float) -> AsyncIterator[StatusSample | None]:
         """Each new sample; None where there was none for so long. Ends when the sampler is closed."""

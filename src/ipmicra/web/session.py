@@ -38,7 +38,9 @@ class CsrfError(Exception):
 
 
 class Visitor(NamedTuple):
-    """Whoever asks. `cookie` is what their forms are bound to; `fresh` that it is still to be set."""
+    """The sender of a request. Their forms are bound to `cookie`; `fresh` means that it must still be
+    set.
+    """
 
     cookie: str
     signed_in: bool
@@ -49,7 +51,7 @@ class Visitor(NamedTuple):
         return hashlib.sha256(b"form\0" + self.cookie.encode()).hexdigest()
 
     def hidden(self) -> h.VoidElement:
-        """What every form carries."""
+        """The hidden fields of every form."""
         return h.input(type="hidden", name="form_token", value=self.form_token)
 
 
@@ -60,7 +62,7 @@ class SessionGuard:
         self._context = context
 
     async def visit(self, request: HttpRequest) -> Visitor:
-        """Whoever it is."""
+        """The visitor, signed in or not."""
         session = request.cookies.get(SESSION_COOKIE, "")
         lives = bool(session) and await self._context.run_in_thread(self._lives, session)
         if lives:
@@ -69,14 +71,14 @@ class SessionGuard:
         return Visitor(known, False) if known else Visitor(secrets.token_urlsafe(24), False, True)
 
     async def operator(self, request: HttpRequest) -> Visitor:
-        """Somebody with a session. Raises NotSignedIn."""
+        """The operator of the session. Raises NotSignedIn."""
         visit = await self.visit(request)
         if not visit.signed_in:
             raise NotSignedIn
         return visit
 
     async def form(self, request: HttpRequest, visit: Visitor) -> dict[str, str]:
-        """The fields of a form that is ours. Raises Forged."""
+        """The fields of a form that is ours. Raises CsrfError."""
         if not _from_here(request):
             raise CsrfError
         sent = {key: value for key, value in (await request.form()).items() if isinstance(value, str)}

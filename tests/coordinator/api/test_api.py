@@ -18,11 +18,13 @@ import pytest
 from ipmicra.carrier.package import pack
 from ipmicra.coordinator.client import CoordinatorClient
 from ipmicra.errors import OperatorFault, SiteFault
-from ipmicra.protocol.host_messages import AssignSites, Heartbeat, Order, OrderDone, ProbeTargets
+from ipmicra.protocol.host_messages import AssignSites, Heartbeat, OrderDone, ProbeTargets
+from ipmicra.protocol.signing import DIGEST
+from ipmicra.testing.page_records import seen
 from tests.coordinator.conftest import emptied
 from tests.coordinator.coordinator_process import RunningCoordinator, running_coordinator
 from tests.coordinator.played_host import PlayedHost
-from tests.search.worlds import seen
+from tests.coordinator.played_orders import next_order
 
 OPEN = {"fetching.open_ranges": '["127.0.0.0/8"]', "coordinator.strategy": "ipmicra@50"}
 
@@ -47,25 +49,6 @@ def lima(coordinator: RunningCoordinator, request: pytest.FixtureRequest) -> Ite
     host = coordinator.registered(f"lima-{abs(hash(request.node.name)) % 10**9}")
     yield host
     host.leave()
-
-
-def next_order(host: PlayedHost, kind: type, site: str) -> Order:
-    """The next open order of a kind that is about a site, waited for as a host does."""
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        for order in host.orders(wait=5).orders:
-            if isinstance(order.body, kind) and site in sites_of(order):
-                return order
-    raise AssertionError(f"no {kind.__name__} about {site} for {host.name}")
-
-
-def sites_of(order: Order) -> set[str]:
-    match order.body:
-        case ProbeTargets(targets=targets):
-            return {target.site for target in targets}
-        case AssignSites(grants=grants):
-            return {grant.site for grant in grants}
-    return set()
 
 
 def test_a_site_goes_to_the_nearest_host_and_its_page_comes_home(
@@ -189,12 +172,11 @@ def read(address: str) -> str:
 
 
 def test_a_number_that_no_database_holds_is_the_senders_fault(lima: PlayedHost) -> None:
-    digest = "0" * 64
-    path = f"/v1/host/packages/{1 << 63}?digest={digest}&epoch=0"
-    assert lima.ask("PUT", path, "packages", b"").status in (400, 403, 404, 409)
+    data = pack([seen("https://far.example/", "Far")], lima.name, 1)
+    assert lima.send_package(1 << 63, data).status == 400
     heartbeat = Heartbeat(done=(OrderDone(number=1 << 63),))
     body = msgspec.msgpack.encode(heartbeat)
-    assert lima.ask("POST", "/v1/host/report", "reports", body).status in (200, 400)
+    assert lima.ask("POST", "/v1/host/report", "reports", body).status == 400
 
 
 def test_an_unsigned_body_is_refused_before_it_is_read(coordinator: RunningCoordinator) -> None:
@@ -206,6 +188,51 @@ def test_an_unsigned_body_is_refused_before_it_is_read(coordinator: RunningCoord
             b"Content-Length: 200000000\r\n\r\n"
         )
         assert line.recv(64).startswith(b"HTTP/1.1 403")
+
+
+def test_a_falsely_signed_body_is_refused_before_it_is_read(lima: PlayedHost) -> None:
+    """As above, with headers that name a host that is enrolled, and a digest; the signature is another's."""
+    path = "/v1/host/states?site=http://a.example&epoch=0"
+    stranger = PlayedHost(lima.port, lima.name)
+    headers = {**stranger.signed("PUT", path, "packages", b""), "content-length": "200000000"}
+    assert half_sent(lima.port, path, headers).startswith(b"HTTP/1.1 403")
+
+
+def half_sent(port: int, path: str, headers: dict[str, str]) -> bytes:
+    lines = [f"PUT {path} HTTP/1.1", "host: x", *(f"{name}: {value}" for name, value in headers.items())]
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as line:
+        line.sendall("\r\n".join([*lines, "", ""]).encode())
+        return line.recv(64)
+
+
+def test_a_body_that_is_not_the_signed_one_is_refused(lima: PlayedHost) -> None:
+    path = "/v1/host/states?site=http://a.example&epoch=0"
+    headers = lima.signed("PUT", path, "packages", b"a" * 100_000)
+    assert lima.send("PUT", path, b"b" * 100_000, headers).refusal().kind == "digest"
+
+
+def test_a_host_of_0_1_signs_no_digest_and_is_understood(lima: PlayedHost) -> None:
+    body = msgspec.msgpack.encode(Heartbeat(awake=True, resting="x" * 100_000))
+    headers = lima.signed("POST", "/v1/host/report", "reports", body)
+    del headers[DIGEST]
+    assert lima.send("POST", "/v1/host/report", body, headers).status == 200
+
+
+def test_large_bodies_do_not_lie_in_memory(coordinator: RunningCoordinator, lima: PlayedHost) -> None:
+    path = "/v1/host/states?site=http://a.example&epoch=0"
+    state = b"x" * (100 << 20)
+    assert coordinator.process is not None
+    before = peak_bytes(coordinator.process.pid)
+    for _ in range(2):
+        assert lima.ask("PUT", path, "packages", state).refusal().kind == "epoch"
+    assert peak_bytes(coordinator.process.pid) - before < 50 << 20
+
+
+def peak_bytes(process: int) -> int:
+    """The most anonymous memory that it ever had, without files that are mapped."""
+    status = Path(f"/proc/{process}/status").read_text()
+    fields = dict(line.split(":", 1) for line in status.splitlines())
+    return int(fields["VmHWM"].split()[0]) * 1024 if "VmHWM" in fields else 0
 
 
 def test_what_the_coordinator_keeps_is_for_nobody_else(coordinator: RunningCoordinator) -> None:

@@ -15,8 +15,8 @@ from ipmicra.carrier.package import pack
 from ipmicra.coordinator.api.metrics import HOSTS_MAX, RowMetrics
 from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.coordinator.store.sql.schema import host_table
+from ipmicra.testing.page_records import seen
 from tests.coordinator.coordinator_process import RunningCoordinator, running_coordinator
-from tests.search.worlds import seen
 
 MONITORING = Path(__file__).parents[3] / "deploy" / "monitoring"
 NAME = re.compile(r"\b(?:ipmicra|process)_[a-z0-9_]+")

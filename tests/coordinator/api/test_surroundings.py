@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import http.client
 import json
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 
 import pytest
@@ -61,6 +63,22 @@ def test_printed_links_have_the_address_at_which_it_runs(running: RunningCoordin
 
 def test_status_says_whether_it_runs(running: RunningCoordinator) -> None:
     assert "yes, led by" in running.rows("status")
+
+
+def test_a_client_that_asks_too_often_waits(running: RunningCoordinator) -> None:
+    url = f"{running.address}/v1/explain?url=https://a.example/"
+    waits = ""
+    for _ in range(200):
+        try:
+            urllib.request.urlopen(url, timeout=30).close()
+        except urllib.error.HTTPError as refused:
+            refused.close()
+            if refused.code == 429:
+                waits = refused.headers["retry-after"]
+                break
+    assert int(waits) >= 1
+    with urllib.request.urlopen(f"{running.address}/ready", timeout=30) as ready:
+        assert ready.status == 200, "only expensive questions are limited"
 
 
 def test_every_line_of_the_log_is_json(running: RunningCoordinator) -> None:

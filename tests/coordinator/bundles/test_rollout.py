@@ -90,7 +90,7 @@ def test_a_version_that_ends_more_often_than_the_old_one_is_halted() -> None:
     ]
     halted = step(rollout, worse, 10, SOAK_S).rollout
     assert halted.state is RolloutState.HALTED
-    assert "5.0 times a day" in halted.reason
+    assert "5.0 times per day" in halted.reason
 
 
 def test_a_stage_waits_until_it_has_soaked() -> None:

@@ -8,6 +8,7 @@ from sqlalchemy import select
 
 from ipmicra.carrier.package import digest_of
 from ipmicra.coordinator.ingest.integrator import Integrator
+from ipmicra.coordinator.settings import CoordinatorSettings
 from ipmicra.coordinator.store import assignments, hosts, packages, sites
 from ipmicra.coordinator.store.package_bytes.file_store import FilePackageStore
 from ipmicra.coordinator.store.packages import PackageArrival
@@ -15,7 +16,7 @@ from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.coordinator.store.sql.schema import package_table
 from ipmicra.model.ids import LeaseEpoch
 from ipmicra.search.tantivy.index import TantivyIndex
-from tests.search.worlds import seen
+from ipmicra.testing.page_records import seen
 
 NOW = 1_800_000_000.0
 CLAIM_S = 60.0
@@ -33,6 +34,7 @@ class IntegrationHarness:
     def __init__(self, database: Database, folder: Path) -> None:
         self.database = database
         self.store = FilePackageStore(folder / "packages")
+        self.settings = CoordinatorSettings(claim_seconds=CLAIM_S, compared_share=0.0)
         self.index = TantivyIndex(folder / "index", writable=True)
         with database.begin() as connection:
             hosts.register(connection, "lima", "token", NOW, 60)
@@ -40,7 +42,7 @@ class IntegrationHarness:
             assignments.record_assignments(connection, [("https://bread.example", "lima")], NOW)
 
     def worker(self, name: str = "worker") -> Integrator:
-        return Integrator(self.database, self.store, self.index, name, CLAIM_S)
+        return Integrator(self.database, self.store, self.index, name, self.settings)
 
     def send(self, data: bytes, sequence: int = 1, epoch: int = 0) -> bool:
         arrival = PackageArrival("lima", sequence, digest_of(data), LeaseEpoch(epoch), data)

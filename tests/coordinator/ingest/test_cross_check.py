@@ -1,4 +1,4 @@
-"""A share of pages is seen by somebody else, known pages are checked, and who lies loses its standing."""
+"""A share of pages is seen by another host, canary pages are checked, and a host that lies is revoked."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ipmicra.carrier.package import pack, unpack
 from ipmicra.carrier.page_delta import base_digest, delta_of
 from ipmicra.coordinator.ingest import cross_check
 from ipmicra.coordinator.ingest.integrator import Integrator
-from ipmicra.coordinator.settings import KnownPage
+from ipmicra.coordinator.settings import CoordinatorSettings, KnownPage
 from ipmicra.coordinator.store import events, hosts, orders
 from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.model.records import PageSeen
 from ipmicra.protocol.host_messages import ObservePages, OrderDone, PageObservation
-from tests.coordinator.ingest.ingest_harness import CLAIM_S, NOW, PAGE, IntegrationHarness
-from tests.search.worlds import seen
+from ipmicra.testing.page_records import seen
+from tests.coordinator.ingest.ingest_harness import NOW, PAGE, IntegrationHarness
 
 LEASE_S = 1e6
 TEXT = " ".join(f"word{number} of the true page" for number in range(60))
@@ -77,7 +77,7 @@ class Court:
     def compare(
         self, url: str, sent: PageSeen, see: Callable[[str], PageSeen], by: str = "cuzco"
     ) -> int:
-        """A page is sent, and whoever is asked sees what `see` says. Returns how many looks that took."""
+        """Send a page; each asked host sees what `see` says. Returns the number of observations."""
         page = msgspec.structs.replace(sent.page, url=url)
         now_ms = int(self.now * 1000)
         self.send(msgspec.structs.replace(sent, url=url, page=page, fetched_at_ms=now_ms), crawler=by)
@@ -170,7 +170,7 @@ def test_no_site_alone_dismisses_anybody(kitchen: IntegrationHarness) -> None:
 
 
 def test_no_two_hosts_alone_dismiss_anybody(kitchen: IntegrationHarness) -> None:
-    """Two lie with one voice about everybody."""
+    """Two hosts lie alike about all others."""
     liars = {"oslo", "kobe"}
     with kitchen.database.begin() as connection:
         court = Court(connection)
@@ -236,10 +236,12 @@ def test_a_page_sent_as_a_delta_is_compared_whole(kitchen: IntegrationHarness) -
     false = msgspec.structs.replace(delta, content_hash=old.page.content_hash)
     kitchen.send(pack([old], "lima", 1), 1)
     kitchen.send(pack([false], "lima", 2), 2)
-    worker = Integrator(kitchen.database, kitchen.store, kitchen.index, "worker", CLAIM_S, 1.0)
+    worker = Integrator(
+        kitchen.database, kitchen.store, kitchen.index, "worker", CoordinatorSettings(compared_share=1.0)
+    )
     worker.integrate_pending(NOW)
     with kitchen.database.read() as connection:
-        (case,) = cross_check._cases(connection)
+        (case,) = cross_check.pending_checks(connection)
     assert case.content_hash == new.page.content_hash.hex(), "whatever the delta says of itself"
 
 
@@ -248,7 +250,13 @@ def test_a_crawler_that_is_wrong_about_a_known_page_loses_its_standing(
 ) -> None:
     known = (KnownPage(url=PAGE.url, words="wheat"),)
     kitchen.send(pack([PAGE], "lima", 1))
-    worker = Integrator(kitchen.database, kitchen.store, kitchen.index, "worker", CLAIM_S, 0.0, known)
+    worker = Integrator(
+        kitchen.database,
+        kitchen.store,
+        kitchen.index,
+        "worker",
+        CoordinatorSettings(compared_share=0.0, known_pages=known),
+    )
     assert worker.integrate_pending(NOW) == 1
     assert kitchen.index.page_count() == 0
     assert kitchen.reason(1) == f"{PAGE.url} says 'wheat', and was brought without it"
@@ -260,6 +268,12 @@ def test_a_crawler_that_is_wrong_about_a_known_page_loses_its_standing(
 def test_a_known_page_that_is_right_is_taken_in(kitchen: IntegrationHarness) -> None:
     known = (KnownPage(url=PAGE.url, words="rye"),)
     kitchen.send(pack([PAGE], "lima", 1))
-    worker = Integrator(kitchen.database, kitchen.store, kitchen.index, "worker", CLAIM_S, 0.0, known)
+    worker = Integrator(
+        kitchen.database,
+        kitchen.store,
+        kitchen.index,
+        "worker",
+        CoordinatorSettings(compared_share=0.0, known_pages=known),
+    )
     assert worker.integrate_pending(NOW) == 1
     assert kitchen.index.page_count() == 1

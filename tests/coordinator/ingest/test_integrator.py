@@ -9,18 +9,22 @@ from pathlib import Path
 import msgspec
 import pytest
 import zstandard
+from sqlalchemy import select
 
 from ipmicra.carrier.format.column_encoder import ColumnEncoder
 from ipmicra.carrier.package import MAGIC, Package, PackageHeader, digest_of, pack, unpack
 from ipmicra.coordinator.ingest import integrator
-from ipmicra.coordinator.store import assignments, hosts, packages, sites
+from ipmicra.coordinator.settings import CoordinatorSettings
+from ipmicra.coordinator.store import assignments, events, hosts, packages, sites
 from ipmicra.coordinator.store.packages import PackageArrival
 from ipmicra.coordinator.store.sql.database import Database
+from ipmicra.coordinator.store.sql.schema import link_table
+from ipmicra.coordinator.views.alerts import alerts
 from ipmicra.model.ids import LeaseEpoch
 from ipmicra.model.records import PageGone, PageSeen
 from ipmicra.model.search import SearchRequest
+from ipmicra.testing.page_records import seen
 from tests.coordinator.ingest.ingest_harness import CLAIM_S, NOW, PAGE, IntegrationHarness
-from tests.search.worlds import seen
 
 
 @pytest.fixture
@@ -271,9 +275,42 @@ def framed(body: bytes, records: int) -> bytes:
     return MAGIC + len(head).to_bytes(4, "little") + head + frame
 
 
-def test_a_flood_of_links_is_cut(kitchen: IntegrationHarness, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(integrator, "SITES_PER_PACKAGE_MAX", 7)
+def test_a_flood_of_links_is_cut(kitchen: IntegrationHarness) -> None:
+    kitchen.settings = CoordinatorSettings(new_sites_per_package_max=7)
     links = "".join(f'<a href="https://s{number}.example/">x</a>' for number in range(50))
     kitchen.send(pack([seen(PAGE.url, "Flood", links)], "lima", 1), 1)
     kitchen.worker().integrate_pending(NOW)
     assert kitchen.found_sites() == {"waiting": 7}
+    with kitchen.database.read() as connection:
+        (event,) = events.latest(connection, 1)
+        (alert,) = [one for one in alerts(connection, NOW) if one.kind == "links-dropped"]
+    assert (event.kind, event.subject) == ("links-dropped", "lima")
+    assert event.detail.startswith("43 links left out")
+    assert (alert.count, alert.examples) == (43, ["host lima", "site https://bread.example"])
+
+
+def test_links_of_one_package_are_cut(kitchen: IntegrationHarness) -> None:
+    kitchen.settings = CoordinatorSettings(links_per_package_max=5)
+    links = "".join(f'<a href="https://s.example/{number}">x</a>' for number in range(50))
+    kitchen.send(pack([seen(PAGE.url, "Flood", links)], "lima", 1), 1)
+    kitchen.worker().integrate_pending(NOW)
+    with kitchen.database.read() as connection:
+        assert len(connection.execute(select(link_table)).all()) == 5
+
+
+def test_a_defect_while_reading_one_package_stops_no_other(
+    kitchen: IntegrationHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    poison = pack([PAGE], "lima", 1)
+
+    def fail_at_the_first(data: bytes) -> Package:
+        if data == poison:
+            raise RecursionError("a defect")
+        return unpack(data)
+
+    monkeypatch.setattr(integrator, "unpack", fail_at_the_first)
+    kitchen.send(poison, 1)
+    kitchen.send(pack([OTHER], "lima", 2), 2)
+    assert kitchen.worker().integrate_pending(NOW) == 2
+    assert kitchen.states() == {"integrated": 1, "refused": 1}
+    assert "RecursionError" in kitchen.reason(1)

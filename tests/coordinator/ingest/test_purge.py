@@ -18,8 +18,8 @@ from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.errors import OperatorFault
 from ipmicra.model.ids import LeaseEpoch
 from ipmicra.model.search import SearchRequest
+from ipmicra.testing.page_records import seen
 from tests.coordinator.ingest.ingest_harness import NOW, PAGE, IntegrationHarness
-from tests.search.worlds import seen
 
 OTHERS = seen("https://bread.example/rolls", "Rolls", '<p>wheat</p><a href="/">bread</a>')
 AGAIN = msgspec.structs.replace(PAGE, fetched_at_ms=1)  # older than what the liar said of the time
@@ -47,6 +47,26 @@ def owned_by(kitchen: IntegrationHarness, crawler: str) -> None:
 def purge(kitchen: IntegrationHarness, crawler: str) -> int:
     with kitchen.database.begin() as connection:
         return ingest_purge.request_purge(connection, crawler, "it lied", NOW)
+
+
+def test_others_write_while_pages_are_purged(
+    kitchen: IntegrationHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kitchen.send(pack([PAGE], "lima", 1))
+    kitchen.worker().integrate_pending(NOW)
+    purge(kitchen, "lima")
+    index_purge = kitchen.index.purge
+
+    def purge_and_write(crawler: str) -> int:
+        with kitchen.database.begin() as connection:  # would wait for the purge's transaction
+            events.record(connection, events.EventKind.HOST_PAUSE, "oslo", "meanwhile", NOW)
+        return index_purge(crawler)
+
+    monkeypatch.setattr(kitchen.index, "purge", purge_and_write)
+    monkeypatch.setattr(ingest_purge, "PACKAGES_AT_ONCE", 1)
+    kitchen.worker().integrate_pending(NOW)
+    assert found(kitchen, "rye") == []
+    assert kitchen.states() == {"refused": 1}
 
 
 def test_all_a_crawler_brought_leaves_the_index_and_nothing_else(kitchen: IntegrationHarness) -> None:

@@ -29,11 +29,11 @@ from ipmicra.protocol.host_messages import (
     OrderDone,
     SendWhole,
 )
+from ipmicra.testing.page_records import changed, seen
 from tests.coordinator.ingest.ingest_harness import NOW, IntegrationHarness
 from tests.crawler.local_site import Answer, Asked, LocalSite, html
 from tests.host.host_harness import host_settings, join, living, take
 from tests.host.scripted_coordinator import ScriptedCoordinator
-from tests.search.worlds import changed, seen
 
 SITE = "https://bread.example"
 BEFORE = seen(f"{SITE}/", "Bread", "<p>" + "rye and spelt " * 60 + "</p>", visit=1)

@@ -94,7 +94,7 @@ def test_sleepers_are_not_asked_and_are_asked_about(stage: CoordinatorHarness) -
     assert between(stage, "oslo", "lima") == 210.0
 
 
-def test_a_host_has_so_many_partners_and_no_more(database: Database, tmp_path: Path) -> None:
+def test_the_number_of_partners_of_a_host_is_limited(database: Database, tmp_path: Path) -> None:
     few = msgspec.structs.replace(ADAPTIVE, mesh_partners_max=4)
     stage = CoordinatorHarness(database, tmp_path, settings=few)
     names = [f"host-{number}" for number in range(12)]

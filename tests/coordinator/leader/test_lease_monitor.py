@@ -1,4 +1,4 @@
-"""Hosts that go and leaders that change, live: who loses what, on SQLite and on PostgreSQL."""
+"""Hosts that vanish and leaders that change, live: which sites move, on SQLite and on PostgreSQL."""
 
 from __future__ import annotations
 

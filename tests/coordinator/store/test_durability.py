@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ipmicra.carrier.journal import Journal
 from ipmicra.carrier.package import digest_of, pack
+from ipmicra.carrier.spool import Spool
+from ipmicra.coordinator.bundles.keys import make_keys
 from ipmicra.coordinator.ingest.integrator import Integrator
 from ipmicra.coordinator.store.package_bytes.file_store import FilePackageStore
 from ipmicra.coordinator.store.sql.database import Database
+from ipmicra.host.code.slots import Slots
+from ipmicra.protocol.bundle_format import pack as pack_code
 from ipmicra.search.catalogue.page_catalogue import PageCatalogue
 from tests.coordinator.ingest.ingest_harness import NOW, PAGE, IntegrationHarness
 
@@ -53,6 +59,7 @@ def test_a_package_is_synced_then_named_then_its_folder_is_synced(
     digest = digest_of(data)
     FilePackageStore(tmp_path / "packages").keep(digest, data)
     assert recorder.steps == [
+        ("sync", tmp_path.name),
         ("sync", "packages"),
         ("sync", f".{digest}.unfinished"),
         ("rename", digest),
@@ -70,11 +77,39 @@ def test_a_package_that_is_there_already_is_made_to_last_before_it_is_acknowledg
     assert recorder.steps == [("sync", digest_of(data)[:2])]
 
 
-def test_the_catalogue_syncs_what_it_commits(tmp_path: Path) -> None:
+def test_a_folder_that_a_dead_process_has_made_is_synced_before_a_package_in_it_counts(
+    recorder: Recorder, tmp_path: Path
+) -> None:
+    store, data = FilePackageStore(tmp_path / "packages"), b"a package"
+    (tmp_path / "packages" / digest_of(data)[:2]).mkdir()
+    recorder.steps.clear()
+    store.keep(digest_of(data), data)
+    assert recorder.steps[0] == ("sync", "packages")
+
+
+def test_a_signing_key_is_written_when_it_is_synced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda handle: sizes.append(os.fstat(handle).st_size))
+    make_keys(tmp_path / "keys", "root", 1)
+    (path,) = (tmp_path / "keys").glob("*.pem")
+    assert path.stat().st_size in sizes
+
+
+def test_the_catalogue_syncs_what_it_commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[sqlite3.Connection] = []
+    connect = sqlite3.connect
+
+    def recorded(*words: Any, **options: Any) -> sqlite3.Connection:
+        opened.append(connect(*words, **options))
+        return opened[-1]
+
+    monkeypatch.setattr(sqlite3, "connect", recorded)
     catalogue = PageCatalogue(tmp_path / "catalogue.sqlite")
-    (level,) = catalogue._database.execute("PRAGMA synchronous").fetchone()
+    levels = [connection.execute("PRAGMA synchronous").fetchone() for connection in opened]
     catalogue.close()
-    assert level == FULL
+    assert levels == [(FULL,)]
 
 
 def test_the_coordinators_database_syncs_what_it_commits(tmp_path: Path) -> None:
@@ -97,7 +132,9 @@ def test_rows_are_written_after_the_index_has_committed(
 
     monkeypatch.setattr(kitchen.index, "commit", die)
     with pytest.raises(KeyboardInterrupt):
-        Integrator(database, kitchen.store, kitchen.index, "worker", 60.0).integrate_pending(NOW)
+        Integrator(database, kitchen.store, kitchen.index, "worker", kitchen.settings).integrate_pending(
+            NOW
+        )
     assert kitchen.states() == {"kept": 1}
     kitchen.index.close()
 
@@ -108,3 +145,30 @@ def test_the_journal_of_a_spool_is_synced_before_it_counts(recorder: Recorder, t
     journal.append([PAGE])
     journal.close()
     assert recorder.steps == [("sync", "1.journal")]
+
+
+def test_the_name_of_a_new_journal_lasts_before_anything_in_it_counts(
+    recorder: Recorder, tmp_path: Path
+) -> None:
+    spool = Spool(tmp_path / "spool", "lima")
+    assert recorder.steps == [("sync", tmp_path.name), ("sync", "spool")]
+    spool.append([PAGE], 0.0)
+    recorder.steps.clear()
+    spool.seal()
+    spool.close()
+    assert recorder.steps[0] == ("sync", "spool"), (
+        "the next journal has its name before the package is made"
+    )
+
+
+def test_a_slot_of_code_has_its_name_before_the_state_names_it(
+    recorder: Recorder, tmp_path: Path
+) -> None:
+    Slots(tmp_path / "code").stage("1.1", pack_code("1.1", "crawler", {"crawler.py": b"code"}))
+    assert recorder.steps[-5:] == [
+        ("sync", "A"),
+        ("sync", "code"),
+        ("sync", ".slots.json.unfinished"),
+        ("rename", "slots.json"),
+        ("sync", "code"),
+    ]

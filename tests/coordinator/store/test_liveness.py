@@ -1,4 +1,4 @@
-"""What hosts say of themselves -> what delegation is told of crawlers."""
+"""Reports of hosts -> the crawlers that delegation sees."""
 
 from __future__ import annotations
 

@@ -1,9 +1,12 @@
-"""Packages come home: kept before they are acknowledged, integrated once, whoever dies in between."""
+"""Packages are durable before they are acknowledged, and integrated once, whichever process dies in
+between.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -17,6 +20,7 @@ from ipmicra.coordinator.store.packages import PackageArrival
 from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.errors import HostFault, OperatorFault
 from ipmicra.model.ids import LeaseEpoch
+from ipmicra.testing.package_store_contract import PACKAGE_STORE, OpenStore
 from tests.coordinator.coordinator_process import free_port
 from tests.coordinator.s3_server import BUCKET, s3_server
 
@@ -30,14 +34,19 @@ def s3() -> Iterator[dict[str, str]]:
 
 
 @pytest.fixture(params=["files", "s3"])
-def store(
+def open_store(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> PackageStore:
+) -> OpenStore:
     if request.param == "files":
-        return package_store("", tmp_path)
+        return lambda: package_store("", tmp_path)
     for name, value in request.getfixturevalue("s3").items():
         monkeypatch.setenv(name, value)
-    return package_store(f"s3://{BUCKET}/{tmp_path.name}/", tmp_path)
+    return lambda: package_store(f"s3://{BUCKET}/{tmp_path.name}/", tmp_path)
+
+
+@pytest.fixture
+def store(open_store: OpenStore) -> PackageStore:
+    return open_store()
 
 
 @pytest.fixture
@@ -52,19 +61,15 @@ def arrival(sequence: int = 1, data: bytes = b"pages", epoch: int = 0) -> Packag
     return PackageArrival("lima", sequence, digest_of(data), LeaseEpoch(epoch), data)
 
 
-def test_a_store_keeps_what_it_was_given(store: PackageStore) -> None:
+@pytest.mark.parametrize("promise", PACKAGE_STORE.promises)
+def test_every_store_keeps_its_promises(open_store: OpenStore, promise: str) -> None:
+    PACKAGE_STORE.check_promise(promise, lambda: nullcontext(open_store))
+
+
+def test_a_lost_package_is_said_to_be_missing_or_damaged(store: PackageStore) -> None:
     digest = digest_of(b"pages")
-    store.keep(digest, b"pages")
-    store.keep(digest, b"pages")
-    assert store.fetch(digest) == b"pages"
-    store.discard(digest)
-    store.discard(digest)
     with pytest.raises(HostFault, match="is missing"):
         store.fetch(digest)
-
-
-def test_what_comes_back_otherwise_than_it_was_kept_is_not_given_out(store: PackageStore) -> None:
-    digest = digest_of(b"pages")
     store.keep(digest, b"page5")  # as if a disk had turned a bit over
     with pytest.raises(HostFault, match="is damaged"):
         store.fetch(digest)
@@ -140,7 +145,7 @@ def test_late_packages_of_a_host_that_lost_its_lease_are_refused(
     assert not packages.receive(home, store, arrival(1, b"in time", epoch), NOW + 62)
 
 
-def test_a_claim_that_runs_out_is_anybodys(home: Database, store: PackageStore) -> None:
+def test_an_expired_claim_may_be_taken_by_anyone(home: Database, store: PackageStore) -> None:
     packages.receive(home, store, arrival(), NOW)
     with home.begin() as c:
         [first] = packages.claim(c, "a", NOW, 60, 10)

@@ -9,14 +9,17 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from sqlalchemy import select, update
 
-from ipmicra.coordinator.store import assignments, hosts, orders
+from ipmicra.carrier.package import digest_of
+from ipmicra.coordinator.store import assignments, hosts, orders, sites
 from ipmicra.coordinator.store.hosts import HostRefused, HostState
 from ipmicra.coordinator.store.leader_lease import acquire_or_renew, resign
 from ipmicra.coordinator.store.sql.database import Database
+from ipmicra.coordinator.store.sql.migrations import migrate
 from ipmicra.coordinator.store.sql.schema import (
     SCHEMA_VERSION,
     grant_table,
     handover_table,
+    link_table,
     passive_table,
     schema_version_table,
     site_table,
@@ -68,7 +71,7 @@ def test_a_database_that_cannot_be_opened_is_the_hosts_fault() -> None:
 # --- leadership -----------------------------------------------------------------------------------
 
 
-def test_an_office_has_one_holder_at_a_time(database: Database) -> None:
+def test_a_lease_has_one_holder_at_a_time(database: Database) -> None:
     with database.begin() as c:
         first = acquire_or_renew(c, "delegation", "a", NOW, 10)
         assert first is not None
@@ -87,7 +90,7 @@ def test_an_office_has_one_holder_at_a_time(database: Database) -> None:
         assert third.epoch == second.epoch + 1
 
 
-def test_an_office_taken_by_a_clock_that_was_hours_ahead_is_free(database: Database) -> None:
+def test_a_lease_taken_by_a_clock_that_was_hours_ahead_is_free(database: Database) -> None:
     with database.begin() as c:
         ahead = acquire_or_renew(c, "delegation", "a", NOW + 7200, 15)
         assert ahead is not None
@@ -97,7 +100,7 @@ def test_an_office_taken_by_a_clock_that_was_hours_ahead_is_free(database: Datab
         assert acquire_or_renew(c, "delegation", "a", NOW + 1, 15) is None
 
 
-def test_of_many_that_run_for_an_office_one_gets_it(database: Database) -> None:
+def test_of_many_that_want_the_lease_one_gets_it(database: Database) -> None:
     elected: list[str] = []
 
     def run_for_office(name: str) -> None:
@@ -142,7 +145,7 @@ def admitted(
     """The host's name, or the kind of refusal."""
     try:
         with database.begin() as c:
-            return hosts.authenticate(c, a_claim, "POST", path, body, NOW).name
+            return hosts.authenticate(c, a_claim, "POST", path, digest_of(body), NOW).name
     except HostRefused as refused:
         return refused.refusal.kind
 
@@ -177,6 +180,7 @@ def test_an_honest_request_is_heard_and_a_replay_is_not(database: Database) -> N
 SPOILED: list[tuple[str, Callable[[], tuple[RequestSignature, bytes, str]], str]] = [
     ("an altered body", lambda: (claim(), b"altered", PATH), "signature"),
     ("an altered path", lambda: (claim(), b"hello", PATH + "0"), "signature"),
+    ("an altered host", lambda: (claim()._replace(host="oslo"), b"hello", PATH), "signature"),
     ("another sequence", lambda: (claim()._replace(sequence=9), b"hello", PATH), "signature"),
     ("another time", lambda: (claim()._replace(time_ms=1), b"hello", PATH), "signature"),
     ("another channel", lambda: (claim()._replace(channel="orders"), b"hello", PATH), "signature"),
@@ -257,6 +261,26 @@ def test_nobody_closes_anothers_order(database: Database) -> None:
 # --- migrations -----------------------------------------------------------------------------------
 
 
+def test_sites_of_an_earlier_version_are_queued_by_when_they_were_found(database: Database) -> None:
+    with database.begin() as connection:
+        for name in ("site_queue", "site_unsent"):
+            connection.exec_driver_sql(f"DROP INDEX {name}")
+        for name in ("queued_s", "unsent_s"):
+            connection.exec_driver_sql(f"ALTER TABLE site DROP COLUMN {name}")
+        for name, found_s in (("b", 20.0), ("a", 10.0)):
+            connection.exec_driver_sql(
+                "INSERT INTO site (name, address, ground, epoch, found_s, state, note) "
+                f"VALUES ('https://{name}.example', '', '', 0, {found_s}, 'waiting', '')"
+            )
+        link = {"url": "https://a.example/", "site": "https://a.example", "found_s": 10.0}
+        connection.execute(link_table.insert().values(link))
+        migrate(connection, 7)
+        rows = sites.pending_assignment(connection, NOW, 60, 10)
+        unsent = select(site_table.c.name).where(site_table.c.unsent_s.is_not(None))
+        assert [row.name for row in rows] == ["https://a.example", "https://b.example"]
+        assert connection.execute(unsent).scalars().all() == ["https://a.example"]
+
+
 def test_an_older_schema_is_brought_up_to_date(database_address: str) -> None:
     database = Database(database_address)
     with database.begin() as connection:
@@ -285,3 +309,9 @@ def test_an_older_schema_is_brought_up_to_date(database_address: str) -> None:
             == set()
         )
     database.close()
+
+
+def test_a_signature_holds_for_its_method(database: Database) -> None:
+    enrolled(database)
+    with database.begin() as c, pytest.raises(HostRefused, match="does not match"):
+        hosts.authenticate(c, claim(), "PUT", PATH, digest_of(b"hello"), NOW)

@@ -85,7 +85,7 @@ def test_an_end_is_an_end_and_everything_else_can_be_killed() -> None:
         assert (state in ENDED) != is_allowed(state, OperatorCommand.REVOKE)
 
 
-def test_a_wish_is_the_operators_alone() -> None:
+def test_commands_are_given_by_the_operator_only() -> None:
     assert {one.by for one in TRANSITIONS if one.command is not None} == {Actor.OPERATOR}
     assert {one.command for one in TRANSITIONS if one.by is Actor.OPERATOR} == set(OperatorCommand)
 

@@ -12,6 +12,7 @@ from ipmicra.coordinator.store import packages, traffic
 from ipmicra.coordinator.store.packages import PackageArrival
 from ipmicra.coordinator.views import packages as views_packages
 from ipmicra.coordinator.views.alerts import alerts
+from ipmicra.errors import OperatorFault
 from ipmicra.model.ids import LeaseEpoch
 from ipmicra.protocol.host_messages import Passive
 from tests.web.dashboard_harness import DashboardHarness
@@ -86,6 +87,6 @@ def test_a_passphrase_is_neither_short_nor_endless(words: str, tmp_path: Path) -
     with (
         DashboardHarness(tmp_path) as scene,
         scene.database.begin() as connection,
-        pytest.raises(Exception, match="a passphrase has"),
+        pytest.raises(OperatorFault, match="a passphrase has"),
     ):
         sessions.set_passphrase(connection, words)

@@ -1,1 +1,1 @@
-"""What an operator may do: commands, sessions, submissions, quotas, crawler states."""
+"""The actions of an operator: commands, sessions, submissions, quotas, crawler states."""

@@ -37,7 +37,9 @@ def register(connection: Connection, name: str, now_s: float, token_s: float, co
         raise OperatorFault(f"{name!r}: a host's name has letters a-z, digits, '-' and '.', at most 63")
     token = _new_token()
     hosts.register(connection, name, token, now_s, token_s, contact)
-    events.record(connection, "host-registered", name, "its join token is not used yet", now_s)
+    events.record(
+        connection, events.EventKind.HOST_REGISTERED, name, "its join token is not used yet", now_s
+    )
     return token
 
 
@@ -45,7 +47,7 @@ def renew_token(connection: Connection, name: str, now_s: float, token_s: float)
     """A new join token for a registered host whose token expired or was lost; the old one becomes invalid."""
     token = _new_token()
     hosts.renew_token(connection, name, token, now_s, token_s)
-    events.record(connection, "host-registered", name, "it has a new join token", now_s)
+    events.record(connection, events.EventKind.HOST_REGISTERED, name, "it has a new join token", now_s)
     return token
 
 
@@ -80,7 +82,7 @@ def upgrade(
         raise OperatorFault(
             f"host {name!r} does not accept dispatched code (its owner has not trusted a signing key)"
         )
-    events.record(connection, "host-upgrade", name, f"to version {version}", now_s)
+    events.record(connection, events.EventKind.HOST_UPGRADE, name, f"to version {version}", now_s)
     return orders.give(connection, name, Upgrade(version=version), version, now_s)
 
 
@@ -93,7 +95,7 @@ def move(connection: Connection, name: str, target: str, now_s: float) -> None:
             f"{name!r} cannot move to {target!r}, which is {'itself' if target == name else there.state}"
         )
     moves.request_move(connection, name, target, now_s)
-    events.record(connection, "host-move", name, f"to {target}", now_s)
+    events.record(connection, events.EventKind.HOST_MOVE, name, f"to {target}", now_s)
 
 
 def retire(connection: Connection, name: str, reason: str, now_s: float) -> int:
@@ -105,7 +107,7 @@ def retire(connection: Connection, name: str, reason: str, now_s: float) -> int:
 def revoke(connection: Connection, name: str, now_s: float) -> None:
     """Make the host's key invalid at once; its sites go to others."""
     hosts.end_host(connection, name, HostState.REVOKED)
-    events.record(connection, "host-revoked", name, "by the operator", now_s)
+    events.record(connection, events.EventKind.HOST_REVOKED, name, "by the operator", now_s)
 
 
 def _check(connection: Connection, name: str, command: OperatorCommand, now_s: float) -> CrawlerStatus:
@@ -118,5 +120,5 @@ def _check(connection: Connection, name: str, command: OperatorCommand, now_s: f
 
 
 def _order(connection: Connection, name: str, body: OrderBody, detail: str, now_s: float) -> int:
-    events.record(connection, f"host-{kind_of(type(body))}", name, detail, now_s)
+    events.record(connection, events.EventKind(f"host-{kind_of(type(body))}"), name, detail, now_s)
     return orders.give(connection, name, body, _BY_OPERATOR, now_s)

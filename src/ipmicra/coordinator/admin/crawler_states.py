@@ -1,4 +1,4 @@
-"""What is known of a crawler -> its state, and which commands and events change it.
+"""Facts about a crawler -> its state, and the commands and events that change it.
 
     state_of(CrawlerStateInputs(host=HostState.ENROLLED, present=True, ...)) is CrawlerState.WORKING
     is_allowed(CrawlerState.WORKING, OperatorCommand.PAUSE)
@@ -61,7 +61,7 @@ class OperatorCommand(StrEnum):
 
 
 class Actor(StrEnum):
-    """Who causes a transition."""
+    """The party that causes a transition."""
 
     OPERATOR = "the operator"
     OWNER = "the host's owner"
@@ -112,7 +112,7 @@ TRANSITIONS: tuple[Transition, ...] = (
 
 
 class CrawlerStateInputs(NamedTuple):
-    """What the state is computed from."""
+    """The facts from which the state is computed."""
 
     host: HostState
     present: bool = False  # its lease runs

@@ -16,6 +16,6 @@ def remember_address(connection: Connection, address: str, now_s: float) -> None
 
 
 def public_address(connection: Connection, configured: str) -> str:
-    """What is set, else where the coordinator was last run."""
+    """The configured address, else the one at which the coordinator last ran."""
     remembered = blobs.read(connection, _ROW)
     return configured.rstrip("/") or (remembered.decode() if remembered else DEFAULT)

@@ -50,6 +50,12 @@ def create_first_link(connection: Connection, now_s: float) -> str | None:
     return create_link(connection, now_s) if made is None else None
 
 
+def is_link(connection: Connection, token: str, now_s: float) -> bool:
+    """Whether the token is valid; it stays so."""
+    valid = (admin_link_table.c.digest == _digest(token), admin_link_table.c.until_s > now_s)
+    return connection.execute(select(admin_link_table.c.until_s).where(*valid)).first() is not None
+
+
 def use_link(connection: Connection, token: str, now_s: float) -> bool:
     """Whether the token is valid; it cannot be used a second time."""
     used = connection.execute(

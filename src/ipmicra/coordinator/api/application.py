@@ -10,20 +10,28 @@ from litestar import Litestar, MediaType, Request, Response
 from litestar.exceptions import HTTPException
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
+from litestar.openapi.spec import Components, SecurityScheme
 from litestar.types import ControllerRouterHandler
 from sqlalchemy.exc import DataError, OperationalError
 
 from ipmicra import __version__
+from ipmicra.coordinator.admin.api_tokens import ApiTokenRefused
 from ipmicra.coordinator.api.authentication import refusal
 from ipmicra.coordinator.api.bundle_api import bundle_file
 from ipmicra.coordinator.api.context import CoordinatorContext
 from ipmicra.coordinator.api.host_api import host_router
+from ipmicra.coordinator.api.operator_api import operator_handlers
 from ipmicra.coordinator.api.public_api import public_handlers
 from ipmicra.coordinator.api.request_metrics import measure_requests
 from ipmicra.coordinator.store.hosts import HostRefused
 from ipmicra.errors import Fault, OperatorFault
+from ipmicra.net.bounded_pool import PoolBusy
+from ipmicra.search.http.application import too_busy
 
 _log = logging.getLogger(__name__)
+BEARER_TOKEN = SecurityScheme(
+    type="http", scheme="bearer", description="A token of `ipmicra coordinator token create`."
+)
 _Anything = Request[Any, Any, Any]
 
 
@@ -32,7 +40,7 @@ def application(
     pages: Sequence[ControllerRouterHandler] = (),
     error_page: Callable[[int, str], Response[str]] | None = None,
 ) -> Litestar:
-    """The application over parts that somebody else closes; `beside` is served with it."""
+    """The application over parts that the caller closes; `beside` is served with it."""
 
     def on_refused(request: _Anything, error: HostRefused) -> Response[bytes]:
         kind = error.refusal.kind
@@ -46,16 +54,25 @@ def application(
         return _in_json(request, error)
 
     return Litestar(
-        [host_router(context), *public_handlers(context), bundle_file(context), *pages],
+        [
+            host_router(context),
+            *public_handlers(context),
+            *operator_handlers(context),
+            bundle_file(context),
+            *pages,
+        ],
         openapi_config=OpenAPIConfig(
             title="ipmicra coordinator",
             version=__version__,
             render_plugins=[JsonRenderPlugin()],
+            components=Components(security_schemes={"token": BEARER_TOKEN}),
         ),
         middleware=[measure_requests],
-        logging_config=None,  # whoever runs it says where lines go
+        logging_config=None,  # the caller configures logging
         exception_handlers={
             HostRefused: on_refused,
+            ApiTokenRefused: _token_refused,
+            PoolBusy: too_busy,
             OperatorFault: _bad_request,
             Fault: _unavailable,
             OperationalError: _unavailable,
@@ -67,7 +84,7 @@ def application(
 
 
 def _in_json(_: _Anything, error: HTTPException) -> Response[dict[str, object]]:
-    """A refusal of the framework's, as JSON whatever the answer would have been."""
+    """A refusal by the framework, as JSON for every route."""
     body: dict[str, object] = {"status_code": error.status_code, "detail": error.detail}
     if error.extra:
         body["extra"] = error.extra
@@ -76,8 +93,14 @@ def _in_json(_: _Anything, error: HTTPException) -> Response[dict[str, object]]:
     )
 
 
+def _token_refused(_: _Anything, error: ApiTokenRefused) -> Response[dict[str, object]]:
+    body: dict[str, object] = {"status_code": error.status, "detail": str(error)}
+    headers = {"www-authenticate": "Bearer"} if error.status == 401 else {}
+    return Response(body, status_code=error.status, media_type=MediaType.JSON, headers=headers)
+
+
 def _out_of_range(_: _Anything, error: Exception) -> Response[dict[str, object]]:
-    """A number that no database holds: the sender's fault, whatever field it is in."""
+    """A number too large for the database, in any field: the sender's fault."""
     body: dict[str, object] = {"status_code": 400, "detail": "a value is out of range"}
     return Response(body, status_code=400, media_type=MediaType.JSON)
 

@@ -9,8 +9,10 @@ from litestar import Request, Response
 from litestar.datastructures import State
 from sqlalchemy import Connection
 
+from ipmicra.coordinator.api.request_body import BodyData
 from ipmicra.coordinator.store import hosts
 from ipmicra.coordinator.store.hosts import Host, HostRefused
+from ipmicra.protocol.foreign_bytes import UNREADABLE
 from ipmicra.protocol.host_messages import RefusalMessage
 from ipmicra.protocol.signing import RequestSignature, signature_in
 
@@ -24,15 +26,15 @@ RequestBody = TypeVar("RequestBody")
 
 
 def authenticate(
-    connection: Connection, request: HttpRequest, channel: str, body: bytes, now_s: float
+    connection: Connection, request: HttpRequest, channel: str, digest: str, now_s: float
 ) -> Host:
     """Check the signature and use up the sequence number, in the caller's transaction."""
-    claim = check_claim(request, channel)
-    return hosts.authenticate(connection, claim, request.method, signed_path(request), body, now_s)
+    claim = check_signature(request, channel)
+    return hosts.authenticate(connection, claim, request.method, signed_path(request), digest, now_s)
 
 
-def check_claim(request: HttpRequest, channel: str) -> RequestSignature:
-    """What the headers claim, before a byte of the body is read. Raises HostRefused."""
+def check_signature(request: HttpRequest, channel: str) -> RequestSignature:
+    """Check the signature in the headers before a byte of the body is read. Raises HostRefused."""
     claim = signature_in({name.lower(): value for name, value in request.headers.items()})
     if claim is None:
         raise HostRefused("unsigned", "the request is not signed")
@@ -54,11 +56,11 @@ def signed_path(request: HttpRequest) -> str:
     return (path + b"?" + query if query else path).decode("latin-1")
 
 
-def read(body: bytes, kind: type[RequestBody]) -> RequestBody:
+def read(body: BodyData, kind: type[RequestBody]) -> RequestBody:
     try:
         return msgspec.msgpack.decode(body, type=kind)
-    except msgspec.MsgspecError as error:
-        raise HostRefused("malformed", f"the body is no {kind.__name__}: {error}") from error
+    except UNREADABLE as error:
+        raise HostRefused("malformed", f"the body is not a valid {kind.__name__}: {error}") from error
 
 
 def answer(record: msgspec.Struct, status: int = 200) -> Response[bytes]:

@@ -1,4 +1,4 @@
-"""The folder of signed bundles -> files that hosts fetch. Anybody may: what counts is who signed them."""
+"""The folder of signed bundles -> files that hosts fetch. Public: their signatures protect them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What every handler needs: database, package store, settings, clock, poll notifier and leader wake-up."""
+"""The context of every handler: database, package store, settings, clock, poll notifier and leader
+wake-up.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,12 @@ from ipmicra.coordinator.settings import CoordinatorSettings
 from ipmicra.coordinator.store.package_bytes.file_store import PackageStore
 from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.delegation.subnets import SubnetLookup
+from ipmicra.net.bounded_pool import BoundedPool
 
 THREADS = 8  # as many as the PostgreSQL pool has connections; SQLite has one writer anyway
+
+QUESTION_THREADS = 3
+QUESTIONS_WAITING_MAX = 100
 
 ThreadArguments = ParamSpec("ThreadArguments")
 ThreadResult = TypeVar("ThreadResult")
@@ -33,7 +39,9 @@ class CoordinatorContext:
     settings: CoordinatorSettings
     name: str
     bundles: Path | None = None  # the folder of signed bundles; None: none are given out
-    contact: str = ""  # whom owners of sites can turn to; hosts put it into their User-Agent
+    spool_folder: Path | None = None  # for large bodies while they arrive; None: the system's
+    contact: str = ""  # contact for owners of sites; hosts put it into their User-Agent
+    searches_per_second_max: float = 0.0  # from one client; 0: no limit
     clock: Callable[[], float] = field(default_factory=SteadyClock)
     poll_notifier: PollNotifier = field(default_factory=PollNotifier)
     leader_wakeup: threading.Event = field(
@@ -41,6 +49,9 @@ class CoordinatorContext:
     )  # something for the leader to read
     is_leader: Callable[[], bool] = lambda: False
     index_figures: Callable[[], tuple[int, int] | None] = lambda: None  # pages, bytes
+    questions: BoundedPool = field(  # expensive questions of people, apart from what hosts need
+        default_factory=lambda: BoundedPool("questions", QUESTION_THREADS, QUESTIONS_WAITING_MAX)
+    )
     _threads: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(THREADS, thread_name_prefix="rows")
     )
@@ -56,5 +67,6 @@ class CoordinatorContext:
         return await loop.run_in_executor(self._threads, lambda: work(*positional, **named))
 
     def close(self) -> None:
+        self.questions.close()
         self._threads.shutdown()
         self.database.close()

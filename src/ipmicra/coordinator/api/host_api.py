@@ -12,17 +12,19 @@ from typing import Annotated
 from litestar import Response, Router, get, post, put
 from litestar.params import FromPath, QueryParameter
 
-from ipmicra.carrier.package import UnpackCaps
+from ipmicra.carrier.package import UnpackCaps, digest_of
 from ipmicra.coordinator.admin import join_quota
 from ipmicra.coordinator.api.authentication import (
     HttpRequest,
     answer,
     authenticate,
     caller,
-    check_claim,
+    check_signature,
     read,
+    signed_path,
 )
 from ipmicra.coordinator.api.context import CoordinatorContext
+from ipmicra.coordinator.api.request_body import ReceivedBody, is_small, receive_body
 from ipmicra.coordinator.assignment import heartbeats
 from ipmicra.coordinator.metrics import PACKAGE_BYTES, PACKAGES_RECEIVED
 from ipmicra.coordinator.store import events, handovers, hosts, orders, packages
@@ -38,8 +40,10 @@ from ipmicra.protocol.host_messages import (
     Order,
     Orders,
 )
+from ipmicra.protocol.signing import RequestSignature
 
 PUBLIC_KEY_BYTES = 32
+NO_BODY = digest_of(b"")
 SMALL_BODY_BYTES_MAX = 4 << 20
 
 _log = logging.getLogger(__name__)
@@ -60,8 +64,7 @@ def host_router(context: CoordinatorContext) -> Router:
 
     @post("/orders", status_code=200, request_max_body_size=SMALL_BODY_BYTES_MAX)
     async def ask_for_orders(request: HttpRequest, wait: _Wait = 0.0) -> Response[bytes]:
-        check_claim(request, "orders")
-        body = await request.body()
+        body = await _read_body(context, request, "orders")
         host, ready = await context.run_in_thread(_begin_poll, context, request, body, wait <= 0)
         if ready is not None:
             return answer(ready)
@@ -75,8 +78,7 @@ def host_router(context: CoordinatorContext) -> Router:
 
     @post("/report", status_code=200, request_max_body_size=SMALL_BODY_BYTES_MAX)
     async def report(request: HttpRequest) -> Response[bytes]:
-        check_claim(request, "reports")
-        body = await request.body()
+        body = await _read_body(context, request, "reports")
         ack = await context.run_in_thread(_report, context, request, body)
         context.leader_wakeup.set()
         return answer(ack)
@@ -89,8 +91,7 @@ def host_router(context: CoordinatorContext) -> Router:
     async def keep_package(
         request: HttpRequest, sequence: FromPath[int], digest: _Digest, epoch: _Epoch
     ) -> Response[bytes]:
-        check_claim(request, "packages")
-        body = await request.body()
+        body = await _read_body(context, request, "packages", digest)
         return answer(
             await context.run_in_thread(
                 _keep_package, context, request, sequence, digest, LeaseEpoch(epoch), body
@@ -99,8 +100,7 @@ def host_router(context: CoordinatorContext) -> Router:
 
     @put("/states", status_code=200, request_max_body_size=state_bytes_max)
     async def leave_state(request: HttpRequest, site: _SiteName, epoch: _Epoch) -> Response[bytes]:
-        check_claim(request, "packages")
-        body = await request.body()
+        body = await _read_body(context, request, "packages")
         return answer(
             await context.run_in_thread(_leave_state, context, request, site, SiteEpoch(epoch), body)
         )
@@ -113,8 +113,7 @@ def host_router(context: CoordinatorContext) -> Router:
 
     @post("/leave", status_code=200, request_max_body_size=SMALL_BODY_BYTES_MAX)
     async def leave(request: HttpRequest) -> Response[bytes]:
-        check_claim(request, "reports")
-        body = await request.body()
+        body = await _read_body(context, request, "reports")
         ack = await context.run_in_thread(_leave, context, request, body)
         context.leader_wakeup.set()
         return answer(ack)
@@ -123,27 +122,49 @@ def host_router(context: CoordinatorContext) -> Router:
     return Router("/v1/host", route_handlers=handlers, tags=["hosts"])
 
 
+async def _read_body(
+    context: CoordinatorContext, request: HttpRequest, channel: str, digest: str = ""
+) -> ReceivedBody:
+    """The body, after the headers were found to be an enrolled host's. Raises HostRefused."""
+    claim = check_signature(request, channel)
+    announced = claim.digest or digest or None
+    if not is_small(request):
+        await context.run_in_thread(_verify_signature, context, request, claim, announced)
+    body = await receive_body(request, context.spool_folder)
+    if announced is not None and body.digest != announced:
+        raise HostRefused("digest", "the body does not match the digest that was signed")
+    return body
+
+
+def _verify_signature(
+    context: CoordinatorContext, request: HttpRequest, claim: RequestSignature, digest: str | None
+) -> None:
+    path, now_s = signed_path(request), context.clock()
+    with context.database.read() as connection:
+        hosts.verify_signature(connection, claim, request.method, path, digest, now_s)
+
+
 def _enrol(context: CoordinatorContext, enrolment: Enrolment, address: str) -> Enrolled:
     if len(enrolment.public_key) != PUBLIC_KEY_BYTES:
         raise HostRefused("malformed", f"an Ed25519 key has {PUBLIC_KEY_BYTES} bytes")
     now_s = context.clock()
     with context.database.begin() as connection:
-        refusal = join_quota.refusal(connection, address, context.settings)
+        refusal = join_quota.refusal(connection, address, context.settings, context.tree)
         if refusal is not None:
             raise HostRefused("crowded", f"{refusal}; ask the operator to let more of them in")
         name = hosts.enrol(connection, enrolment.token, enrolment.public_key, address, now_s)
-        events.record(connection, "host-enrolled", name, f"from {address}", now_s)
+        events.record(connection, events.EventKind.HOST_ENROLLED, name, f"from {address}", now_s)
     _log.info("a host enrolled", extra={"host": name, "address": address})
     return Enrolled(host=name, server_time_ms=int(now_s * 1000), contact=context.contact)
 
 
 def _begin_poll(
-    context: CoordinatorContext, request: HttpRequest, body: bytes, at_once: bool
+    context: CoordinatorContext, request: HttpRequest, body: ReceivedBody, at_once: bool
 ) -> tuple[str, Orders | None]:
     """The host, and its orders if it does not have to wait for them."""
     now_s = context.clock()
     with context.database.begin() as connection:
-        host = authenticate(connection, request, "orders", body, now_s).name
+        host = authenticate(connection, request, "orders", body.digest, now_s).name
         epoch = hosts.renew_lease(connection, host, now_s, context.settings.lease_seconds)
         if not at_once and not orders.has_unfetched(connection, host):
             return host, None
@@ -167,11 +188,11 @@ def _orders(context: CoordinatorContext, name: str) -> Orders:
     return _orders_message(context, open_orders, host.epoch, now_s)
 
 
-def _report(context: CoordinatorContext, request: HttpRequest, body: bytes) -> Ack:
-    heartbeat = read(body, Heartbeat)
+def _report(context: CoordinatorContext, request: HttpRequest, body: ReceivedBody) -> Ack:
+    heartbeat = read(body.data, Heartbeat)
     now_s = context.clock()
     with context.database.begin() as connection:
-        host = authenticate(connection, request, "reports", body, now_s).name
+        host = authenticate(connection, request, "reports", body.digest, now_s).name
         epoch = hosts.renew_lease(connection, host, now_s, context.settings.lease_seconds)
         hosts.set_address(connection, host, caller(request))
         revokes = context.settings.revokes_liars
@@ -187,41 +208,41 @@ def _keep_package(
     sequence: FromPath[int],
     digest: str,
     epoch: LeaseEpoch,
-    body: bytes,
+    body: ReceivedBody,
 ) -> Ack:
     now_s = context.clock()
     with context.database.begin() as connection:
-        host = authenticate(connection, request, "packages", body, now_s)
-    arrival = PackageArrival(host.name, sequence, digest, epoch, body)
+        host = authenticate(connection, request, "packages", body.digest, now_s)
+    arrival = PackageArrival(host.name, sequence, digest, epoch, body.data)
     if packages.receive(context.database, context.store, arrival, now_s):
         PACKAGES_RECEIVED.inc()
-        PACKAGE_BYTES.inc(len(body))
+        PACKAGE_BYTES.inc(len(body.data))
     return _ack(context, host.epoch, now_s)
 
 
 def _leave_state(
-    context: CoordinatorContext, request: HttpRequest, site: str, epoch: SiteEpoch, body: bytes
+    context: CoordinatorContext, request: HttpRequest, site: str, epoch: SiteEpoch, body: ReceivedBody
 ) -> Ack:
     now_s = context.clock()
     with context.database.begin() as connection:
-        host = authenticate(connection, request, "packages", body, now_s)
-    handovers.save_state(context.database, context.store, host.name, site, epoch, body, now_s)
+        host = authenticate(connection, request, "packages", body.digest, now_s)
+    handovers.save_state(context.database, context.store, host.name, site, epoch, body.data, now_s)
     return _ack(context, host.epoch, now_s)
 
 
 def _fetch_state(context: CoordinatorContext, request: HttpRequest, site: str) -> bytes | None:
     now_s = context.clock()
     with context.database.begin() as connection:
-        host = authenticate(connection, request, "packages", b"", now_s)
+        host = authenticate(connection, request, "packages", NO_BODY, now_s)
     return handovers.fetch_state(context.database, context.store, host.name, site)
 
 
-def _leave(context: CoordinatorContext, request: HttpRequest, body: bytes) -> Ack:
+def _leave(context: CoordinatorContext, request: HttpRequest, body: ReceivedBody) -> Ack:
     now_s = context.clock()
     with context.database.begin() as connection:
-        host = authenticate(connection, request, "reports", body, now_s)
+        host = authenticate(connection, request, "reports", body.digest, now_s)
         hosts.end_host(connection, host.name, HostState.LEFT)
-        events.record(connection, "host-left", host.name, "by its owner", now_s)
+        events.record(connection, events.EventKind.HOST_LEFT, host.name, "by its owner", now_s)
     return _ack(context, host.epoch, now_s)
 
 

@@ -17,7 +17,7 @@ _ORDINARY = frozenset(vars(logging.makeLogRecord({}))) | {
 
 
 class JsonLineFormatter(logging.Formatter):
-    """Time, level, who, what, and whatever the caller gave as `extra`."""
+    """Time, level, logger, message, and the caller's `extra` fields."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, object] = {

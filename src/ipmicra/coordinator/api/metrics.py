@@ -1,7 +1,7 @@
-"""Rows and what this process counted -> Prometheus' text format.
+"""Rows and the counters of this process -> Prometheus' text format.
 
-Invariant: counting rows is done at most once in `COUNTED_SECONDS`, whoever asks how often. Series by host end
-at `HOSTS_MAX`. The gauges of version 0.1 keep their names.
+Invariant: rows are counted at most once per `COUNTED_SECONDS`, for any number of requests. Series by host
+end at `HOSTS_MAX`. The gauges of version 0.1 keep their names.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _host_families(now: CoordinatorStatus) -> Iterator[Metric]:
     named = [host for host in now.hosts if host.state == HostState.ENROLLED][:HOSTS_MAX]
     heard = {host.name: host.heard_s for host in named if host.heard_s is not None}
     yield _gauge(
-        "ipmicra_host_last_contact_timestamp_seconds", "When a host was last heard.", heard, "host"
+        "ipmicra_host_last_contact_timestamp_seconds", "Time of a host's last request.", heard, "host"
     )
     for key, name, story in (
         ("sites", "ipmicra_host_sites", "Sites that a host crawls."),

@@ -1,4 +1,4 @@
-"""What people and other programs ask -> JSON: nearest, explain, status, metrics, health."""
+"""Requests of people and other programs -> JSON: nearest, explain, status, metrics, health."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from litestar.datastructures import State
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import QueryParameter
 
-from ipmicra.coordinator.admin import sessions
+from ipmicra.coordinator.admin import api_tokens, sessions
+from ipmicra.coordinator.admin.api_tokens import TokenScope
 from ipmicra.coordinator.api.context import CoordinatorContext
 from ipmicra.coordinator.api.metrics import MEDIA_TYPE, RowMetrics, metrics_text
-from ipmicra.coordinator.ingest.index_state import IndexState, index_state
+from ipmicra.coordinator.api.operator_api import REFUSALS, token_in
+from ipmicra.coordinator.api.readiness import Readiness
 from ipmicra.coordinator.store import sites
 from ipmicra.coordinator.store.sites import SiteStatus
 from ipmicra.coordinator.views import explanation
@@ -24,6 +26,7 @@ from ipmicra.protocol.coordinator_api import AlertList, CoordinatorStatus, Expla
 PENDING_QUESTIONS_MAX = (
     1_000  # sites that strangers have asked about and that are still being looked into
 )
+QUESTION_SPACING_S = 0.1  # between the places in the queue of sites that strangers ask about
 CHECK_SECONDS = 0.2  # between two looks whether an answer has come
 WAIT_SECONDS_MAX = 60
 
@@ -39,7 +42,7 @@ _Wait = Annotated[
 
 
 def public_handlers(context: CoordinatorContext) -> list[HTTPRouteHandler]:
-    row_metrics = RowMetrics(context.database)
+    row_metrics, readiness = RowMetrics(context.database), Readiness(context)
 
     @get("/v1/nearest", tags=["nearest"], summary="Which crawler is nearest to a site")
     async def nearest(url: _PageUrl, wait: _Wait = 5.0) -> Nearest:
@@ -52,17 +55,23 @@ def public_handlers(context: CoordinatorContext) -> list[HTTPRouteHandler]:
             found = await context.run_in_thread(_nearest, context, site)
         return found
 
-    @get("/v1/explain", tags=["nearest"], summary="Who has a site, and why")
+    @get("/v1/explain", tags=["nearest"], summary="The crawler of a site, and the reasons")
     async def explain(url: _PageUrl) -> Explanation:
-        return await context.run_in_thread(_explain, context, explanation.site_in(url))
+        return await context.questions.run(_explain, context, explanation.site_in(url))
 
-    @get("/v1/status", tags=["operation"], summary="Hosts, sites, orders and packages, counted")
+    @get(
+        "/v1/status",
+        tags=["operation"],
+        summary="Hosts, sites, orders and packages, counted",
+        responses={401: REFUSALS[401], 403: REFUSALS[403]},
+        security=[{}, {"token": []}],
+    )
     async def status(request: Request[Any, Any, State]) -> CoordinatorStatus:
-        """The addresses of hosts are told to an operator who has signed in."""
+        """The status; the addresses of hosts are shown only to an operator, or with a token that may read."""
         session = request.cookies.get(sessions.SESSION_COOKIE, "")
-        return await context.run_in_thread(_visible_status, context, session)
+        return await context.run_in_thread(_visible_status, context, session, token_in(request))
 
-    @get("/v1/errors", tags=["operation"], summary="What goes wrong, by kind, and what to do about it")
+    @get("/v1/errors", tags=["operation"], summary="Failures and alerts by kind, with advice")
     async def errors() -> AlertList:
         return await context.run_in_thread(_errors, context)
 
@@ -77,10 +86,17 @@ def public_handlers(context: CoordinatorContext) -> list[HTTPRouteHandler]:
         return "alive\n"
 
     @get("/ready", tags=["operation"], media_type=MediaType.TEXT)
-    async def ready() -> str:
-        """The database answers. What is wrong with the search index is said, and keeps nobody away."""
-        index = await context.run_in_thread(_check_database, context)
-        return "ready\n" if index.is_well else f"ready, but {index.in_words()}\n"
+    async def ready() -> Response[str]:
+        """Whether disk, package store and database can be written; 503 and the reasons if not. Problems of
+        the search index are reported and do not change readiness.
+        """
+        problems = await context.run_in_thread(readiness.problems)
+        if problems:
+            reasons = "; ".join(problems)
+            return Response(f"not ready: {reasons}\n", status_code=503, media_type=MediaType.TEXT)
+        remark = await context.run_in_thread(readiness.remark)
+        words = f"ready, but {remark}\n" if remark else "ready\n"
+        return Response(words, media_type=MediaType.TEXT)
 
     return [nearest, explain, status, errors, metrics, health, ready]
 
@@ -90,11 +106,13 @@ def _ask(context: CoordinatorContext, site: str) -> Nearest:
     if known.state != "unknown" or not context.settings.nearest_asks:
         return known
     with context.database.begin() as connection:
-        if sites.counts(connection).get(SiteStatus.ASKED, 0) >= PENDING_QUESTIONS_MAX:
+        pending = sites.asked_count(connection, PENDING_QUESTIONS_MAX)
+        if pending >= PENDING_QUESTIONS_MAX:
             return Nearest(
                 site=site, state="unknown", note="too many sites are being looked into; later"
             )
-        sites.ensure_known(connection, site, context.clock())
+        now_s = context.clock()
+        sites.ensure_known(connection, site, now_s + pending * QUESTION_SPACING_S, now_s)
     context.leader_wakeup.set()
     return _nearest(context, site)
 
@@ -119,21 +137,18 @@ def _errors(context: CoordinatorContext) -> AlertList:
         return alert_list(connection, context.clock())
 
 
-def _visible_status(context: CoordinatorContext, session: str) -> CoordinatorStatus:
+def _visible_status(context: CoordinatorContext, session: str, token: str) -> CoordinatorStatus:
     status = _coordinator_status(context)
-    if session:
-        with context.database.begin() as connection:
-            if sessions.touch_session(connection, session, context.clock()):
-                return status
-    return without_addresses(status)
+    if not session and not token:
+        return without_addresses(status)
+    with context.database.begin() as connection:
+        if token:
+            api_tokens.authorise(connection, token, TokenScope.READ, context.clock())
+            return status
+        is_operator = sessions.touch_session(connection, session, context.clock())
+    return status if is_operator else without_addresses(status)
 
 
 def _metrics(context: CoordinatorContext, rows: RowMetrics) -> bytes:
     polls, index = len(context.poll_notifier), context.index_figures()
     return metrics_text(rows, context.clock(), context.is_leader(), polls, index)
-
-
-def _check_database(context: CoordinatorContext) -> IndexState:
-    with context.database.read() as connection:
-        sites.site_named(connection, "")
-        return index_state(connection)

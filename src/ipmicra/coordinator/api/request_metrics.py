@@ -20,7 +20,7 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE"})
 def measure_requests(app: ASGIApp) -> ASGIApp:
     """Litestar calls it for each application that has routes."""
 
-    async def measured(scope: Scope, receive: Receive, send: Send) -> None:
+    async def measure(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == ScopeType.WEBSOCKET:
             await app(scope, receive, send)
             return
@@ -44,4 +44,4 @@ def measure_requests(app: ASGIApp) -> ASGIApp:
             if route in _SEARCHES:
                 SEARCH.observe(seconds)
 
-    return measured
+    return measure

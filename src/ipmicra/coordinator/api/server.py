@@ -1,9 +1,9 @@
-"""Settings -> a coordinator that runs until it is told to stop.
+"""Settings -> a coordinator that runs until it is stopped.
 
-Three things run beside each other: the web server, the delegator (a round a moment, while this replica
-is the leader) and the integrator (while there are packages). Invariant: a stop ends the long polls at once,
-lets running requests finish, and gives up the leader lease; a failure of the leader or the integrator is
-logged and tried again, and never ends the process.
+Three tasks run side by side: the web server, the leader's loop (while this replica is the leader) and the
+integrator (while packages wait). Invariant: a stop ends the long polls at once, lets running requests
+finish, and gives up the leader lease; a failure of the leader or the integrator is logged and tried
+again, and never ends the process.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ipmicra.coordinator.folder import (
     make_data_folder,
     package_store,
 )
-from ipmicra.coordinator.ingest.reindex import note_damage, open_or_set_aside
+from ipmicra.coordinator.ingest.reindex import note_damage
 from ipmicra.coordinator.ingest.worker import IntegrationWorker
 from ipmicra.coordinator.leader.loop import LeaderLoop
 from ipmicra.coordinator.leader.site_resolver import SiteResolver
@@ -45,10 +45,14 @@ from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.delegation.subnets import NoSubnets, SubnetLookup
 from ipmicra.model.struct_types import build_struct_types
 from ipmicra.net.head_requests import HeadRequests
+from ipmicra.net.http_server import BoundedServer, ConnectionLimits, names_in
 from ipmicra.net.listener import listening_socket
+from ipmicra.net.rate_limit import RateLimited
 from ipmicra.registry.folder import tree_file
 from ipmicra.registry.treefile import open_tree
 from ipmicra.search.factory import INDEX_FOLDER
+from ipmicra.search.http.application import QUESTION_PATHS
+from ipmicra.search.recovery import open_or_set_aside
 
 ROUND_SECONDS = 0.25  # between two rounds of the delegator, unless something happens before
 NOTIFY_SECONDS = 0.25  # between two looks for orders that wait to be fetched
@@ -69,17 +73,17 @@ def subnets(data_folder: Path) -> SubnetLookup:
 
 
 class ServedPages(Protocol):
-    """What is served with the API and works beside it: the pages for people."""
+    """The pages for people, served with the API, and their background work."""
 
     @property
     def handlers(self) -> Sequence[ControllerRouterHandler]: ...
 
     def error_page(self, status: int, detail: str) -> Response[str]:
-        """What a browser is shown where there is nothing else to show."""
+        """The page for a browser if nothing else fits."""
         ...
 
     async def work(self) -> None:
-        """What it does all the time, until it is cancelled."""
+        """The background work, until it is cancelled."""
 
     def stop(self) -> None:
         """End open responses, so that the process can stop."""
@@ -94,7 +98,7 @@ def run(
     started: Callable[[CoordinatorContext], None],
     make_pages: Callable[[CoordinatorContext], ServedPages],
 ) -> None:
-    """Serve until SIGTERM or Ctrl-C. `started` is called when requests are heard."""
+    """Serve until SIGTERM or Ctrl-C. `started` is called when requests are accepted."""
     make_data_folder(settings.data_folder)
     build_struct_types()
     with (
@@ -128,7 +132,9 @@ def _context(settings: ServiceSettings) -> CoordinatorContext:
             settings=settings.coordinator,
             name=f"{socket.gethostname()}-{os.getpid()}",
             bundles=bundles_folder(settings.data_folder),
+            spool_folder=settings.data_folder,
             contact=settings.contact,
+            searches_per_second_max=settings.searches_per_second_max,
         )
     except BaseException:
         database.close()
@@ -137,12 +143,12 @@ def _context(settings: ServiceSettings) -> CoordinatorContext:
 
 @contextmanager
 def _workers(context: CoordinatorContext, settings: ServiceSettings) -> Iterator[None]:
-    resolver = SiteResolver(settings.fetching)
+    resolver = SiteResolver(settings.fetching, on_ended=context.leader_wakeup.set)
     leader_loop = LeaderLoop(
         context.database,
         context.tree,
         context.settings,
-        resolver.resolve,
+        resolver,
         context.name,
         seed=time.time_ns(),
     )
@@ -207,7 +213,7 @@ def _roll_out(context: CoordinatorContext, stop: threading.Event) -> None:
             _log.error("cannot look at the roll-out", extra={"why": str(error)})
 
 
-class _Server(uvicorn.Server):
+class _Server(BoundedServer):
     """Signals are ours: they also end the long polls."""
 
     def capture_signals(self) -> nullcontext[None]:  # type: ignore[override] # a generator there
@@ -223,13 +229,20 @@ async def _serve(
     proxies = context.settings.trusted_proxies
     server = _Server(
         uvicorn.Config(
-            HeadRequests(application(context, pages.handlers, pages.error_page)),
+            HeadRequests(
+                RateLimited(application(context, pages.handlers, pages.error_page), _rates(context))
+            ),
             log_config=None,
             access_log=False,
             proxy_headers=bool(proxies),
             forwarded_allow_ips=proxies or None,
             timeout_graceful_shutdown=SHUTDOWN_SECONDS,
-        )
+        ),
+        ConnectionLimits(
+            connections_max=context.settings.connections_max,
+            per_client_max=context.settings.connections_per_client_max,
+            unlimited_clients=names_in(proxies),
+        ),
     )
 
     def stop() -> None:
@@ -250,6 +263,16 @@ async def _serve(
             notifying.cancel()
             announcing.cancel()
             working.cancel()
+
+
+def _rates(context: CoordinatorContext) -> dict[str, float]:
+    """What one client may ask per second, by path."""
+    settings = context.settings
+    return {
+        **dict.fromkeys(QUESTION_PATHS, context.searches_per_second_max),
+        **dict.fromkeys(("/v1/explain", "/explain"), settings.explanations_per_second_max),
+        "/v1/nearest": settings.nearest_per_second_max,
+    }
 
 
 async def _announce(server: _Server, started: Callable[[], None]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sqlalchemy import Connection, bindparam, func, select, update
+from sqlalchemy import Connection, RowMapping, bindparam, func, select, update
 
 from ipmicra.coordinator.store import assignments, orders
 from ipmicra.coordinator.store.sites import (
@@ -23,7 +23,9 @@ from ipmicra.coordinator.store.sql.batches import in_batches
 from ipmicra.coordinator.store.sql.schema import handover_table, link_table, site_table
 from ipmicra.model.ids import SiteEpoch
 from ipmicra.model.urls import Site, url_at
-from ipmicra.protocol.host_messages import AssignOwnSites, AssignSites, SiteGrant
+from ipmicra.protocol.host_messages import AssignedSite, AssignOwnSites, AssignSites
+
+SITES_PER_ROUND = 500  # whose links are sent
 
 
 class SiteAssignment(NamedTuple):
@@ -93,7 +95,7 @@ def _order_with_state(
 ) -> None:
     name, epoch = one.site.name, SiteEpoch(one.site.epoch + 1)
     links_known = () if link is None else (link,)
-    grant = SiteGrant(site=name, epoch=epoch, address=one.address, links=links_known, has_state=True)
+    grant = AssignedSite(site=name, epoch=epoch, address=one.address, links=links_known, has_state=True)
     orders.give(connection, one.crawler, AssignSites(grants=(grant,)), f"{name} {epoch}", now_s)
 
 
@@ -132,7 +134,7 @@ def assign_own_site(connection: Connection, host: str, site: Site, now_s: float)
         return False
     assignments.record_assignments(connection, [(site, host)], now_s)
     has_state = site in _sites_with_state(connection, [site])
-    grant = SiteGrant(site=site, epoch=SiteEpoch(epoch), links=(root,), has_state=has_state)
+    grant = AssignedSite(site=site, epoch=SiteEpoch(epoch), links=(root,), has_state=has_state)
     orders.give(connection, host, AssignOwnSites(sites=(grant,)), f"{site} {epoch}", now_s)
     return True
 
@@ -151,26 +153,58 @@ class _NewLink(NamedTuple):
 def send_links(connection: Connection, now_s: float, most: int, per_order: int) -> int:
     """Send new links of delegated sites to their crawlers. Returns the number of links.
 
-    A site whose state its crawler has not fetched yet gets its links afterwards.
+    A site whose state its crawler has not fetched yet gets its links afterwards. The site whose links wait
+    the longest is first; one with more links than fit into an order is then the last. The sites' rows are
+    locked, so that a link which is stored meanwhile is not forgotten.
     """
-    new_links = connection.execute(
-        select(
-            link_table.c.url,
-            link_table.c.site,
-            site_table.c.crawler,
-            site_table.c.epoch,
-            site_table.c.address,
-        )
-        .join(site_table, site_table.c.name == link_table.c.site)
+    waiting: list[_NewLink] = []
+    for site in _sites_with_unsent_links(connection):
+        links = _unsent_links(connection, site, min(per_order, most - len(waiting)))
+        waiting += links
+        rest_s = None if len(links) < per_order else now_s
+        if len(waiting) < most or rest_s is not None:
+            connection.execute(
+                update(site_table).where(site_table.c.name == site.name).values(unsent_s=rest_s)
+            )
+        if len(waiting) >= most:
+            break
+    _order_links(connection, waiting, per_order, now_s)
+    for urls in in_batches([row.url for row in waiting]):
+        connection.execute(update(link_table).where(link_table.c.url.in_(urls)).values(given_s=now_s))
+    return len(waiting)
+
+
+def _sites_with_unsent_links(connection: Connection) -> list[RowMapping]:
+    query = (
+        select(site_table.c.name, site_table.c.crawler, site_table.c.epoch, site_table.c.address)
         .where(
-            link_table.c.given_s.is_(None),
             site_table.c.state == SiteStatus.DELEGATED,
+            site_table.c.unsent_s.is_not(None),
             site_table.c.name.not_in(select(handover_table.c.site)),
         )
-        .order_by(site_table.c.crawler, link_table.c.site, link_table.c.url)
+        .order_by(site_table.c.unsent_s, site_table.c.name)
+        .limit(SITES_PER_ROUND)
+        .with_for_update(of=site_table, skip_locked=True)
+    )
+    return list(connection.execute(query).mappings())
+
+
+def _unsent_links(connection: Connection, site: RowMapping, most: int) -> list[_NewLink]:
+    links = (
+        select(link_table.c.url)
+        .where(link_table.c.site == site["name"], link_table.c.given_s.is_(None))
+        .order_by(link_table.c.url)
         .limit(most)
     )
-    waiting = [_NewLink(*row) for row in new_links]
+    return [
+        _NewLink(url, site["name"], site["crawler"], site["epoch"], site["address"])
+        for url in connection.execute(links).scalars()
+    ]
+
+
+def _order_links(
+    connection: Connection, waiting: Sequence[_NewLink], per_order: int, now_s: float
+) -> None:
     by_crawler: dict[str, list[_NewLink]] = {}
     for row in waiting:
         by_crawler.setdefault(row.crawler, []).append(row)
@@ -178,9 +212,6 @@ def send_links(connection: Connection, now_s: float, most: int, per_order: int) 
         for batch in in_batches(rows, per_order):
             key = f"links {batch[0].url} {now_s}"[-SITE_CHARACTERS_MAX:]
             orders.give(connection, crawler, _assign_order(batch), key, now_s)
-    for urls in in_batches([row.url for row in waiting]):
-        connection.execute(update(link_table).where(link_table.c.url.in_(urls)).values(given_s=now_s))
-    return len(waiting)
 
 
 def _assign_order(rows: Sequence[_NewLink]) -> AssignSites:
@@ -189,7 +220,7 @@ def _assign_order(rows: Sequence[_NewLink]) -> AssignSites:
         by_site.setdefault((row.site, row.epoch, row.address), []).append(row.url)
     return AssignSites(
         grants=tuple(
-            SiteGrant(site=site, epoch=SiteEpoch(epoch), address=address, links=tuple(urls))
+            AssignedSite(site=site, epoch=SiteEpoch(epoch), address=address, links=tuple(urls))
             for (site, epoch, address), urls in by_site.items()
         )
     )

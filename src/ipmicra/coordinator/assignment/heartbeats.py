@@ -18,6 +18,7 @@ from ipmicra.coordinator.metrics import FETCHES, ORDERS_DONE, TEXT_BYTES, count_
 from ipmicra.coordinator.store import events, handovers, hosts, orders, traffic
 from ipmicra.coordinator.store.hosts import HostState
 from ipmicra.coordinator.store.sql.schema import passive_table
+from ipmicra.model.positions import blurred
 from ipmicra.model.urls import Normaliser, site_of
 from ipmicra.protocol.host_messages import (
     AssignOwnSites,
@@ -68,11 +69,21 @@ def apply_heartbeat(
     room = OWN_SITES_MAX - assigner.own_site_count(connection, host) if report.own_sites else 0
     for url in islice(filter(None, own), max(room, 0)):
         assigner.assign_own_site(connection, host, site_of(url), now_s)
-    fields = msgspec.to_builtins(report)
+    hosts.save_report(connection, host, kept_fields(report))
+    return unneeded
+
+
+def kept_fields(report: Heartbeat) -> dict[str, object]:
+    """What is kept of a report, and shown. Hosts of version 0.1 tell their position as it was written."""
+    fields: dict[str, object] = msgspec.to_builtins(report)
     for left_out in ("done", "passive"):
         del fields[left_out]
-    hosts.save_report(connection, host, fields)
-    return unneeded
+    if report.position is not None:
+        latitude, longitude = blurred(report.position)
+        fields["position"] = (latitude, longitude)
+        if "position" in report.rules:
+            fields["rules"] = {**report.rules, "position": f"{latitude:g}, {longitude:g}"}
+    return fields
 
 
 def _count(body: OrderBody, done: OrderDone) -> None:
@@ -92,7 +103,7 @@ def _follow_up(
 ) -> list[str]:
     if done.unknown_kind:
         kind = done.unknown_kind
-        events.record(connection, "order-refused", host, f"{kind}: {done.detail}", now_s)
+        events.record(connection, events.EventKind.ORDER_REFUSED, host, f"{kind}: {done.detail}", now_s)
         if not isinstance(body, ObservePages):  # the cross-check is repeated with another host
             return []
     if isinstance(body, ReleaseSites):
@@ -102,7 +113,7 @@ def _follow_up(
         cross_check.on_pages_observed(connection, host, body, done, now_s, revokes_liars)
     if isinstance(body, Retire) and done.done:
         hosts.end_host(connection, host, HostState.RETIRED)
-        events.record(connection, "host-retired", host, body.reason, now_s)
+        events.record(connection, events.EventKind.HOST_RETIRED, host, body.reason, now_s)
     if isinstance(body, AssignSites | AssignOwnSites) and done.done:
         grants = body.grants if isinstance(body, AssignSites) else body.sites
         with_state = [grant for grant in grants if grant.has_state]

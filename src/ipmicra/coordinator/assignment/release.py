@@ -93,6 +93,9 @@ def reopen_located(connection: Connection, crawler: str) -> int:
 
 def _resend_links(connection: Connection, names: Sequence[str]) -> None:
     connection.execute(update(link_table).where(link_table.c.site.in_(names)).values(given_s=None))
+    connection.execute(
+        update(site_table).where(site_table.c.name.in_(names)).values(unsent_s=site_table.c.found_s)
+    )
 
 
 def _unassign(connection: Connection, *which: ColumnElement[bool]) -> None:

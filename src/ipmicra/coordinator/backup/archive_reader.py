@@ -17,9 +17,10 @@ import msgspec
 
 from ipmicra.carrier.package import digest_of
 from ipmicra.coordinator.backup import rows
-from ipmicra.coordinator.backup.manifest import FORMAT, NAME, Manifest
+from ipmicra.coordinator.backup.manifest import FORMAT, NAME, BackupManifest
 from ipmicra.coordinator.store.sql.schema import SCHEMA_VERSION, handover_table
 from ipmicra.errors import OperatorFault
+from ipmicra.protocol.foreign_bytes import UNREADABLE
 
 _PACKAGE = re.compile(r"packages/([0-9a-f]{64})")
 _ROWS = re.compile(r"rows/([a-z_]{1,60})(\.json)?")
@@ -28,10 +29,10 @@ MANIFEST_BYTES_MAX = 64 << 20
 
 @dataclass
 class Parts:
-    """What was found. The rows wait as files in `work`."""
+    """The parts of a backup. The rows are files in `work`."""
 
     work: Path
-    manifest: Manifest | None = None
+    manifest: BackupManifest | None = None
     settings: str = ""
     packages: set[str] = field(default_factory=set)
     tables: set[str] = field(default_factory=set)
@@ -48,7 +49,7 @@ def read(
     on_package: Callable[[str, bytes], None],
     on_file: Callable[[PurePosixPath, IO[bytes]], None],
 ) -> Parts:
-    """Go through the whole file. Raises `OperatorFault` for what is no complete backup."""
+    """Read the whole file. Raises `OperatorFault` if it is not a complete backup."""
     parts = Parts(work)
     try:
         with tarfile.open(file, mode="r|") as tar:
@@ -58,7 +59,7 @@ def read(
                     _take(parts, entry.name, content, on_package, on_file)
     except FileNotFoundError as error:
         raise OperatorFault(f"there is no backup {file}") from error
-    except (tarfile.TarError, OSError, EOFError, msgspec.MsgspecError) as error:
+    except (tarfile.TarError, OSError, EOFError, *UNREADABLE) as error:
         raise OperatorFault(f"{file} is not a backup, or is damaged: {error}") from error
     if parts.manifest is None:
         raise OperatorFault(f"{file} is not complete: its last part, the manifest, is missing")
@@ -84,14 +85,14 @@ def _take(
             shutil.copyfileobj(content, out)
         parts.tables.add(table[1])
     elif name == NAME:
-        parts.manifest = msgspec.json.decode(content.read(MANIFEST_BYTES_MAX), type=Manifest)
+        parts.manifest = msgspec.json.decode(content.read(MANIFEST_BYTES_MAX), type=BackupManifest)
     elif name == "settings.toml":
         parts.settings = content.read().decode()
     else:
         on_file(PurePosixPath(name), content)
 
 
-def _check(file: Path, parts: Parts, manifest: Manifest) -> None:
+def _check(file: Path, parts: Parts, manifest: BackupManifest) -> None:
     if manifest.format > FORMAT or manifest.schema > SCHEMA_VERSION:
         raise OperatorFault(
             f"{file} was made by ipmicra {manifest.program}, which is newer than this one: use that"
@@ -112,7 +113,7 @@ def count_rows(parts: Parts, name: str) -> int:
 
 
 def named_packages(parts: Parts) -> set[str]:
-    """The digests that the rows speak of and that should be there."""
+    """The digests that the rows name and that must be in the backup."""
     assert parts.manifest is not None
     of_packages = {
         str(row["digest"])

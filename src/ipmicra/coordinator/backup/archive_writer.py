@@ -20,7 +20,7 @@ from sqlalchemy import Connection, select
 from ipmicra import __version__
 from ipmicra.carrier.durable import sync_folder
 from ipmicra.coordinator.backup import rows
-from ipmicra.coordinator.backup.manifest import FORMAT, NAME, Manifest
+from ipmicra.coordinator.backup.manifest import FORMAT, NAME, BackupManifest
 from ipmicra.coordinator.folder import bundles_folder
 from ipmicra.coordinator.store.package_bytes.file_store import PackageLost, PackageStore
 from ipmicra.coordinator.store.packages import PackageState
@@ -44,7 +44,7 @@ class Backup:
     copies: bool = True
     advance: Advance = lambda done, total: None
 
-    def make(self, target: Path, now_s: float) -> Manifest:
+    def make(self, target: Path, now_s: float) -> BackupManifest:
         unfinished = target.with_name(f".{target.name}.unfinished")
         try:
             with tempfile.TemporaryDirectory(dir=target.parent, prefix=".backup-") as work:
@@ -62,7 +62,7 @@ class Backup:
             unfinished.unlink(missing_ok=True)
         return manifest
 
-    def _write(self, tar: tarfile.TarFile, work: Path, now_s: float) -> Manifest:
+    def _write(self, tar: tarfile.TarFile, work: Path, now_s: float) -> BackupManifest:
         with self.database.snapshot() as connection:
             counts = {
                 table.name: rows.write_table(connection, table, work / table.name)
@@ -79,7 +79,7 @@ class Backup:
                 tar.add(work / name, f"rows/{name}")
         _add(tar, f"rows/{handover_table.name}.json", msgspec.json.encode(kept))
         self._write_files(tar)
-        manifest = Manifest(
+        manifest = BackupManifest(
             format=FORMAT,
             program=__version__,
             schema=SCHEMA_VERSION,

@@ -1,10 +1,10 @@
-"""Rows of the past -> rows that no later word of a host can contradict.
+"""Restored rows -> rows that no host's later report can contradict.
 
-Hosts have lived on since the backup: they were given sites and orders that these rows know nothing of. So
-every number that rises is raised beyond what may have been given out, and every site is given anew. Hosts
-notice that their lease is another, let go of what they hold, and go on; none has to join again.
+Hosts continued after the backup: they received sites and orders that these rows do not have. So every
+rising number is raised beyond any that may have been used, and every site is assigned again. Hosts notice
+that their lease has another epoch, drop their sites, and continue; none has to join again.
 
-Invariant (one owner per site): after this no host may act on what it was given before.
+Invariant (one owner per site): after this no host may act on an earlier assignment.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from ipmicra.coordinator.store.sites import SiteStatus
 from ipmicra.coordinator.store.sql.schema import (
     admin_link_table,
     admin_session_table,
+    api_token_table,
     host_table,
     leader_table,
     link_table,
@@ -30,14 +31,15 @@ def fence(connection: Connection, now_s: float) -> None:
     owned = site_table.c.state.in_((SiteStatus.DELEGATED, SiteStatus.RELEASING))
     freed = select(site_table.c.name).where(owned)
     connection.execute(update(link_table).where(link_table.c.site.in_(freed)).values(given_s=None))
+    connection.execute(update(site_table).values(unsent_s=site_table.c.found_s))
     connection.execute(update(site_table).where(owned).values(crawler=None, state=SiteStatus.WAITING))
     connection.execute(update(site_table).values(epoch=site_table.c.epoch + GAP))
     _number_orders_on(connection, now_s)
 
 
 def end_sessions(connection: Connection) -> None:
-    """Whoever was signed in, or led, signs in or leads anew."""
-    for table in (admin_link_table, admin_session_table, leader_table):
+    """End the sessions of operators, the tokens of programs and the leader's lease."""
+    for table in (admin_link_table, admin_session_table, api_token_table, leader_table):
         connection.execute(delete(table))
 
 

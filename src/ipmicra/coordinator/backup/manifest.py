@@ -1,4 +1,4 @@
-"""What a backup says of itself. It is written last: a file without it is not complete."""
+"""The description of a backup. It is written last: a file without it is not complete."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ FORMAT = 1
 NAME = "manifest.json"
 
 
-class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+class BackupManifest(msgspec.Struct, frozen=True, kw_only=True):
     format: int
     program: str  # the version of ipmicra that made it
     schema: int

@@ -18,7 +18,7 @@ from ipmicra.carrier.durable import write_durably
 from ipmicra.coordinator.backup import rows
 from ipmicra.coordinator.backup.archive_reader import Parts, named_packages, read
 from ipmicra.coordinator.backup.fencing import end_sessions, fence
-from ipmicra.coordinator.backup.manifest import Manifest
+from ipmicra.coordinator.backup.manifest import BackupManifest
 from ipmicra.coordinator.folder import bundles_folder
 from ipmicra.coordinator.store import events
 from ipmicra.coordinator.store.package_bytes.file_store import PackageStore
@@ -42,14 +42,16 @@ def restore(
     data_folder: Path,
     now_s: float,
     keeps_leases: bool = False,
-) -> Manifest:
+) -> BackupManifest:
     """`keeps_leases` only where the coordinator was stopped before the backup and never ran again."""
     if database.is_begun():
         raise OperatorFault(
             f"there is a coordinator in {database.address}: a backup is restored into an empty one"
         )
     with tempfile.TemporaryDirectory(dir=data_folder, prefix=".restore-") as work:
-        parts = read(file, Path(work), store.keep, lambda name, data: _place(data_folder, name, data))
+        parts = read(
+            file, Path(work), store.keep, lambda name, data: place_file(data_folder, name, data)
+        )
         assert parts.manifest is not None
         _check_packages(parts, store)
         with database.begin() as connection:
@@ -58,14 +60,14 @@ def restore(
             if not keeps_leases:
                 fence(connection, now_s)
             rows.number_on(connection)
-            told = f"from a backup of {parts.manifest.program}, {parts.manifest.packages:,} packages"
-            events.record(connection, "restored", "coordinator", told, now_s)
+            summary = f"from a backup of {parts.manifest.program}, {parts.manifest.packages:,} packages"
+            events.record(connection, events.EventKind.RESTORED, "coordinator", summary, now_s)
     if parts.settings:
         write_durably(data_folder / SETTINGS_FILE, parts.settings.encode())
     return parts.manifest
 
 
-def verify(file: Path, open_store: Callable[[], PackageStore]) -> Manifest:
+def verify(file: Path, open_store: Callable[[], PackageStore]) -> BackupManifest:
     """Read all of it. Packages that are only named are looked for in the store, which is opened for that."""
     with tempfile.TemporaryDirectory(prefix="ipmicra-verify-") as work:
         parts = read(file, Path(work), lambda digest, data: None, lambda name, data: None)
@@ -91,7 +93,7 @@ def _check_packages(parts: Parts, store: PackageStore | None) -> None:
         )
 
 
-def _insert(connection: Connection, parts: Parts, manifest: Manifest) -> None:
+def _insert(connection: Connection, parts: Parts, manifest: BackupManifest) -> None:
     rows.tables()[0].metadata.create_all(connection)
     for table in rows.tables():
         if table is schema_version_table or table.name not in manifest.rows:
@@ -105,7 +107,7 @@ def _insert(connection: Connection, parts: Parts, manifest: Manifest) -> None:
         migrate(connection, manifest.schema)
 
 
-def _place(data_folder: Path, name: PurePosixPath, data: IO[bytes]) -> None:
+def place_file(data_folder: Path, name: PurePosixPath, data: IO[bytes]) -> None:
     if name == PurePosixPath("tree"):
         target = tree_file(data_folder)
     elif name.parts[:1] == ("bundles",) and ".." not in name.parts and len(name.parts) > 1:

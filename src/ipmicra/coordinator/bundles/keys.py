@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from securesystemslib.signer import CryptoSigner
 
+from ipmicra.carrier.durable import make_folder, sync_folder
 from ipmicra.errors import OperatorFault
 
 Role: TypeAlias = Literal["root", "targets", "snapshot", "timestamp"]
@@ -28,7 +29,7 @@ ROLES: tuple[Role, ...] = get_args(Role)
 
 def make_keys(folder: Path, role: Role, count: int) -> list[CryptoSigner]:
     """New keys, as files ROLE-N.pem that did not exist before."""
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_folder(folder, mode=0o700)
     taken = len(_files(folder, role))
     return [_make(folder / f"{role}-{taken + number + 1}.pem") for number in range(count)]
 
@@ -53,7 +54,9 @@ def _make(path: Path) -> CryptoSigner:
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "wb") as file:
         file.write(text)
+        file.flush()
         os.fsync(file.fileno())
+    sync_folder(path.parent)
     return CryptoSigner(key)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ipmicra.carrier.durable import write_durably
+from ipmicra.carrier.durable import make_folder, write_durably
 from ipmicra.coordinator.bundles.repository import METADATA, TARGETS, Repository
 from ipmicra.errors import OperatorFault
 
@@ -29,11 +29,11 @@ def _copy(path: Path, target: Path) -> bool:
     data = path.read_bytes()
     if target.is_file() and target.read_bytes() == data:
         return False
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target.parent)
     write_durably(target, data)
     return True
 
 
 def published_versions(folder: Path) -> list[str]:
-    """What hosts can be given, oldest first; nothing where nothing was published."""
+    """The published versions, oldest first; empty if none was published."""
     return Repository(folder).versions() if (folder / METADATA / LAST).is_file() else []

@@ -1,9 +1,9 @@
 """Keys, bundles and a clock -> signed metadata in a folder that can be published as it is.
 
 Files are named as The Update Framework's consistent snapshots have it: N.root.json, N.targets.json,
-N.snapshot.json, timestamp.json, and bundles by their digest. Invariant: a file that others name is written
-before the one that names it, and `timestamp.json` last, so whoever reads while we write sees the old or the
-new.
+N.snapshot.json, timestamp.json, and bundles by their digest. Invariant: a file that others name is
+written before the one that names it, and `timestamp.json` last, so a reader sees either the old or the
+new state.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from securesystemslib.signer import CryptoSigner
 from tuf.api.exceptions import RepositoryError
 from tuf.api.metadata import Metadata, MetaFile, Root, Snapshot, TargetFile, Targets, Timestamp
 
-from ipmicra.carrier.durable import write_durably
+from ipmicra.carrier.durable import make_folder, write_durably
 from ipmicra.coordinator.bundles.keys import ROLES, Role, make_keys, read_keys
 from ipmicra.errors import OperatorFault
 from ipmicra.protocol.bundle_format import read as read_bundle
@@ -196,7 +196,7 @@ class Repository:
 
     def _write(self, name: str, data: bytes) -> None:
         path = self._folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         write_durably(path, data)
 
     def _expiry(self, role: Role, now: datetime) -> datetime:

@@ -1,8 +1,9 @@
-"""Hosts and what their code did -> who is upgraded next, who waits, and when a roll-out is halted.
+"""Reports of hosts about their code -> the hosts to upgrade next, those that wait, and whether to halt a
+roll-out.
 
-A version goes to one host in a hundred (at least one), then to one in ten, then to all. The next stage begins
-when everybody of this one has proved it healthy for a while. It halts by itself when hosts had to roll it
-back, or when the code ends by itself more often than the old one does; then nobody else is given it.
+A version goes to one host in a hundred (at least one), then to one in ten, then to all. The next stage
+begins when all hosts of this one have reported it healthy for some time. It halts automatically if hosts
+rolled it back, or if the code ends by itself more often than the old one; then no further host gets it.
 
 Invariant: a decision from reports only. The order of hosts depends on names and version, so it is the same
 after a restart, and a different one for the next version.
@@ -18,7 +19,7 @@ from enum import StrEnum
 import msgspec
 
 STAGES = (0.01, 0.10, 1.0)  # shares of the hosts
-FAILED_SHARE_MAX = 0.1  # of those that tried; in the first stage nobody may fail
+FAILED_SHARE_MAX = 0.1  # of the hosts that tried; in the first stage none may fail
 ENDS_MORE_MAX = 1.0  # a day and host, more than the old code's
 
 
@@ -37,7 +38,7 @@ class Rollout(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HostCode(msgspec.Struct, frozen=True, kw_only=True):
-    """What one host said of the code that it runs."""
+    """One host's report about the code that it runs."""
 
     host: str
     running: str = ""  # the version that is good there
@@ -47,14 +48,14 @@ class HostCode(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RolloutStep(msgspec.Struct, frozen=True, kw_only=True):
-    """What follows."""
+    """The next step of a roll-out."""
 
     rollout: Rollout
     upgrade: tuple[str, ...] = ()  # hosts that are to have it now
 
 
 def step(rollout: Rollout, hosts: Sequence[HostCode], now_s: float, soak_s: float) -> RolloutStep:
-    """Look at everybody once."""
+    """Decide the next step from all hosts' reports."""
     if rollout.state is not RolloutState.ROLLING:
         return RolloutStep(rollout=rollout)
     chosen = chosen_hosts(rollout, hosts)
@@ -83,7 +84,7 @@ def chosen_hosts(rollout: Rollout, hosts: Sequence[HostCode]) -> list[HostCode]:
 
 
 def _halt_reason(rollout: Rollout, chosen: list[HostCode], hosts: Sequence[HostCode]) -> str:
-    """Why to halt; empty where there is no reason."""
+    """The reason to halt; empty if there is none."""
     failed = _refusing(rollout, chosen)
     tried = len(failed) + sum(code.running == rollout.version for code in chosen)
     allowed = 0 if rollout.stage == 0 else FAILED_SHARE_MAX * tried
@@ -93,7 +94,7 @@ def _halt_reason(rollout: Rollout, chosen: list[HostCode], hosts: Sequence[HostC
     new = [code.ends_today for code in chosen if code.running == rollout.version]
     old = [code.ends_today for code in hosts if code.running != rollout.version]
     if new and _mean(new) > _mean(old) + ENDS_MORE_MAX:
-        return f"it ends by itself {_mean(new):.1f} times a day and host, the old one {_mean(old):.1f}"
+        return f"it ends by itself {_mean(new):.1f} times per day and host, the old one {_mean(old):.1f}"
     return ""
 
 

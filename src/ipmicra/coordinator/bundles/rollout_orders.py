@@ -19,7 +19,7 @@ from ipmicra.protocol.host_messages import CodeReport, Upgrade
 
 
 def begin(connection: Connection, version: str, now_s: float) -> None:
-    """Roll a version out; whatever was rolling ends. A version is rolled out once."""
+    """Start the roll-out of a version; a running roll-out ends. A version is rolled out once."""
     connection.execute(
         update(rollout_table)
         .where(rollout_table.c.state == RolloutState.ROLLING)
@@ -28,11 +28,13 @@ def begin(connection: Connection, version: str, now_s: float) -> None:
     row = msgspec.structs.asdict(Rollout(version=version, stage_since_s=now_s)) | {"begun_s": now_s}
     if not insert_new(connection, rollout_table, [row]):
         raise OperatorFault(f"version {version} was rolled out before; hosts never go back")
-    events.record(connection, "rollout-begun", version, f"to {STAGES[0]:.0%} of the hosts", now_s)
+    events.record(
+        connection, events.EventKind.ROLLOUT_BEGUN, version, f"to {STAGES[0]:.0%} of the hosts", now_s
+    )
 
 
 def halt(connection: Connection, version: str, reason: str, now_s: float) -> None:
-    """By the operator. Who has the version keeps it."""
+    """Halt by the operator's command. Hosts that have the version keep it."""
     rolling = latest(connection)
     if rolling is None or rolling.version != version or rolling.state is not RolloutState.ROLLING:
         raise OperatorFault(f"version {version} is not being rolled out")
@@ -69,7 +71,7 @@ def advance(connection: Connection, now_s: float, soak_s: float) -> Rollout | No
 
 
 def code_of(host: Host) -> HostCode:
-    """What a roll-out goes by."""
+    """The hosts' reports on which a roll-out is based."""
     report = code_report_of(host)
     return HostCode(
         host=host.name,
@@ -81,7 +83,7 @@ def code_of(host: Host) -> HostCode:
 
 
 def code_report_of(host: Host) -> CodeReport:
-    """What a host's last report says of its code."""
+    """The part about code in a host's last report."""
     try:
         return msgspec.convert(host.report.get("code", {}), CodeReport)
     except msgspec.ValidationError:
@@ -94,4 +96,6 @@ def _save(connection: Connection, changed: Rollout, now_s: float) -> None:
         update(rollout_table).where(rollout_table.c.version == changed.version).values(values)
     )
     detail = changed.reason or f"to {STAGES[changed.stage]:.0%} of the hosts"
-    events.record(connection, f"rollout-{changed.state}", changed.version, detail, now_s)
+    events.record(
+        connection, events.EventKind(f"rollout-{changed.state}"), changed.version, detail, now_s
+    )

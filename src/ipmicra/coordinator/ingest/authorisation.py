@@ -1,14 +1,15 @@
-"""A package and what its crawler was given -> the records that count, and why the others do not.
+"""A package and its crawler's assignments -> the records that count, and the reasons against the others.
 
-Invariant: a crawler speaks of its own sites only. What it says of others is left out and the reason is
-kept; the package's bytes stay as they came. A page under one address that says it is another's is nobody's.
-No moment is later than the coordinator's clock.
+Invariant: a crawler reports on its own sites only. Records of other sites are left out and the reason is
+stored; the package's bytes stay unchanged. A page that was fetched from one site and claims to be of
+another is left out. No moment is later than the coordinator's clock.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import starmap
 from typing import NamedTuple
 
 import msgspec
@@ -17,9 +18,10 @@ from sqlalchemy import Connection
 from ipmicra.carrier.package import Package
 from ipmicra.carrier.record_queries import links_elsewhere, site_about
 from ipmicra.coordinator.store import assignments
+from ipmicra.coordinator.store.intake import FoundLink
 from ipmicra.coordinator.store.packages import ClaimedPackage
 from ipmicra.model.records import FetchMeasurement, Record
-from ipmicra.model.urls import Normaliser, Site, Url
+from ipmicra.model.urls import Normaliser, Site
 
 SITES_NAMED = 5  # in a reason
 
@@ -32,7 +34,7 @@ class FilteredPackage(NamedTuple):
 
 
 def within_our_time(package: Package, now_s: float) -> Package:
-    """Nothing was fetched later than now: a clock that is ahead would win against all who come after."""
+    """Limit times to now: a record from a clock that is ahead would win against all later ones."""
     now_ms = int(now_s * 1000)
     records = package.records
     if not any(_moment_ms(record) > now_ms for record in records):
@@ -68,9 +70,9 @@ class RecordFilter:
         left_out = Counter(site for site in sites if site in foreign)
         return FilteredPackage(package._replace(records=kept), _reason(left_out, claim))
 
-    def links_elsewhere(self, package: Package) -> Iterator[Url]:
+    def links_elsewhere(self, package: Package) -> Iterator[FoundLink]:
         """Links to other sites; those within a site are its own crawler's to follow."""
-        return links_elsewhere(package, self._normaliser)
+        return starmap(FoundLink, links_elsewhere(package, self._normaliser))
 
 
 def _reason(left_out: Counter[Site], claim: ClaimedPackage) -> str:

@@ -1,4 +1,4 @@
-"""Pages whose answer the operator knows -> whether a package tells lies about them.
+"""Pages whose content the operator knows -> whether a package contradicts it.
 
 The operator submits pages that they control and configures what these contain. Invariant: no I/O. A crawler
 cannot distinguish these pages from others.
@@ -20,7 +20,7 @@ def contradiction(
     known: Iterable[KnownPage],
     page_at: Callable[[str], Page | None] = lambda _: None,
 ) -> str | None:
-    """What the package says that cannot be true; None: nothing. `page_at` has the base of a delta."""
+    """The statement in the package that cannot be true, or None. `page_at` has the base of a delta."""
     expected = {page.url: page.words for page in known}
     for record in package.records:
         if isinstance(record, PageSeen | PageChanged) and record.url in expected:

@@ -1,14 +1,14 @@
-"""Pages that were sent -> a share of them seen by other hosts too, and what that says about their crawlers.
+"""Pages that were sent -> a share of them fetched by other hosts too, and evidence about their crawlers.
 
     select_pages    when a package is integrated: a few of its pages are to be seen again
     send_checks   in the leader's round: orders to hosts in other networks
     on_pages_observed     when such a host reports: one look more, and perhaps a verdict
 
-A case begins with one witness. `jury` says when more are asked and when they contradict the crawler; a
-control look after the same time says whether the page changes by itself; `trust` adds the result to the
-crawler's standing, and to that of the witnesses. Invariant: who will look, and at what, cannot be foreseen by
-the crawler that is checked. A crawler that is not believed any more is revoked, or reported where the
-operator decides; what it sent stays until it is purged.
+A case begins with one other host. `jury` decides when more are asked and when they contradict the
+crawler; a control observation after the same time shows whether the page changes by itself; `trust` adds
+the result to the evidence about the crawler and about the other hosts. Invariant: a crawler cannot
+predict which of its pages are checked, or by which hosts. A crawler that is no longer trusted is revoked,
+or reported if the operator decides; its pages stay until they are purged.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import hashlib
 import ipaddress
 import secrets
 from collections.abc import Callable, Sequence
+from typing import assert_never
 
 import msgspec
 from sqlalchemy import Connection, delete, func, select
@@ -24,7 +25,7 @@ from sqlalchemy import Connection, delete, func, select
 from ipmicra.carrier.package import Package
 from ipmicra.coordinator.admin.join_quota import NETWORK_BITS
 from ipmicra.coordinator.ingest import trust_records
-from ipmicra.coordinator.ingest.jury import ROUNDS, Fingerprint, Outcome, Verdict, alike, verdict_on
+from ipmicra.coordinator.ingest.jury import ROUNDS, Fingerprint, Outcome, Verdict, are_alike, verdict_on
 from ipmicra.coordinator.ingest.trust import is_control_wanted
 from ipmicra.coordinator.store import blobs, events, hosts, orders
 from ipmicra.coordinator.store.hosts import Host, HostState
@@ -52,10 +53,10 @@ class PendingCheck(msgspec.Struct, frozen=True):
     fetched_s: float = 0.0
     began_s: float = 0.0
     wanted: int = 1  # witnesses in all
-    asked: tuple[str, ...] = ()  # who has not answered yet
-    unable: tuple[str, ...] = ()  # who could not see it: robots.txt, an error
+    asked: tuple[str, ...] = ()  # those that have not answered yet
+    unable: tuple[str, ...] = ()  # those that could not see it: robots.txt, an error
     looks: tuple[tuple[str, str, int], ...] = ()  # witness, content hash, similarity hash
-    is_exhausted: bool = False  # there is nobody else to ask
+    is_exhausted: bool = False  # no other host is left to ask
     control_due_s: float | None = None  # a verdict was reached; a control look is wanted then
     is_accused: bool = False  # the verdict was that the jury contradicts the crawler
     seen_hash: str = ""  # what the jury saw
@@ -78,8 +79,8 @@ def select_pages(
     page_at: Callable[[str], Page | None] = lambda _: None,
 ) -> None:
     """Choose pages to be seen again, at random. A delta is looked up whole in the index by `page_at`."""
-    told = [record for record in package.records if isinstance(record, PageSeen | PageChanged)]
-    chosen = [record for record in told if secrets.randbelow(1_000_000) < share * 1_000_000]
+    pages = [record for record in package.records if isinstance(record, PageSeen | PageChanged)]
+    chosen = [record for record in pages if secrets.randbelow(1_000_000) < share * 1_000_000]
     if not chosen:
         return
     waiting = connection.execute(
@@ -100,13 +101,13 @@ def select_pages(
 
 
 def send_checks(connection: Connection, now_s: float, revokes: bool = True) -> None:
-    """Have what waits seen from other networks. What nobody can see in time is forgotten.
+    """Send waiting checks to hosts in other networks. Checks that no host can do in time are dropped.
 
-    A case that has asked everybody is decided by those who answered.
+    A case that has asked all hosts is decided by those that answered.
     """
     old = memory_table.c.saved_s < now_s - PENDING_SECONDS_MAX
     connection.execute(delete(memory_table).where(memory_table.c.name.startswith(_CASE), old))
-    waiting = [case for case in _cases(connection) if _lacks_witnesses(case, now_s)]
+    waiting = [case for case in pending_checks(connection) if _lacks_witnesses(case, now_s)]
     if not waiting:
         return
     everybody = {host.name: host for host in hosts.all_hosts(connection)}
@@ -134,7 +135,7 @@ def _ask(connection: Connection, case: PendingCheck, able: Sequence[str], now_s:
     for witness in witnesses:
         orders.give(connection, witness, ObservePages(urls=(case.url,)), key, now_s)
     if not witnesses and not case.looks:
-        return case  # nobody is there yet
+        return case  # no host is present yet
     case = msgspec.structs.replace(
         case, asked=(*case.asked, *witnesses), is_exhausted=len(witnesses) < missing
     )
@@ -150,7 +151,9 @@ def on_pages_observed(
     now_s: float,
     revokes: bool = True,
 ) -> None:
-    """What another host saw. `revokes`: whether a crawler that is not believed is revoked at once."""
+    """Handle the observation of another host. `revokes`: whether a crawler that is no longer trusted is
+    revoked at once.
+    """
     looks = {look.url: look for look in done.looks}
     for url in body.urls:
         case = _case(connection, url)
@@ -176,7 +179,7 @@ class _Bench:
         self._connection, self._now_s, self._revokes = connection, now_s, revokes
 
     def decide(self, case: PendingCheck) -> None:
-        """All who were asked have answered."""
+        """Decide a case in which all asked hosts have answered."""
         if case.control_due_s is not None:
             self._control(case)
             return
@@ -193,10 +196,14 @@ class _Bench:
                 self._await_control(case, is_accused=True, seen=case.prints()[min(verdict.agreeing)])
             case Outcome.UNDECIDED if verdict.agreeing:
                 why = f"too few hosts to decide: {_names(case, verdict)} saw another {case.url}"
-                events.record(self._connection, "suspected", case.crawler, why, self._now_s)
+                events.record(
+                    self._connection, events.EventKind.SUSPECTED, case.crawler, why, self._now_s
+                )
                 self._close(case)
-            case _:
+            case Outcome.UNDECIDED | Outcome.DYNAMIC:
                 self._close(case)
+            case never:
+                assert_never(never)
 
     def _on_confirmed(self, case: PendingCheck, verdict: Verdict) -> None:
         self._judge(case, case.crawler, is_contradicted=False)
@@ -226,15 +233,19 @@ class _Bench:
             self._close(case)
             return
         seen, again = Fingerprint(case.seen_hash, case.seen_similarity), case.prints()[-1]
-        has_changed = alike(seen, again) is not True
+        has_changed = are_alike(seen, again) is not True
         site = site_of(Url(case.url))
         trust_records.note_control(self._connection, site, has_changed, not case.is_accused, self._now_s)
         if case.is_accused and not has_changed:
             jury = msgspec.structs.replace(case, looks=case.looks[:-1])
-            agreeing = frozenset(at for at, told in enumerate(jury.prints()) if alike(seen, told))
+            agreeing = frozenset(
+                at for at, fingerprint in enumerate(jury.prints()) if are_alike(seen, fingerprint)
+            )
             witnesses = ", ".join(jury.looks[at][0] for at in sorted(agreeing))
             why = f"{len(agreeing)} of {len(jury.looks)} hosts saw another {case.url}: {witnesses}"
-            events.record(self._connection, "contradicted", case.crawler, why, self._now_s)
+            events.record(
+                self._connection, events.EventKind.CONTRADICTED, case.crawler, why, self._now_s
+            )
             self._judge(case, case.crawler, is_contradicted=True)
             self._judge_witnesses(jury, agreeing)
         self._close(case)
@@ -252,12 +263,12 @@ class _Bench:
         )
         if standing.is_believed:
             return
-        told = f"{standing.contradicted} of {standing.compared} comparisons contradict it"
+        evidence = f"{standing.contradicted} of {standing.compared} comparisons contradict it"
         if self._revokes:
-            revoke(self._connection, crawler, told, self._now_s)
+            revoke(self._connection, crawler, evidence, self._now_s)
         elif before.is_believed:
-            why = f"{told}; revoke it, or not: ipmicra coordinator revoke {crawler}"
-            events.record(self._connection, "suspected", crawler, why, self._now_s)
+            why = f"{evidence}; revoke it, or not: ipmicra coordinator revoke {crawler}"
+            events.record(self._connection, events.EventKind.SUSPECTED, crawler, why, self._now_s)
 
     def _keep(self, case: PendingCheck, **changed: object) -> None:
         _keep(self._connection, msgspec.structs.replace(case, **changed), self._now_s)
@@ -271,7 +282,7 @@ def _names(case: PendingCheck, verdict: Verdict) -> str:
 
 
 def is_elsewhere(host: Host, sender: Host | None) -> bool:
-    """Another host, and in another network as far as public addresses tell."""
+    """Whether it is another host in another network, judged by public addresses."""
     if sender is None:
         return True
     if host.name == sender.name:
@@ -290,7 +301,7 @@ def revoke(connection: Connection, crawler: str, why: str, now_s: float) -> None
     host = hosts.host_named(connection, crawler)
     if host is not None and host.state is HostState.ENROLLED:
         hosts.end_host(connection, crawler, HostState.REVOKED)
-        events.record(connection, "distrusted", crawler, why, now_s)
+        events.record(connection, events.EventKind.DISTRUSTED, crawler, why, now_s)
 
 
 def is_anything_pending(connection: Connection) -> bool:
@@ -299,7 +310,8 @@ def is_anything_pending(connection: Connection) -> bool:
     return connection.execute(query).first() is not None
 
 
-def _cases(connection: Connection) -> list[PendingCheck]:
+def pending_checks(connection: Connection) -> list[PendingCheck]:
+    """Pages that wait for a verdict or a control look."""
     bodies = connection.execute(
         select(memory_table.c.body)
         .where(memory_table.c.name.startswith(_CASE))
@@ -309,7 +321,7 @@ def _cases(connection: Connection) -> list[PendingCheck]:
 
 
 def _case(connection: Connection, url: str) -> PendingCheck | None:
-    """Held for this transaction: two witnesses may report at once."""
+    """The case, locked for this transaction: two hosts may report at once."""
     query = select(memory_table.c.body).where(memory_table.c.name == _name(url)).with_for_update()
     body: bytes | None = connection.execute(query).scalar()
     return None if body is None else msgspec.json.decode(body, type=PendingCheck)

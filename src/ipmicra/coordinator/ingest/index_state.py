@@ -7,6 +7,7 @@ nothing was ever wrong.
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import assert_never
 
 import msgspec
 from sqlalchemy import Connection
@@ -45,6 +46,8 @@ class IndexState(msgspec.Struct, frozen=True, kw_only=True):
                 return f"the index is being rebuilt, {progress}: {self.reason}"
             case IndexCondition.LOST | IndexCondition.DAMAGED:
                 return f"the index is {self.condition}: {self.reason}"
+            case never:
+                assert_never(never)
 
 
 def index_state(connection: Connection) -> IndexState:

@@ -1,16 +1,15 @@
 """Packages that were acknowledged -> pages in the index, links to other sites -> sites to delegate.
 
-Invariant: index first, rows second: a package is marked as integrated in the transaction that stores its
-links, after the index has committed. A crash in between repeats the work, and repeating it changes nothing.
-A package that does not unpack, speaks of nothing that was its crawler's, or fails in any other way that is
-not the store's or the database's fault is kept aside with its reason and stops nobody.
+Invariant: index first, links second, its row last: a package is marked as integrated after the index has
+committed and its links are stored. A crash in between repeats the work, and repeating it changes nothing.
+A package that does not unpack, has no record of its crawler's sites, or fails in any other way that is not
+the store's or the database's fault is set aside with its reason and does not stop others.
 """
 
 from __future__ import annotations
 
 import logging
 import sqlite3
-from itertools import islice
 
 from sqlalchemy.exc import InterfaceError, OperationalError
 
@@ -18,9 +17,10 @@ from ipmicra.carrier.package import Package, PackageRefused, unpack
 from ipmicra.coordinator.ingest import cross_check, purge, resend_orders
 from ipmicra.coordinator.ingest.authorisation import FilteredPackage, RecordFilter, within_our_time
 from ipmicra.coordinator.ingest.canaries import contradiction
+from ipmicra.coordinator.ingest.link_intake import LinkIntake
 from ipmicra.coordinator.metrics import INTEGRATION_LAG, PACKAGES_ENDED, count_pages
-from ipmicra.coordinator.settings import KnownPage
-from ipmicra.coordinator.store import events, failures, packages, sites
+from ipmicra.coordinator.settings import CoordinatorSettings
+from ipmicra.coordinator.store import events, failures, packages
 from ipmicra.coordinator.store.package_bytes.file_store import PackageStore
 from ipmicra.coordinator.store.packages import ClaimedPackage
 from ipmicra.coordinator.store.sql.database import Database
@@ -30,8 +30,6 @@ from ipmicra.search.contract import IndexDamaged, SearchIndex
 AT_ONCE = 16  # packages between two commits of the index
 OUTSIDE_FAULTS = (OperationalError, InterfaceError, sqlite3.OperationalError, OSError, MemoryError)
 REASON_CHARACTERS_MAX = 300
-LINKS_PER_PACKAGE_MAX = 20_000  # to other sites; more is a flood, which would hold up all writers
-SITES_PER_PACKAGE_MAX = 1_000
 
 _log = logging.getLogger(__name__)
 
@@ -45,23 +43,24 @@ class Integrator:
         store: PackageStore,
         index: SearchIndex,
         name: str,
-        claim_s: float,
-        compared_share: float = 0.0,
-        known_pages: tuple[KnownPage, ...] = (),
+        settings: CoordinatorSettings,
     ) -> None:
         self._database = database
         self._store = store
         self._index = index
         self._name = name
-        self._claim_s = claim_s
+        self._claim_s = settings.claim_seconds
         self._record_filter = RecordFilter()
-        self._compared_share, self._known_pages = compared_share, known_pages
+        self._compared_share, self._known_pages = settings.compared_share, settings.known_pages
+        self._link_intake = LinkIntake(database, settings)
 
     def integrate_pending(self, now_s: float) -> int:
         """Integrate a few waiting packages. Returns the number of packages processed."""
+        with self._database.read() as connection:
+            to_purge = purge.pending_purges(connection)
+        for crawler in to_purge:
+            purge.execute_purge(self._database, self._index, crawler, now_s)
         with self._database.begin() as connection:
-            for crawler in purge.pending_purges(connection):
-                purge.execute_purge(connection, self._index, crawler, now_s)
             claimed = packages.claim(connection, self._name, now_s, self._claim_s, AT_ONCE)
         loaded = [(claim, filtered) for claim in claimed if (filtered := self._load(claim, now_s))]
         taken_in = [
@@ -104,11 +103,9 @@ class Integrator:
             self._put_aside(claim, "noting its links", error, now_s)
 
     def _note_contents(self, claim: ClaimedPackage, filtered: FilteredPackage, now_s: float) -> None:
+        links = self._record_filter.links_elsewhere(filtered.package)
+        dropped = self._link_intake.store(claim.crawler, links, now_s)
         with self._database.begin() as connection:
-            links = self._record_filter.links_elsewhere(filtered.package)
-            sites.add_links(
-                connection, islice(links, LINKS_PER_PACKAGE_MAX), now_s, SITES_PER_PACKAGE_MAX
-            )
             received_s = packages.received_s(connection, claim)
             if not packages.mark_integrated(connection, claim, now_s, filtered.reason):
                 return
@@ -119,8 +116,14 @@ class Integrator:
             cross_check.select_pages(
                 connection, filtered.package, self._compared_share, now_s, self._index.page
             )
+            if dropped:
+                events.record(
+                    connection, events.EventKind.LINKS_DROPPED, claim.crawler, dropped.in_words(), now_s
+                )
             if filtered.reason:
-                events.record(connection, "records-refused", claim.crawler, filtered.reason, now_s)
+                events.record(
+                    connection, events.EventKind.RECORDS_REFUSED, claim.crawler, filtered.reason, now_s
+                )
 
     def _load(self, claim: ClaimedPackage, now_s: float) -> FilteredPackage | None:
         try:
@@ -169,7 +172,7 @@ class Integrator:
         with self._database.begin() as connection:
             if packages.mark_refused(connection, claim, reason, now_s):
                 PACKAGES_ENDED.labels("refused").inc()
-                events.record(connection, "package-refused", claim.crawler, reason, now_s)
+                events.record(connection, events.EventKind.PACKAGE_REFUSED, claim.crawler, reason, now_s)
 
 
 def _check_sender(package: Package, claim: ClaimedPackage) -> None:

@@ -1,8 +1,8 @@
 """A page as its crawler sent it and as other hosts see it -> whether they contradict the crawler.
 
 One host is asked first. If it sees another page, more hosts are asked in rounds, up to a jury. Invariant:
-pure. A page that changes with each request contradicts nobody, because its witnesses contradict each other;
-fewer than `AGREEING_MIN` hosts, or fewer than two thirds of those who looked, contradict nobody either.
+pure. A page that changes with each request gives no contradiction, because its observers contradict each
+other; nor do fewer than `AGREEING_MIN` hosts, or fewer than two thirds of those that looked.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ipmicra.model.similarity import bits_apart
 
 BITS_APART_MAX = 16  # of 64: beyond, two texts have little in common
 ROUNDS = (1, 3, 7, 15, 31)  # witnesses in all, round by round
-AGREEING_MIN = 3  # no two hosts alone can contradict anybody
+AGREEING_MIN = 3  # two hosts alone never contradict a crawler
 AGREEING_SHARE = (
     2 / 3
 )  # of the jury; colluding hosts that are 2 in 5 reach it in one jury of 700 at most
@@ -25,7 +25,7 @@ class Fingerprint(NamedTuple):
     """How a page looks: a hash of all its content, and 64 bits that change little with small changes."""
 
     content_hash: str
-    similarity_hash: int  # 0: too little text to tell
+    similarity_hash: int  # 0: too little text
 
 
 class Outcome(StrEnum):
@@ -42,8 +42,8 @@ class Verdict(NamedTuple):
     witnesses: int = 0  # wanted in all, where the outcome is MORE
 
 
-def alike(one: Fingerprint, other: Fingerprint) -> bool | None:
-    """None where the texts are too short to tell."""
+def are_alike(one: Fingerprint, other: Fingerprint) -> bool | None:
+    """Whether two observations are alike; None if the texts are too short."""
     if one.content_hash == other.content_hash:
         return True
     if not one.similarity_hash or not other.similarity_hash:
@@ -52,8 +52,10 @@ def alike(one: Fingerprint, other: Fingerprint) -> bool | None:
 
 
 def verdict_on(sent: Fingerprint, looks: Sequence[Fingerprint], is_last: bool = False) -> Verdict:
-    """What the looks so far say. `is_last`: there is nobody left to ask."""
-    told = {at: likeness for at, look in enumerate(looks) if (likeness := alike(sent, look)) is not None}
+    """The verdict of the observations so far. `is_last`: no host is left to ask."""
+    told = {
+        at: likeness for at, look in enumerate(looks) if (likeness := are_alike(sent, look)) is not None
+    }
     confirming = frozenset(at for at, likeness in told.items() if likeness)
     if not told:
         return Verdict(Outcome.UNDECIDED)
@@ -75,6 +77,6 @@ def verdict_on(sent: Fingerprint, looks: Sequence[Fingerprint], is_last: bool = 
 def _largest_group(positions: Sequence[int], looks: Sequence[Fingerprint]) -> frozenset[int]:
     """The most looks that are alike one of them."""
     groups = (
-        frozenset(other for other in positions if alike(looks[at], looks[other])) for at in positions
+        frozenset(other for other in positions if are_alike(looks[at], looks[other])) for at in positions
     )
     return max(groups, key=len, default=frozenset())

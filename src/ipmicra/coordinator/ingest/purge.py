@@ -12,10 +12,12 @@ from sqlalchemy import Connection, delete, select, update
 from ipmicra.coordinator.store import blobs, events, failures, hosts
 from ipmicra.coordinator.store.hosts import HostState
 from ipmicra.coordinator.store.packages import PackageState
+from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.coordinator.store.sql.schema import memory_table, package_table
 from ipmicra.errors import OperatorFault
 from ipmicra.search.contract import SearchIndex
 
+PACKAGES_AT_ONCE = 1_000  # refused in one transaction
 _REQUEST = "purge "  # and the crawler's name
 _ENDED = (HostState.REVOKED, HostState.LEFT)
 
@@ -33,7 +35,7 @@ def request_purge(connection: Connection, crawler: str, why: str, now_s: float) 
     if host is not None and host.state not in _ENDED:
         hosts.end_host(connection, crawler, HostState.REVOKED)
     blobs.save(connection, _REQUEST + crawler, why.encode(), now_s)
-    events.record(connection, "purge-wanted", crawler, why, now_s)
+    events.record(connection, events.EventKind.PURGE_WANTED, crawler, why, now_s)
     return connection.execute(
         update(package_table)
         .where(package_table.c.crawler == crawler, package_table.c.state == PackageState.KEPT)
@@ -51,16 +53,34 @@ def pending_purges(connection: Connection) -> list[str]:
     return [name.removeprefix(_REQUEST) for name in names]
 
 
-def execute_purge(connection: Connection, index: SearchIndex, crawler: str, now_s: float) -> int:
-    """Remove the crawler's pages: index first, row second. Returns the number of pages."""
+def execute_purge(database: Database, index: SearchIndex, crawler: str, now_s: float) -> int:
+    """Remove the crawler's pages: index first, rows second. Returns the number of pages.
+
+    No transaction is open while the index works, and each refuses a few packages only: hosts write meanwhile.
+    """
     pages = index.purge(crawler)
-    why = blobs.read(connection, _REQUEST + crawler) or b""
-    connection.execute(  # an index that is made anew from packages leaves them out
-        update(package_table)
-        .where(package_table.c.crawler == crawler, package_table.c.state == PackageState.INTEGRATED)
-        .values(state=PackageState.REFUSED, reason=f"purged: {why.decode()}")
-    )
-    failures.delete_failures(connection, crawler)
-    connection.execute(delete(memory_table).where(memory_table.c.name == _REQUEST + crawler))
-    events.record(connection, "purged", crawler, f"{pages:,} pages were taken out of the index", now_s)
+    while _refuse_some(database, crawler):
+        pass
+    with database.begin() as connection:
+        failures.delete_failures(connection, crawler)
+        connection.execute(delete(memory_table).where(memory_table.c.name == _REQUEST + crawler))
+        detail = f"{pages:,} pages were taken out of the index"
+        events.record(connection, events.EventKind.PURGED, crawler, detail, now_s)
     return pages
+
+
+def _refuse_some(database: Database, crawler: str) -> int:
+    """An index that is made anew from packages leaves them out. Returns how many were refused."""
+    rows = package_table.c
+    some = (
+        select(rows.sequence)
+        .where(rows.crawler == crawler, rows.state == PackageState.INTEGRATED)
+        .limit(PACKAGES_AT_ONCE)
+    )
+    with database.begin() as connection:
+        why = blobs.read(connection, _REQUEST + crawler) or b""
+        return connection.execute(
+            update(package_table)
+            .where(rows.crawler == crawler, rows.sequence.in_(some))
+            .values(state=PackageState.REFUSED, reason=f"purged: {why.decode()}")
+        ).rowcount

@@ -1,8 +1,8 @@
-"""Integrated packages -> an index made anew beside the one in use, and swapped in when it is complete.
+"""Integrated packages -> a new index beside the one in use, swapped in when it is complete.
 
-Invariant: what the new index holds is what integrating the same packages gave: records are judged by the
-same rules, packages of purged crawlers are left out. Packages go on being received and integrated meanwhile;
-those that came last are taken while nobody else may write.
+Invariant: the new index equals the integration of the same packages: records are filtered by the same
+rules, packages of purged crawlers are left out. Packages are received and integrated during the rebuild;
+the last ones are added while no other process may write.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.coordinator.store.sql.schema import event_table, package_table
 from ipmicra.errors import Fault
 from ipmicra.search import rebuild
-from ipmicra.search.contract import IndexDamaged, SearchIndex
+from ipmicra.search.contract import SearchIndex
 from ipmicra.search.factory import open_index
 
 AT_ONCE = 64  # packages between two commits of the new index
@@ -138,10 +138,10 @@ class Reindexer:
 
     def _note_end(self, pages: int) -> None:
         lost = f"; {len(self._missing)} packages could not be read" if self._missing else ""
-        told = f"{len(self._done):,} packages, {pages:,} pages{lost}"
+        summary = f"{len(self._done):,} packages, {pages:,} pages{lost}"
         with self.database.begin() as connection:
             note_index_state(connection, IndexState(), self.clock())
-            events.record(connection, "index-rebuilt", "index", told, self.clock())
+            events.record(connection, events.EventKind.INDEX_REBUILT, "index", summary, self.clock())
 
 
 def _key(row: _Row) -> tuple[str, int]:
@@ -188,27 +188,11 @@ def integrated_count(connection: Connection) -> int:
     return int(connection.execute(query).scalar_one())
 
 
-def open_or_set_aside(index_folder: Path) -> str | None:
-    """At start: finish a swap, and move an index that cannot be read out of the way: the reason, or None.
-
-    So a damaged index never keeps a coordinator from starting; a fault of the disk does.
-    """
-    rebuild.finish_swap(index_folder)
-    try:
-        open_index(index_folder).close()
-    except IndexDamaged as damage:
-        with rebuild.writing(index_folder):
-            aside = rebuild.set_aside(index_folder)
-        _log.error("the search index is damaged", extra={"why": damage.what})
-        return f"{damage.what}; the damaged files are in {aside.name}"
-    return None
-
-
 def note_damage(database: Database, reason: str, now_s: float) -> None:
     state = IndexState(condition=IndexCondition.DAMAGED, reason=reason, since_s=now_s)
     with database.begin() as connection:
         note_index_state(connection, state, now_s)
-        events.record(connection, "index-damaged", "index", reason, now_s)
+        events.record(connection, events.EventKind.INDEX_DAMAGED, "index", reason, now_s)
 
 
 def check_completeness(database: Database, index_folder: Path, now_s: float) -> None:
@@ -223,7 +207,7 @@ def check_completeness(database: Database, index_folder: Path, now_s: float) -> 
             reason = f"it has {there:,} of {wanted:,} packages that were integrated"
             lost = IndexState(condition=IndexCondition.LOST, reason=reason, since_s=now_s)
             note_index_state(connection, lost, now_s)
-            events.record(connection, "index-lost", "index", reason, now_s)
+            events.record(connection, events.EventKind.INDEX_LOST, "index", reason, now_s)
             _log.error("the search index lacks packages", extra={"why": reason})
 
 

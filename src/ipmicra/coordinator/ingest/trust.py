@@ -1,4 +1,4 @@
-"""Comparisons of a crawler's pages, one after the other -> how much speaks against it.
+"""Comparisons of a crawler's pages, one by one -> the evidence against it.
 
 For each of three hypotheses ("it alters 1, 10 or 50 % of its pages") a sum of log likelihood ratios is kept
 that never falls below 0 (Page 1954, the CUSUM test). A page that changed by itself between two looks has the
@@ -6,8 +6,8 @@ probability that control looks have found on its site (`SiteChange`), so a chang
 probability the mean time to a false alarm is at least e^17 comparisons for all hypotheses together (Lorden
 1971): 2.4 x 10^7, which is more than a thousand years of a host that is compared fifty times per day.
 
-Invariant: pure. What confirms a crawler counts as well as what contradicts it; what was long ago is
-outweighed by what followed; no site makes up more than `SITE_SHARE_MAX` of an alarm.
+Invariant: pure. Confirmations count as well as contradictions; old comparisons are outweighed by later
+ones; no site makes up more than `SITE_SHARE_MAX` of an alarm.
 """
 
 from __future__ import annotations
@@ -20,13 +20,11 @@ CONTROLS_AT_FIRST = 8  # looks at a site after which it is known well enough for
 CONTROL_SHARE_MIN = 0.1
 ALTERED_SHARES = (0.01, 0.1, 0.5)  # the hypotheses
 ALARM = log(len(ALTERED_SHARES)) + 17.0
-SITE_SHARE_MAX = 0.4  # of an alarm: at least three sites have to speak against a crawler
-CHANGE_MIN = 0.001  # nobody knows a site so well that a change is less probable than this
+SITE_SHARE_MAX = 0.4  # of an alarm: at least three sites must contradict a crawler
+CHANGE_MIN = 0.001  # the least probability of a change, however well a site is known
 CHANGE_MAX = 0.9
 CHANGE_EXPECTED = 0.02  # of all sites, before any control look
-CAUTION = (
-    2.0  # times the mean of all sites is expected of one that nobody has looked at: sites differ much
-)
+CAUTION = 2.0  # an unobserved site is expected to change this many times as often as the mean site
 _SITE_WEIGHT = 4.0  # control looks at a site that count as much as what is known of all sites
 _ALL_WEIGHT = 100.0
 
@@ -55,26 +53,26 @@ def change_probability(site: SiteChange, everywhere: SiteChange) -> float:
 
 
 class Case(msgspec.Struct, frozen=True):
-    """What speaks against a crawler under one hypothesis since the sum was last 0."""
+    """The evidence against a crawler under one hypothesis since the sum was last 0."""
 
     score: float = 0.0
     by_site: dict[str, float] = {}
 
 
-class Standing(msgspec.Struct, frozen=True):
-    """What the comparisons of one crawler's pages have shown."""
+class TrustEvidence(msgspec.Struct, frozen=True):
+    """The result of the comparisons of one crawler's pages."""
 
     compared: int = 0
     contradicted: int = 0
     cases: tuple[Case, ...] = (Case(),) * len(ALTERED_SHARES)
 
-    def after(self, site: str, is_contradicted: bool, probability: float) -> Standing:
+    def after(self, site: str, is_contradicted: bool, probability: float) -> TrustEvidence:
         """One comparison more. `probability`: of a natural change on that site."""
         weights = [_weight(share, is_contradicted, probability) for share in ALTERED_SHARES]
         cases = tuple(
             _after(case, site, weight) for case, weight in zip(self.cases, weights, strict=True)
         )
-        return Standing(self.compared + 1, self.contradicted + is_contradicted, cases)
+        return TrustEvidence(self.compared + 1, self.contradicted + is_contradicted, cases)
 
     @property
     def suspicion(self) -> float:

@@ -1,4 +1,4 @@
-"""What comparisons have shown <-> rows: the standing of each crawler, the natural change of each site.
+"""Results of comparisons <-> rows: the standing of each crawler, the natural change of each site.
 
 Invariant: a row per crawler and per compared site; a site that was not compared for `SITE_SECONDS_MAX` is
 forgotten when the next one is written.
@@ -11,7 +11,7 @@ import hashlib
 import msgspec
 from sqlalchemy import Connection, delete
 
-from ipmicra.coordinator.ingest.trust import SiteChange, Standing, change_probability
+from ipmicra.coordinator.ingest.trust import SiteChange, TrustEvidence, change_probability
 from ipmicra.coordinator.store import blobs
 from ipmicra.coordinator.store.sql.schema import memory_table
 
@@ -20,9 +20,9 @@ _STANDING, _CHANGE = "standing ", "change "
 _EVERYWHERE = _CHANGE + "everywhere"
 
 
-def standing_of(connection: Connection, crawler: str) -> Standing:
+def evidence_of(connection: Connection, crawler: str) -> TrustEvidence:
     body = blobs.read(connection, _STANDING + crawler)
-    return Standing() if body is None else msgspec.json.decode(body, type=Standing)
+    return TrustEvidence() if body is None else msgspec.json.decode(body, type=TrustEvidence)
 
 
 def change_of(connection: Connection, site: str) -> SiteChange:
@@ -31,9 +31,9 @@ def change_of(connection: Connection, site: str) -> SiteChange:
 
 def note_comparison(
     connection: Connection, crawler: str, site: str, is_contradicted: bool, now_s: float
-) -> tuple[Standing, Standing]:
+) -> tuple[TrustEvidence, TrustEvidence]:
     """One comparison more. Returns the standing before and after it."""
-    before = standing_of(connection, crawler)
+    before = evidence_of(connection, crawler)
     probability = change_probability(change_of(connection, site), _change(connection, _EVERYWHERE))
     after = before.after(site, is_contradicted, probability)
     blobs.save(connection, _STANDING + crawler, msgspec.json.encode(after), now_s)

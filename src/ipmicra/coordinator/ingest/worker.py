@@ -1,8 +1,8 @@
-"""Packages that wait -> integrated, as long as somebody wants it: beside the coordinator or by itself.
+"""Waiting packages -> integrated packages, until stopped: inside the coordinator or as a separate process.
 
-Invariant: the index has one writer, so it is opened while there is something to write, and closed again. A
-failure is logged and tried again, never the end of the work. An index that was lost or damaged is made anew
-beside the one in use, if the operator allows.
+Invariant: the index has one writer, so it is opened while there is something to write, and closed again.
+A failure is logged and tried again, never the end of the work. An index that was lost or damaged is
+rebuilt, if the operator allows it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from ipmicra.coordinator.ingest.reindex import (
     Reindexer,
     check_completeness,
     note_damage,
-    open_or_set_aside,
     rebuilt_if_allowed,
 )
 from ipmicra.coordinator.settings import CoordinatorSettings
@@ -32,6 +31,7 @@ from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.search.contract import IndexDamaged
 from ipmicra.search.factory import open_index
 from ipmicra.search.rebuild import set_aside, writing
+from ipmicra.search.recovery import open_or_set_aside
 
 CHECK_SECONDS = 1.0  # between two looks for packages
 AFTER_FAILURE_SECONDS = 5.0
@@ -106,14 +106,6 @@ class IntegrationWorker:
             writing(self.index_folder),
             closing(open_index(self.index_folder, writable=True)) as index,
         ):
-            integrator = Integrator(
-                self.database,
-                self.store,
-                index,
-                self.name,
-                self.settings.claim_seconds,
-                self.settings.compared_share,
-                self.settings.known_pages,
-            )
+            integrator = Integrator(self.database, self.store, index, self.name, self.settings)
             while not stop.is_set() and integrator.integrate_pending(self.clock()):
                 self.on_integrated()

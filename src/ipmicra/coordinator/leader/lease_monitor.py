@@ -30,7 +30,9 @@ class LeaseMonitor:
         self._partition = next_detector(before, now_s, hosts.leased_heard_s(connection), self._lease_s)
         if self._partition.connectivity is Connectivity.WELL:
             for silent in hosts.expire_leases(connection, now_s):
-                events.record(connection, "lease-lost", silent, "silent past its lease", now_s)
+                events.record(
+                    connection, events.EventKind.LEASE_LOST, silent, "silent past its lease", now_s
+                )
         elif self._partition.connectivity is Connectivity.AGAIN:
             hosts.prolong_leases(connection, now_s, self._lease_s)
         else:
@@ -47,11 +49,13 @@ class LeaseMonitor:
             return
         detail = {
             Connectivity.CUT_OFF: "nearly all hosts are silent: our network may be down; no lease expires",
-            Connectivity.AGAIN: "hosts are heard again; every lease starts again",
+            Connectivity.AGAIN: "hosts send heartbeats again; every lease starts again",
         }[connectivity]
         events.record(
             connection,
-            "line-cut" if connectivity is Connectivity.CUT_OFF else "line-back",
+            events.EventKind.LINE_CUT
+            if connectivity is Connectivity.CUT_OFF
+            else events.EventKind.LINE_BACK,
             "",
             detail,
             now_s,

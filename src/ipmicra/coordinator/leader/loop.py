@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
@@ -27,7 +27,8 @@ from ipmicra.coordinator.leader.operator_moves import OperatorMoves
 from ipmicra.coordinator.leader.probe_dispatcher import ProbeDispatcher
 from ipmicra.coordinator.leader.probe_rate_limit import ProbeRateLimit
 from ipmicra.coordinator.leader.recalibration import Recalibrator
-from ipmicra.coordinator.leader.site_resolver import ResolveResult
+from ipmicra.coordinator.leader.retention import Retention
+from ipmicra.coordinator.leader.site_resolver import ResolveResult, SiteLookups
 from ipmicra.coordinator.metrics import DECISION_PROBES, DECISIONS
 from ipmicra.coordinator.settings import CoordinatorSettings
 from ipmicra.coordinator.store import events, hosts, sites
@@ -50,8 +51,6 @@ FASTER_THAN_LIGHT = (
 )
 
 _log = logging.getLogger(__name__)
-
-ResolveSites = Callable[[Iterable[str]], dict[str, ResolveResult]]
 
 
 @dataclass
@@ -79,19 +78,21 @@ class LeaderLoop:
         database: Database,
         tree: SubnetLookup,
         settings: CoordinatorSettings,
-        resolve: ResolveSites,
+        lookups: SiteLookups,
         name: str,
         seed: int = 0,
     ) -> None:
         self._database = database
         self._tree = tree
         self._settings = settings
-        self._resolve = resolve
+        self._lookups = lookups
         self._name = name
         self._seed = seed
         self._rate_limit = ProbeRateLimit(
             settings.probes_per_second_max, settings.probes_per_target_an_hour_max
         )
+        self._retention = Retention(settings)
+        self._looked_up: dict[str, SiteRow] = {}  # whose look-up has begun
         self._under_way: dict[str, Target] = {}
         self.state: LeaderState | None = None
         self._new_strategy()  # reports an invalid setting at start
@@ -106,12 +107,13 @@ class LeaderLoop:
             with self._database.begin() as connection:
                 state = self._hold_lease(connection, now_s)
                 waiting = [] if state is None else self._round(connection, state, now_s)
-            if state is None or not waiting:
+            self._begin_lookups(waiting)
+            found = self._lookups.take_ended()
+            if state is None or not found:
                 return state is not None
-            found = self._resolve(site.name for site in waiting)
             with self._database.begin() as connection:
                 if (state := self._hold_lease(connection, now_s)) is not None:
-                    self._start_delegations(connection, state, waiting, found, now_s)
+                    self._start_delegations(connection, state, found, now_s)
         except BaseException:
             self._drop_state()
             raise
@@ -181,15 +183,16 @@ class LeaderLoop:
         if self.state is not None:
             self.state.dispatcher.cancel_all()
         self.state = None
+        self._looked_up.clear()
         self._under_way.clear()
 
     # --- a round --------------------------------------------------------------
 
     def _round(self, connection: Connection, state: LeaderState, now_s: float) -> list[SiteRow]:
-        """Everything that needs no DNS. Returns the sites whose names must be resolved."""
+        """Everything that needs no DNS. Returns the sites whose names are to be looked up."""
         state.lease_monitor.check(connection, now_s)
         for newcomer in state.membership.refresh(connection, now_s):
-            events.record(connection, "crawler-joined", newcomer, "", now_s)
+            events.record(connection, events.EventKind.CRAWLER_JOINED, newcomer, "", now_s)
             state.membership.probe_for_newcomer(
                 connection, newcomer, state.dispatcher, self._settings.newcomer_probes_max, now_s
             )
@@ -205,6 +208,7 @@ class LeaderLoop:
         state.decisions.write(connection, now_s)
         release.expire_releases(connection, now_s, self._settings.release_seconds_max)
         assigner.send_links(connection, now_s, LINKS_PER_ROUND, self._settings.links_per_order_max)
+        self._retention.delete_old_rows(connection, now_s)
         state.checkpoint.save_if_due(connection, now_s)
         if not 0 <= now_s - state.states_recorded_s < STATES_SECONDS:
             crawlers.record_states(connection, now_s)
@@ -217,12 +221,19 @@ class LeaderLoop:
             cross_check.revoke(connection, liar, FASTER_THAN_LIGHT, now_s)
 
     def _pending_sites(self, connection: Connection, state: LeaderState, now_s: float) -> list[SiteRow]:
-        room = self._settings.sites_at_once_max - len(self._under_way)
+        room = min(self._settings.sites_at_once_max - len(self._under_way), self._lookups.capacity)
         if room <= 0 or not state.strategy.crawlers.awake:
             return []
-        most = room + len(self._under_way)
+        begun = self._under_way.keys() | self._looked_up.keys()
+        most = room + len(begun)
         rows = sites.pending_assignment(connection, now_s, self._settings.retry_seconds, most)
-        return [row for row in rows if row.name not in self._under_way][:room]
+        return [row for row in rows if row.name not in begun][:room]
+
+    def _begin_lookups(self, waiting: list[SiteRow]) -> None:
+        """Outside of any transaction; `take_ended` has the answers in this round or in a later one."""
+        if waiting:
+            self._looked_up |= {row.name: row for row in waiting}
+            self._lookups.begin([row.name for row in waiting])
 
     # --- sites ----------------------------------------------------------------
 
@@ -230,13 +241,13 @@ class LeaderLoop:
         self,
         connection: Connection,
         state: LeaderState,
-        waiting: list[SiteRow],
         found: Mapping[str, ResolveResult],
         now_s: float,
     ) -> None:
         busy = {self._unit_at(target.address) for target in self._under_way.values()}
-        for site in waiting:
-            addresses = found[site.name]
+        for name, addresses in found.items():
+            if (site := self._looked_up.pop(name, None)) is None:
+                continue  # begun under an earlier lease
             if isinstance(addresses, str):
                 state.decisions.add_unreachable(site, addresses)
                 continue

@@ -35,7 +35,7 @@ class OperatorMoves:
             elif move.moved_s is None:
                 moves.end_move(connection, move.crawler)
                 why = f"{move.target} is gone; the crawler keeps its remaining sites"
-                events.record(connection, "move-ended", move.crawler, why, now_s)
+                events.record(connection, events.EventKind.MOVE_ENDED, move.crawler, why, now_s)
 
     def _hand_over(self, connection: Connection, move: OperatorMove, now_s: float) -> None:
         units = self._units(connection, move)
@@ -49,7 +49,9 @@ class OperatorMoves:
         release.begin_release(connection, stray, now_s)
         if not held and move.moved_s is None:
             moves.mark_moved(connection, move.crawler, now_s)
-            events.record(connection, "crawler-moved", move.crawler, f"to {move.target}", now_s)
+            events.record(
+                connection, events.EventKind.CRAWLER_MOVED, move.crawler, f"to {move.target}", now_s
+            )
 
     def _units(self, connection: Connection, move: OperatorMove) -> list[DelegationUnit]:
         """The mover's units by the strategy, and the units of its remaining sites."""

@@ -1,4 +1,4 @@
-"""Bytes under a name <-> one row each, for state that has no table of its own.
+"""Bytes under a name <-> one row each, for state without its own table.
 
 Invariant: the module that saves a blob owns its name and its format; a blob that is missing reads as None.
 """

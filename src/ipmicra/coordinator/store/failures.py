@@ -3,9 +3,9 @@
     count_failures   when a package is integrated, in the same transaction: each failure once
     failures         how often in the last days, by kind, the newest examples first
 
-Invariant: bounded, whatever crawlers send. One row per day, crawler, kind and site holds a count and one
-example; a crawler has at most `SITES_A_DAY_MAX` of them per day, and further failures are counted without
-their site. Rows are deleted after `DAYS`, and those of a purged crawler at once.
+Invariant: bounded, for anything that crawlers send. One row per day, crawler, kind and site holds a count
+and one example; a crawler has at most `SITES_A_DAY_MAX` of them per day, and further failures are counted
+without their site. Rows are deleted after `DAYS`, and those of a purged crawler at once.
 """
 
 from __future__ import annotations

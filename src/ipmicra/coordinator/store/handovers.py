@@ -6,11 +6,14 @@ It is deleted when that owner has taken it. The content is opaque here: only the
 
 from __future__ import annotations
 
+from mmap import mmap
+
 from sqlalchemy import Connection, delete, select
 
 from ipmicra.carrier.package import digest_of
 from ipmicra.coordinator.store import sites
 from ipmicra.coordinator.store.hosts import HostRefused
+from ipmicra.coordinator.store.package_bytes import file_store
 from ipmicra.coordinator.store.package_bytes.file_store import PackageStore
 from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.coordinator.store.sql.schema import handover_table
@@ -24,14 +27,14 @@ def save_state(
     owner: str,
     site: str,
     epoch: SiteEpoch,
-    state: bytes,
+    state: bytes | mmap,
     now_s: float,
 ) -> None:
     """Store the state that the owner sends; on return it may be acknowledged."""
     with database.begin() as connection:
         _check_owner(connection, owner, site, epoch)
     digest = digest_of(state)
-    store.keep(digest, state)
+    file_store.keep(store, digest, state)
     with database.begin() as connection:
         _check_owner(connection, owner, site, epoch)
         put(

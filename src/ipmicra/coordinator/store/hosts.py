@@ -114,9 +114,27 @@ def enrol(connection: Connection, token: str, public_key: bytes, address: str, n
 
 
 def authenticate(
-    connection: Connection, claim: RequestSignature, method: str, path: str, body: bytes, now_s: float
+    connection: Connection, claim: RequestSignature, method: str, path: str, digest: str, now_s: float
 ) -> Host:
     """Check a signed request and use its sequence number. Raises `HostRefused`."""
+    row = verify_signature(connection, claim, method, path, digest, now_s)
+    _use_sequence(connection, claim)
+    connection.execute(update(host_table).where(host_table.c.name == claim.host).values(heard_s=now_s))
+    return _host(row)
+
+
+def verify_signature(
+    connection: Connection,
+    claim: RequestSignature,
+    method: str,
+    path: str,
+    digest: str | None,
+    now_s: float,
+) -> RowMapping:
+    """Whether an enrolled host signed this, with a body of that digest; None: the body is not known yet.
+
+    Changes nothing. Raises `HostRefused`.
+    """
     row = (
         connection.execute(select(host_table).where(host_table.c.name == claim.host)).mappings().first()
     )
@@ -124,13 +142,11 @@ def authenticate(
         raise HostRefused("unknown-host", f"no host {claim.host!r} is enrolled here")
     if row["state"] != HostState.ENROLLED:
         raise HostRefused("not-enrolled", f"the host {claim.host!r} is {row['state']}")
-    if not is_genuine(row["public_key"], method, path, body, claim):
+    if digest is not None and not is_genuine(row["public_key"], method, path, digest, claim):
         raise HostRefused("signature", "the signature does not match the request")
     if abs(claim.time_ms - now_s * 1000) > CLOCK_SKEW_MS_MAX:
         raise HostRefused("clock", "the request's time is too far from the coordinator's")
-    _use_sequence(connection, claim)
-    connection.execute(update(host_table).where(host_table.c.name == claim.host).values(heard_s=now_s))
-    return _host(row)
+    return row
 
 
 def _use_sequence(connection: Connection, claim: RequestSignature) -> None:

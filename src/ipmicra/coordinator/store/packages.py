@@ -14,12 +14,14 @@ for a limited time, and another worker may claim it after that, so the work of a
 from __future__ import annotations
 
 from enum import StrEnum
+from mmap import mmap
 from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, and_, func, or_, select, tuple_, update
 
 from ipmicra.carrier.package import digest_of
 from ipmicra.coordinator.store.hosts import HostRefused
+from ipmicra.coordinator.store.package_bytes import file_store
 from ipmicra.coordinator.store.package_bytes.file_store import PackageStore
 from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.coordinator.store.sql.schema import host_table, package_table
@@ -42,7 +44,7 @@ class PackageArrival(NamedTuple):
     sequence: int
     digest: str
     epoch: LeaseEpoch
-    data: bytes
+    data: bytes | mmap
 
 
 class ClaimedPackage(NamedTuple):
@@ -62,7 +64,7 @@ def receive(database: Database, store: PackageStore, arrival: PackageArrival, no
         if _is_known(connection, arrival):
             return False
         _check_epoch(connection, arrival)
-    store.keep(arrival.digest, arrival.data)
+    file_store.keep(store, arrival.digest, arrival.data)
     with database.begin() as connection:
         _check_epoch(connection, arrival)
         row = {

@@ -12,7 +12,7 @@ import msgspec
 from sqlalchemy import ColumnElement, Connection, Table, func, select
 
 from ipmicra.coordinator.ingest.index_state import index_state
-from ipmicra.coordinator.store import hosts
+from ipmicra.coordinator.store import hosts, intake
 from ipmicra.coordinator.store.failures import failures
 from ipmicra.coordinator.store.hosts import HostState
 from ipmicra.coordinator.store.liveness import is_present
@@ -43,6 +43,7 @@ def alerts(connection: Connection, now_s: float) -> list[Alert]:
         _silent_hosts,
         _lost_leases,
         _suspected_partitions,
+        _dropped_links,
         _refused_packages,
         _stuck_packages,
         _orders_not_done,
@@ -151,10 +152,25 @@ def _suspected_partitions(connection: Connection, now_s: float) -> Iterator[Aler
         )
 
 
+def _dropped_links(connection: Connection, now_s: float) -> Iterator[Alert]:
+    dropped = intake.dropped_links(connection, now_s - DAY_S)
+    if dropped:
+        yield Alert(
+            kind="links-dropped",
+            whose="a host's",
+            what="packages brought more new links or sites than the limits allow, since yesterday",
+            advice="A site with endless links, or a host that makes them up. Where the links are wanted, "
+            "raise coordinator.new_sites_per_site_a_day_max, coordinator.new_sites_per_host_a_day_max and "
+            "the like.",
+            count=max(count for _, count in dropped),
+            examples=[source for source, _ in dropped[:EXAMPLES_MAX]],
+        )
+
+
 def _refused_packages(connection: Connection, _: float) -> Iterator[Alert]:
     rows = package_table.c
-    told = (rows.reason != "") & ~rows.reason.startswith("purged: ")
-    for reason, count in _by_text(connection, rows.reason, told):
+    has_reason = (rows.reason != "") & ~rows.reason.startswith("purged: ")
+    for reason, count in _by_text(connection, rows.reason, has_reason):
         which = rows.reason == reason
         yield Alert(
             kind="package-refused",

@@ -20,7 +20,7 @@ from ipmicra.hierarchy import Subnet, SubnetTree
 
 
 class Ownership:
-    """Every ground that is somebody's, in walk order."""
+    """Every delegated unit, in walk order."""
 
     def __init__(self, tree: SubnetTree, decisions: Mapping[str, DelegationRow]) -> None:
         self._tree = tree

@@ -35,7 +35,7 @@ class Savings(NamedTuple):
 def savings(
     traffic: Iterable[SiteTraffic], decision_of: Mapping[str, DelegationRow], crawlers: Collection[str]
 ) -> Savings:
-    """`decision_of` is by site. A site whose round trips nobody knows is left out on both sides."""
+    """The savings; `decision_of` is by site. A site without known round trips is left out on both sides."""
     unmeasured_ms = _unmeasured_ms(decision_of.values())
     spent = hashed = 0.0
     for row in traffic:

@@ -21,7 +21,7 @@ _OWNED = (SiteStatus.DELEGATED, SiteStatus.RELEASING)
 
 
 class DelegationStatistics(msgspec.Struct, frozen=True, kw_only=True):
-    """What delegation has cost and what it is worth."""
+    """The cost and the benefit of delegation."""
 
     sites: int = 0
     subnets: int = 0
@@ -95,7 +95,7 @@ def delegation_statistics(
 
 
 def _owned_sites(connection: Connection) -> list[tuple[str, str]]:
-    """Name and ground of every site that somebody has."""
+    """Name and delegation unit of every assigned site."""
     query = select(site_table.c.name, site_table.c.ground).where(site_table.c.state.in_(_OWNED))
     return [(row[0], row[1]) for row in connection.execute(query)]
 

@@ -40,11 +40,11 @@ def without_addresses(status: CoordinatorStatus) -> CoordinatorStatus:
 
 def public_detail(event: EventView) -> str:
     """Where a host enrolled from is left out."""
-    return "" if event.kind == "host-enrolled" else event.detail
+    return "" if event.kind == events.EventKind.HOST_ENROLLED else event.detail
 
 
 def latest_events(connection: Connection) -> list[EventView]:
-    """What happened last, the latest first."""
+    """The latest events, newest first."""
     return [EventView(**event._asdict()) for event in events.latest(connection, EVENTS_SHOWN)]
 
 

@@ -79,12 +79,12 @@ def admin_handlers(context: CoordinatorContext, gate: SessionGuard) -> list[HTTP
         include_in_schema=False,
         request_max_body_size=FORM_BYTES_MAX,
     )
-    async def tell(request: HttpRequest, name: FromPath[str], wanted: FromPath[str]) -> Redirect:
+    async def send_command(request: HttpRequest, name: FromPath[str], wanted: FromPath[str]) -> Redirect:
         visit = await gate.operator(request)
         form = await gate.form(request, visit)
         telling = {**WISHES, **_with_choice(context, form)}
         if wanted not in telling:
-            raise OperatorFault(f"there is no command {wanted!r}")
+            raise OperatorFault(f"unknown command {wanted!r}")
         await context.run_in_thread(_tell, context, name, telling[wanted])
         return Redirect(f"/hosts/{name}", status_code=303)
 
@@ -116,7 +116,7 @@ def admin_handlers(context: CoordinatorContext, gate: SessionGuard) -> list[HTTP
             return admin_page(visit, notice(str(fault), "bad"), status=400)
         return admin_page(visit, notice("The passphrase is set; all other sessions have ended."))
 
-    return [admin, register, renew, tell, submit, passphrase]
+    return [admin, register, renew, send_command, submit, passphrase]
 
 
 def _register(context: CoordinatorContext, name: str, contact: str) -> str:
@@ -170,13 +170,13 @@ def _set_passphrase(context: CoordinatorContext, session: str, words: str) -> No
 # --- pages ----------------------------------------------------------------------------------------
 
 
-def admin_page(visit: Visitor, told: h.Node = None, status: int = 200) -> Response[str]:
+def admin_page(visit: Visitor, message: h.Node = None, status: int = 200) -> Response[str]:
     body = [
         h.h1["Administer"],
         h.p(".lead")[
             "Hosts are paused, retired and revoked on ", h.a(href="/hosts")["their own pages"], "."
         ],
-        told,
+        message,
         h.div(".grid")[_register_form(visit), _submit_form(visit), _session_forms(visit)],
     ]
     return page("Administer", body, here="/admin", status=status)

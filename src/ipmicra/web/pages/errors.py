@@ -1,4 +1,4 @@
-"""Alerts and failed visits by kind -> a page that says who can fix them, and how."""
+"""Alerts and failed visits by kind -> a page with the party that can fix each, and advice."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NOBODYS = "nobody's"
 EXAMPLES_SHOWN = 5  # of one family
 
 
-def trouble_handlers(context: CoordinatorContext) -> list[HTTPRouteHandler]:
+def error_handlers(context: CoordinatorContext) -> list[HTTPRouteHandler]:
     @get("/errors", include_in_schema=False)
     async def errors() -> Response[str]:
         return errors_page(await context.run_in_thread(_errors, context), context.clock())

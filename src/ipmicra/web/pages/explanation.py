@@ -29,7 +29,7 @@ def explain_handlers(context: CoordinatorContext) -> list[HTTPRouteHandler]:
         if not url.strip():
             return _page("", None)
         try:
-            return _page(url, await context.run_in_thread(_explained, context, url.strip()))
+            return _page(url, await context.questions.run(_explained, context, url.strip()))
         except OperatorFault as fault:
             return _page(url, None, str(fault), 400)
 

@@ -14,16 +14,15 @@ from litestar import Response, get
 from litestar.exceptions import NotFoundException
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath
-from sqlalchemy import select
 
 from ipmicra.coordinator.api.context import CoordinatorContext
 from ipmicra.coordinator.bundles.publishing import published_versions
 from ipmicra.coordinator.store import hosts, orders
 from ipmicra.coordinator.store.hosts import HostState
-from ipmicra.coordinator.store.sql.schema import site_table
 from ipmicra.coordinator.views import packages
 from ipmicra.coordinator.views.crawlers import CrawlerStatus, crawlers
 from ipmicra.coordinator.views.packages import PackageView
+from ipmicra.coordinator.views.sites import SiteView, sites_of_crawler
 from ipmicra.coordinator.views.status import host_statuses
 from ipmicra.protocol.coordinator_api import HostStatus
 from ipmicra.web import formats
@@ -31,7 +30,7 @@ from ipmicra.web.components import TableColumn, behind, facts, panel, table, tag
 from ipmicra.web.navigation import page
 from ipmicra.web.pages import operator_forms
 from ipmicra.web.pages.hours import hours_of, week
-from ipmicra.web.pages.packages import parcels_table
+from ipmicra.web.pages.packages import packages_table
 from ipmicra.web.session import HttpRequest, SessionGuard, Visitor
 
 SITES_SHOWN = 100
@@ -47,8 +46,8 @@ class HostSeen(NamedTuple):
     targets: list[str]  # where it could move to
     versions: list[str]  # of its code that are published
     contact: str
-    sites: list[tuple[str, str, str]]  # name, subnet, state
-    parcels: list[PackageView]
+    sites: list[SiteView]
+    packages: list[PackageView]
     open_orders: dict[str, int]
 
 
@@ -78,20 +77,14 @@ def _seen(context: CoordinatorContext, name: str) -> HostSeen | None:
         if host is None:
             return None
         standing = next(h for h in host_statuses(connection, context.clock()) if h.name == name)
-        rows = connection.execute(
-            select(site_table.c.name, site_table.c.ground, site_table.c.state)
-            .where(site_table.c.crawler == name)
-            .order_by(site_table.c.name)
-            .limit(SITES_SHOWN)
-        )
-        sites = [(row.name, row.ground, row.state) for row in rows]
-        parcels = packages.latest(connection, name)
+        sites = sites_of_crawler(connection, name, SITES_SHOWN)
+        latest = packages.latest(connection, name)
         everybody = crawlers(connection, context.clock())
         counts = orders.counts(connection, name)
     crawler = next(crawler for crawler in everybody if crawler.name == name)
     versions = [] if context.bundles is None else published_versions(context.bundles)
     targets = operator_forms.targets_of(crawler, everybody)
-    return HostSeen(standing, crawler, targets, versions, host.contact, sites, parcels, counts)
+    return HostSeen(standing, crawler, targets, versions, host.contact, sites, latest, counts)
 
 
 # --- pages ----------------------------------------------------------------------------------------
@@ -139,7 +132,7 @@ def host_page(seen: HostSeen, visit: Visitor, now_s: float) -> Response[str]:
         else None,
         h.div(".grid")[_about(seen, visit, now_s), _hours_panel(host), _limits(host)],
         panel(f"Sites ({formats.number(host.sites)})", _sites(seen)),
-        panel("Packages", parcels_table(seen.parcels[:UNFOLDED_MAX], now_s)),
+        panel("Packages", packages_table(seen.packages[:UNFOLDED_MAX], now_s)),
     ]
     return page(host.name, body, here="/hosts", scripts=("htmx.min.js",))
 
@@ -197,9 +190,9 @@ def _about(seen: HostSeen, visit: Visitor, now_s: float) -> h.Element:
 
 
 def _hours_panel(host: HostStatus) -> h.Element:
-    told = _rules(host).get("hours", "")
-    hours = hours_of(told)
-    text = told or "Not reported yet."
+    hours_text = _rules(host).get("hours", "")
+    hours = hours_of(hours_text)
+    text = hours_text or "Not reported yet."
     return panel("Hours", h.p[text], week(hours) if hours is not None else None)
 
 
@@ -212,11 +205,11 @@ def _limits(host: HostStatus) -> h.Element:
 def _sites(seen: HostSeen) -> h.Node:
     rows = [
         (
-            h.a(href=f"/explain?url={name}")[name],
-            unit,
-            tag(state, "good" if state == "delegated" else ""),
+            h.a(href=f"/explain?url={site.name}")[site.name],
+            site.unit,
+            tag(site.state, "good" if site.state == "delegated" else ""),
         )
-        for name, unit, state in seen.sites
+        for site in seen.sites
     ]
     more = seen.standing.sites - len(rows)
     note = h.p(".quiet.small")[f"and {more:,} more"] if more > 0 else None
@@ -230,5 +223,5 @@ def _rules(host: HostStatus) -> dict[str, str]:
 
 
 def _number(host: HostStatus, name: str) -> float:
-    told = host.report.get(name)
-    return told if isinstance(told, int | float) else 0
+    value = host.report.get(name)
+    return value if isinstance(value, int | float) else 0

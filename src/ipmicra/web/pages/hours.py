@@ -14,9 +14,9 @@ REPORTED_CHARACTERS_MAX = 200
 _CELL, _LEFT, _TOP = 14, 30, 12
 
 
-def hours_of(told: str) -> Hours | None:
+def hours_of(text: str) -> Hours | None:
     """From "mon-fri 22:00-06:00 (Europe/Athens)", as a host reports it."""
-    found = _REPORTED.fullmatch(told) if len(told) <= REPORTED_CHARACTERS_MAX else None
+    found = _REPORTED.fullmatch(text) if len(text) <= REPORTED_CHARACTERS_MAX else None
     if found is None:
         return None
     try:

@@ -11,17 +11,16 @@ import htpy as h
 import msgspec
 from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
-from sqlalchemy import select
 
 from ipmicra.coordinator.api.context import CoordinatorContext
 from ipmicra.coordinator.store.hosts import Host, all_hosts
 from ipmicra.coordinator.store.liveness import is_awake, is_present, parse_report
 from ipmicra.coordinator.store.sites import counts_by_crawler
-from ipmicra.coordinator.store.sql.schema import site_table
+from ipmicra.coordinator.views.sites import DelegatedUnit, addresses_by_unit
 from ipmicra.theme.assets import asset_address
 from ipmicra.web import formats
 from ipmicra.web.components import TableColumn, behind, table, tag
-from ipmicra.web.geolocation import Spot, country_name, middle_of, spread, told_position
+from ipmicra.web.geolocation import Spot, country_name, middle_of, reported_position, spread
 from ipmicra.web.navigation import NO_STORE, page
 from ipmicra.web.sampler import Sampler
 
@@ -58,7 +57,7 @@ class MapPages:
 
     def handlers(self) -> list[HTTPRouteHandler]:
         @get("/map", include_in_schema=False)
-        async def drawn() -> Response[str]:
+        async def page() -> Response[str]:
             return map_page(await self._look())
 
         @get("/map.json", include_in_schema=False)
@@ -66,7 +65,7 @@ class MapPages:
             body = msgspec.json.encode(await self._look())
             return Response(body, media_type="application/json", headers=NO_STORE)
 
-        return [drawn, data]
+        return [page, data]
 
     async def _look(self) -> Atlas:
         await self._sampler.now()
@@ -77,33 +76,26 @@ class MapPages:
         with self._context.database.read() as connection:
             present = [host for host in all_hosts(connection) if is_present(host, now_s)]
             counts = counts_by_crawler(connection)
-            owned = connection.execute(
-                select(site_table.c.ground, site_table.c.crawler, site_table.c.address).where(
-                    site_table.c.crawler.is_not(None), site_table.c.address != ""
-                )
-            ).all()
+            units = addresses_by_unit(connection)
         crawlers = [self._crawler(host, counts.get(host.name, 0), now_s) for host in present]
-        units: dict[tuple[str, str], list[str]] = {}
-        for unit, crawler, address in owned:
-            units.setdefault((unit or address, crawler), []).append(address)
         return Atlas(crawlers=crawlers, subnets=self._subnets(units))
 
     def _crawler(self, host: Host, sites: int, now_s: float) -> CrawlerSpot:
-        told = told_position(host.report)
+        reported = reported_position(host.report)
         country = self._country(host.address)
         return CrawlerSpot(
             name=host.name,
-            at=told or middle_of(country),
+            at=reported or middle_of(country),
             awake=is_awake(parse_report(host), now_s),
             sites=sites,
             by="its owner"
-            if told
+            if reported
             else f"its address, in {country_name(country)}"
             if country
             else "nobody",
         )
 
-    def _subnets(self, units: dict[tuple[str, str], list[str]]) -> list[SubnetSpot]:
+    def _subnets(self, units: dict[DelegatedUnit, list[str]]) -> list[SubnetSpot]:
         """The subnets with the most sites, each at its own position in its country."""
         most = sorted(units.items(), key=lambda item: (-len(item[1]), item[0]))[:SUBNETS_DRAWN]
         placed: dict[str, int] = {}

@@ -21,8 +21,8 @@ _IN_WORDS = {"kept": "under way"}
 def package_handlers(context: CoordinatorContext) -> list[HTTPRouteHandler]:
     @get("/packages", include_in_schema=False)
     async def packages() -> Response[str]:
-        parcels, from_whom = await context.run_in_thread(_look, context)
-        return packages_page(parcels, from_whom, context.clock())
+        packages, from_whom = await context.run_in_thread(_look, context)
+        return packages_page(packages, from_whom, context.clock())
 
     return [packages]
 
@@ -33,7 +33,7 @@ def _look(context: CoordinatorContext) -> tuple[list[PackageView], list[SenderSu
 
 
 def packages_page(
-    parcels: Sequence[PackageView], from_whom: Sequence[SenderSummary], now_s: float
+    packages: Sequence[PackageView], from_whom: Sequence[SenderSummary], now_s: float
 ) -> Response[str]:
     totals = [
         Figure(
@@ -78,29 +78,29 @@ def packages_page(
         ],
         figures(totals),
         panel("By crawler", table(heads, rows, empty="No package has arrived yet.")),
-        panel("Under way, then the latest", parcels_table(parcels, now_s)),
+        panel("Under way, then the latest", packages_table(packages, now_s)),
     ]
     return page("Packages", body, here="/packages")
 
 
-def parcels_table(parcels: Sequence[PackageView], now_s: float) -> h.Renderable:
+def packages_table(packages: Sequence[PackageView], now_s: float) -> h.Renderable:
     heads = ("package", "state", TableColumn("bytes", True), "came", "took", "remark")
     rows: list[tuple[h.Node, ...]] = [
         (
-            f"{parcel.crawler} {parcel.sequence}",
-            _state(parcel),
-            formats.short(parcel.package_bytes, "B"),
-            formats.ago(parcel.received_s, now_s),
+            f"{package.crawler} {package.sequence}",
+            _state(package),
+            formats.short(package.package_bytes, "B"),
+            formats.ago(package.received_s, now_s),
             formats.UNKNOWN
-            if parcel.integrated_s is None
-            else formats.span(parcel.integrated_s - parcel.received_s),
-            parcel.reason,
+            if package.integrated_s is None
+            else formats.span(package.integrated_s - package.received_s),
+            package.reason,
         )
-        for parcel in parcels
+        for package in packages
     ]
     return table(heads, rows, empty="No packages yet.")
 
 
-def _state(parcel: PackageView) -> h.Element:
-    word = "being integrated" if parcel.claimed else _IN_WORDS.get(parcel.state, parcel.state)
-    return tag(word, _MEANINGS.get(parcel.state, ""))
+def _state(package: PackageView) -> h.Element:
+    word = "being integrated" if package.claimed else _IN_WORDS.get(package.state, package.state)
+    return tag(word, _MEANINGS.get(package.state, ""))

@@ -9,12 +9,11 @@ import htpy as h
 from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromQuery, QueryParameter
-from sqlalchemy import select
 
 from ipmicra.coordinator.api.context import CoordinatorContext
 from ipmicra.coordinator.store.delegations import DelegationRow
-from ipmicra.coordinator.store.sql.schema import site_table
 from ipmicra.coordinator.store.unit_codec import unit_from_text
+from ipmicra.coordinator.views.sites import SiteView, sites_of_unit
 from ipmicra.errors import OperatorFault
 from ipmicra.hierarchy import Subnet, SubnetTree
 from ipmicra.web import formats
@@ -75,12 +74,9 @@ class TreePages:
             self._walk = TreeWalk(tree, dict(decisions.by_unit))
         return self._walk
 
-    def _sites(self, walk: TreeWalk, subnet: Subnet) -> list[tuple[str, str | None]]:
-        columns = (site_table.c.name, site_table.c.crawler)
-        unit = str(walk.tree.range_of(subnet))
-        query = select(*columns).where(site_table.c.ground == unit).order_by(site_table.c.name)
+    def _sites(self, walk: TreeWalk, subnet: Subnet) -> list[SiteView]:
         with self._context.database.read() as connection:
-            return [(row.name, row.crawler) for row in connection.execute(query.limit(SITES_SHOWN))]
+            return sites_of_unit(connection, str(walk.tree.range_of(subnet)), SITES_SHOWN)
 
 
 def _subnet_at(tree: SubnetTree, text: str) -> Subnet:
@@ -122,7 +118,7 @@ def _roots_page(walk: TreeWalk) -> Response[str]:
 
 
 def _subnet_page(
-    walk: TreeWalk, subnet: Subnet, first: int, sites: Sequence[tuple[str, str | None]], now_s: float
+    walk: TreeWalk, subnet: Subnet, first: int, sites: Sequence[SiteView], now_s: float
 ) -> Response[str]:
     tree = walk.tree
     made = walk.decision(subnet)
@@ -172,8 +168,10 @@ def _decided(made: DelegationRow | None, now_s: float) -> h.Node:
     )
 
 
-def _sites_table(sites: Sequence[tuple[str, str | None]]) -> h.Renderable:
-    rows = [(h.a(href=f"/explain?url={name}")[name], crawler or "nobody yet") for name, crawler in sites]
+def _sites_table(sites: Sequence[SiteView]) -> h.Renderable:
+    rows = [
+        (h.a(href=f"/explain?url={site.name}")[site.name], site.crawler or "none yet") for site in sites
+    ]
     return table(("site", "crawler"), rows, empty="No site is known in it.")
 
 

@@ -74,8 +74,8 @@ def _shown(values: Sequence[float], space_low: float, space_high: float) -> tupl
 
 def _zone(zone: ZoneShape, plane: _Plane) -> h.Element:
     points = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(plane.place, zone.corners))
-    told = f"a zone of {zone.peer}: {formats.percent(zone.share, 1)} of the space"
-    return _polygon(".zone", points=points)[_title[told]]
+    title = f"a zone of {zone.peer}: {formats.percent(zone.share, 1)} of the space"
+    return _polygon(".zone", points=points)[_title[title]]
 
 
 def _way(site: SiteSpot, plane: _Plane) -> h.Element | None:
@@ -98,7 +98,7 @@ def _peer(peer: PeerSpot, plane: _Plane) -> h.Element:
 
 
 def _name(peer: PeerSpot, plane: _Plane) -> h.Element:
-    """On the side where there is more room."""
+    """The name, on the side with more space."""
     x, y = plane.place(peer.at)
     side, end = (11, "start") if x < plane.width / 2 else (-11, "end")
     return _text(x=f"{x + side:.1f}", y=f"{y + 4:.1f}", text_anchor=end)[peer.name]

@@ -7,10 +7,11 @@ are damaged and are not returned.
 
 from __future__ import annotations
 
+from mmap import mmap
 from pathlib import Path
 from typing import Protocol
 
-from ipmicra.carrier.durable import sync_folder, write_durably
+from ipmicra.carrier.durable import locked_folder, make_folder, sync_folder, write_durably
 from ipmicra.carrier.package import digest_of
 from ipmicra.errors import HostFault
 
@@ -29,6 +30,14 @@ class PackageStore(Protocol):
     def discard(self, digest: str) -> None: ...
 
 
+def keep(store: PackageStore, digest: str, data: bytes | mmap) -> None:
+    """Keep bytes that may lie in a mapped file; only a store of files takes them from there."""
+    if isinstance(store, FilePackageStore):
+        store.keep(digest, data)
+    else:
+        store.keep(digest, bytes(data))
+
+
 def verified(digest: str, data: bytes, where: str) -> bytes:
     """The bytes, if they match the digest. Raises HostFault."""
     if digest_of(data) != digest:
@@ -41,18 +50,20 @@ class FilePackageStore:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
+        self._lasting: set[Path] = set()  # folders, as far as this process has made sure
+        make_folder(folder)
 
-    def keep(self, digest: str, data: bytes) -> None:
+    def keep(self, digest: str, data: bytes | mmap) -> None:
         path = self._path(digest)
         try:
-            if path.exists():  # perhaps not durably: whoever wrote it may have died before the sync
-                sync_folder(path.parent)
-                return
-            if not path.parent.exists():
-                path.parent.mkdir(exist_ok=True)
-                sync_folder(self._folder)
-            write_durably(path, data)
+            if path.parent not in self._lasting:
+                make_folder(path.parent)
+                self._lasting.add(path.parent)
+            with locked_folder(path.parent):  # the same package may arrive twice at once
+                if path.exists():  # perhaps not durable: its writer may have died before the sync
+                    sync_folder(path.parent)
+                else:
+                    write_durably(path, data)
         except OSError as error:
             raise HostFault(f"storing the package {digest[:12]} in {self._folder}: {error}") from error
 

@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, select
 from sqlalchemy.engine import make_url
@@ -24,6 +25,7 @@ from ipmicra.coordinator.store.sql.schema import SCHEMA_VERSION, metadata, schem
 from ipmicra.errors import HostFault, OperatorFault
 
 BUSY_SECONDS = 30
+CHECKED_BYTES_MAX = 1 << 30  # a file that a slow disk reads in some seconds
 _READING = "ipmicra_reading"
 _READS, _WRITES = DATABASE_TIME.labels("read"), DATABASE_TIME.labels("write")
 
@@ -121,18 +123,53 @@ class Database:
         return connection.execute(select(schema_version_table.c.version)).scalar()
 
 
+class InspectedDatabase(NamedTuple):
+    """A database that was looked at: its address without the password, and its schema."""
+
+    address: str
+    version: int | None  # None: no coordinator was begun in it
+
+
+def inspect_database(address: str) -> InspectedDatabase:
+    """Whether the database answers and is undamaged; nothing is created or migrated. Raises Fault."""
+    database = Database.empty(address)
+    try:
+        if database._is_missing_file():
+            raise NoCoordinator(database.address)
+        with database.read() as connection:
+            version = database._stored_version(connection)
+            if not database.is_postgresql:
+                _check_pages(connection, database.address)
+    except DatabaseError as error:
+        raise HostFault(f"opening the database {database.address}: {_advice(error)}") from error
+    finally:
+        database.close()
+    return InspectedDatabase(database.address, version)
+
+
+def _check_pages(connection: Connection, address: str) -> None:
+    """SQLite's own check of a file that is small enough for it."""
+    (pages,) = connection.exec_driver_sql("PRAGMA page_count").one()
+    (page_bytes,) = connection.exec_driver_sql("PRAGMA page_size").one()
+    if pages * page_bytes > CHECKED_BYTES_MAX:
+        return
+    said = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()
+    if said != "ok":
+        raise HostFault(f"the database {address} is damaged: {said}. Restore it from a backup")
+
+
 class NoCoordinator(OperatorFault):
     """The database is empty or not there: no coordinator was ever begun in it."""
 
     def __init__(self, address: str) -> None:
         super().__init__(
-            f"there is no coordinator in {address}. To use an existing one, give its --database or "
+            f"no coordinator exists in {address}. To use an existing one, give its --database or "
             "general.data_folder; to begin one here: ipmicra coordinator run, or ipmicra coordinator init"
         )
 
 
 def _advice(error: DatabaseError) -> str:
-    """What the database says, and what to do where that is known."""
+    """The database's error, with advice where it is known."""
     said = str(error.orig)
     if "not a database" in said or "malformed" in said:
         return f"{said}. The file is damaged or is another program's: restore it from a backup"

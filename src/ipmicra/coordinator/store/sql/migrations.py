@@ -7,9 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Column, Connection, Table, exists, func, insert, inspect, select, update
+from sqlalchemy.schema import CreateColumn
 
-from ipmicra.coordinator.store.sql.schema import grant_table, host_table, site_table
+from ipmicra.coordinator.store.sql.schema import (
+    event_table,
+    grant_table,
+    host_table,
+    link_table,
+    order_table,
+    site_table,
+)
 
 
 def migrate(connection: Connection, from_version: int) -> None:
@@ -35,4 +43,23 @@ def _record_current_owners(connection: Connection) -> None:
     connection.execute(insert(grant_table).from_select(columns, owned))
 
 
-_STEPS: dict[int, Callable[[Connection], None]] = {3: _record_current_owners}
+def _queue_sites(connection: Connection) -> None:
+    """Before version 8 sites waited in the order in which they were found, and all links were searched."""
+    for column in (site_table.c.queued_s, site_table.c.unsent_s):
+        _add_column(connection, site_table, column)
+    for table in (site_table, event_table, order_table, link_table):
+        for index in table.indexes:
+            index.create(connection, checkfirst=True)
+    connection.execute(update(site_table).values(queued_s=site_table.c.found_s))
+    unsent = exists().where(link_table.c.site == site_table.c.name, link_table.c.given_s.is_(None))
+    connection.execute(update(site_table).where(unsent).values(unsent_s=site_table.c.found_s))
+
+
+def _add_column(connection: Connection, table: Table, column: Column[float]) -> None:
+    if any(there["name"] == column.name for there in inspect(connection).get_columns(table.name)):
+        return
+    described = CreateColumn(column).compile(dialect=connection.dialect)
+    connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {described}")
+
+
+_STEPS: dict[int, Callable[[Connection], None]] = {3: _record_current_owners, 8: _queue_sites}

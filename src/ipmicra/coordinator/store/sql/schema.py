@@ -21,8 +21,8 @@ from sqlalchemy import (
 )
 
 # 2: hand-overs and passive round trips; 3: grants; 4: traffic, who may administer; 5: roll-outs;
-# 6: crawlers' lives and moves; 7: visits that failed
-SCHEMA_VERSION = 7
+# 6: crawlers' lives and moves; 7: visits that failed; 8: tokens of programs, the queue of sites, intake
+SCHEMA_VERSION = 8
 
 metadata = MetaData()
 
@@ -74,6 +74,7 @@ order_table = Table(
     Column("done_s", Float),
     Column("outcome", LargeBinary),
     Index("host_order_open", "host", "done_s"),
+    Index("host_order_done", "done_s"),
 )
 
 package_table = Table(
@@ -105,9 +106,25 @@ site_table = Table(
     Column("delegated_s", Float),
     Column("state", String(20), nullable=False),  # see sites.SiteStatus
     Column("note", Text, nullable=False, server_default=""),
+    Column("queued_s", Float, nullable=False, server_default="0"),  # its place among those that wait
+    Column("unsent_s", Float),  # since when it has links that its crawler was not sent; NULL: none
     Index("site_by_crawler", "crawler"),
     Index("site_by_ground", "ground"),
     Index("site_by_state", "state", "found_s"),
+    Index("site_queue", "state", "queued_s"),
+    Index("site_decided", "state", "delegated_s"),
+    Index("site_unsent", "state", "unsent_s"),
+)
+
+intake_table = Table(
+    "intake",
+    metadata,
+    Column("day", Integer, primary_key=True),  # since 1970
+    Column("source", String(310), primary_key=True),  # "host NAME" or "site NAME": see store.intake
+    Column("links", BigInteger, nullable=False),  # new links that were accepted
+    Column("sites", BigInteger, nullable=False),  # new sites among them
+    Column("dropped", BigInteger, nullable=False),  # links that were beyond a limit
+    Column("queued_s", Float, nullable=False),  # the place in the queue of its next new site
 )
 
 grant_table = Table(
@@ -129,6 +146,7 @@ link_table = Table(
     Column("found_s", Float, nullable=False),
     Column("given_s", Float),  # when it was sent to the site's crawler
     Index("link_waiting", "site", "given_s"),
+    Index("link_given", "given_s"),
 )
 
 delegation_table = Table(
@@ -186,6 +204,7 @@ event_table = Table(
     Column("subject", String(300), nullable=False),
     Column("detail", Text, nullable=False, server_default=""),
     Index("event_by_time", "at_s"),
+    Index("event_by_kind", "kind", "at_s"),
 )
 
 traffic_table = Table(
@@ -219,6 +238,18 @@ admin_passphrase_table = Table(
     Column("name", String(20), primary_key=True),  # "operator"
     Column("salt", LargeBinary, nullable=False),
     Column("digest", LargeBinary, nullable=False),
+)
+
+api_token_table = Table(
+    "api_token",
+    metadata,
+    Column("name", String(100), primary_key=True),
+    Column("digest", LargeBinary, nullable=False, unique=True),
+    Column("scopes", Text, nullable=False),  # see api_tokens.TokenScope; a space between two
+    Column("made_s", Float, nullable=False),
+    Column("until_s", Float),  # NULL: does not expire
+    Column("used_s", Float),
+    Column("revoked_s", Float),
 )
 
 rollout_table = Table(
