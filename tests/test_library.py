@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import subprocess
 import sys
 import threading
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import ipmicra
@@ -17,8 +19,9 @@ from ipmicra.crawler.fetching.settings import FetchingSettings
 from ipmicra.hierarchy import Allocations, build_tree
 from ipmicra.registry.treefile import write_tree
 from ipmicra.search.factory import INDEX_FOLDER, open_index
+from ipmicra.testing.page_records import package, seen
+from tests.coordinator.coordinator_process import RunningCoordinator, running_coordinator
 from tests.crawler.local_site import LocalSite, html
-from tests.search.worlds import package, seen
 
 HOW_TO = Path(__file__).parents[1] / "docs/how-to/use-as-a-library.md"
 
@@ -46,6 +49,28 @@ def test_the_client_needs_the_standard_library_and_msgspec_only() -> None:
         name.partition(".")[0] for name in loaded_by("from ipmicra import CoordinatorClient") - before
     }
     assert loaded - set(sys.stdlib_module_names) <= {"ipmicra", "msgspec", "typing_extensions"}
+
+
+def test_every_listed_name_is_documented_and_typed() -> None:
+    told = HOW_TO.read_text(encoding="utf-8")
+    assert [name for name in ipmicra.__all__ if f"`{name}`" not in told] == []
+    for name in set(ipmicra.__all__) - {"__version__"}:
+        offered = getattr(ipmicra, name)
+        assert offered.__doc__, name
+        if inspect.isfunction(offered):
+            assert set(inspect.signature(offered).parameters) | {"return"} == set(
+                offered.__annotations__
+            )
+
+
+def test_every_method_of_the_client_is_typed_and_documented() -> None:
+    methods = inspect.getmembers(ipmicra.CoordinatorClient, inspect.isfunction)
+    public = {name: method for name, method in methods if not name.startswith("_")}
+    assert set(public) == {"nearest", "explain", "status", "errors", "search", "submit"}
+    for name, method in public.items():
+        assert f"`{name}`" in HOW_TO.read_text(encoding="utf-8")
+        assert method.__doc__
+        assert "return" in method.__annotations__
 
 
 def examples() -> list[str]:
@@ -77,7 +102,17 @@ def site() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def names(site: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+def coordinator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCoordinator]:
+    folder = tmp_path_factory.mktemp("coordinator")
+    settings = {"fetching.dns_servers": '["127.0.0.1:9"]'}
+    with running_coordinator(folder, f"sqlite:///{folder}/rows.sqlite", settings) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def names(
+    site: str, coordinator: RunningCoordinator, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, object]:
     """What the examples leave to the reader."""
     folder = tmp_path_factory.mktemp("library")
     with closing(open_index(folder / INDEX_FOLDER, writable=True)) as index:
@@ -89,11 +124,19 @@ def names(site: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, obje
         "FETCHING": FetchingSettings(open_ranges=("127.0.0.0/8",)),
         "FOLDER": folder,
         "TREE": folder / "tree",
-        "COORDINATOR": "http://127.0.0.1:1",
+        "COORDINATOR": coordinator.address,
+        "TOKEN": msgspec.json.decode(coordinator.rows("token", "create", "example", "--json"))["token"],
     }
 
 
-PRINTED = ("Bread", "https://bread.example/", "0.0.0.0", "", "no coordinator")
+PRINTED = (
+    "Bread",
+    "https://bread.example/",
+    "0.0.0.0",
+    "",
+    "https://example.org not known yet",
+    "1 new page",
+)
 
 
 @pytest.mark.parametrize("number", range(len(PRINTED)))

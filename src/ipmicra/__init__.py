@@ -1,8 +1,9 @@
-"""ipmicra: a web crawler and search engine that lives in many places at once.
+"""ipmicra: a web crawler and search engine that runs in many places at once.
 
-What other programs use is listed in `__all__` and described in docs/how-to/use-as-a-library.md; the rest is
-private and changes without notice. The packages, in the order in which data flows through them, are described
-in ARCHITECTURE.md. Invariant: importing this loads nothing else; each name is loaded when it is first used.
+The public names are listed in `__all__` and described in docs/how-to/use-as-a-library.md; the rest is
+private and changes without notice. The packages, in the order in which data flows through them, are
+described in ARCHITECTURE.md. Invariant: importing this loads nothing else; each name is loaded when it is
+first used.
 """
 
 from __future__ import annotations
@@ -10,18 +11,21 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
+    "CoordinatorAway",
     "CoordinatorClient",
     "Fault",
     "HostFault",
+    "InvalidRequest",
     "OperatorFault",
     "OurFault",
     "Page",
     "SearchAnswer",
     "SiteFault",
     "SubnetTree",
+    "TokenRefused",
     "__version__",
     "crawl",
     "decide",
@@ -32,7 +36,12 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from ipmicra.coordinator.client import CoordinatorClient
+    from ipmicra.coordinator.client import (
+        CoordinatorAway,
+        CoordinatorClient,
+        InvalidRequest,
+        TokenRefused,
+    )
     from ipmicra.errors import Fault, HostFault, OperatorFault, OurFault, SiteFault
     from ipmicra.hierarchy.tree import SubnetTree
     from ipmicra.library import crawl, decide, nearest, read_tree, search_index, strategy
@@ -40,7 +49,10 @@ if TYPE_CHECKING:
     from ipmicra.model.search import SearchAnswer
 
 _HOMES = {
-    "CoordinatorClient": "coordinator.client",
+    **dict.fromkeys(
+        ("CoordinatorClient", "CoordinatorAway", "InvalidRequest", "TokenRefused"),
+        "coordinator.client",
+    ),
     **dict.fromkeys(("Fault", "HostFault", "OperatorFault", "OurFault", "SiteFault"), "errors"),
     "Page": "model.page",
     "SearchAnswer": "model.search",

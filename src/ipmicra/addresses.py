@@ -1,7 +1,8 @@
 """Text -> addresses, and half-open ranges of addresses, in both families.
 
-Invariant: this module owns the one interval convention, `start <= address < end`. No one else compares
-bounds by hand. `end` of a whole family is one past its last address, so it needs Python's integers.
+Invariant: this module owns the one interval convention, `start <= address < end`. No other module
+compares bounds by hand. `end` of a whole family is one past its last address, so it needs Python's
+integers.
 """
 
 from __future__ import annotations

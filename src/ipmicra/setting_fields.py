@@ -1,7 +1,7 @@
-"""A text and bounds -> what a setting carries into `ipmicra settings` and the docs, and what is refused.
+"""A description and bounds -> the metadata of a setting, for `ipmicra settings`, the docs and validation.
 
-Apart from `ipmicra.settings`, so that a room's own settings file imports this and `Settings` imports the
-room's: no circle.
+Separate from `ipmicra.settings`, so that a package's settings file imports this module and `Settings`
+imports that file: no import cycle.
 """
 
 from __future__ import annotations

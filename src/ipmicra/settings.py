@@ -1,8 +1,8 @@
 """One TOML file, then the environment, then flags -> one typed, frozen Settings object.
 
-Each room that has settings declares a Struct of its own, with a unit in every name and a description on
-every field; `Settings` joins them, one table of the file each. Later sources win field by field. An
-unknown key, a wrong type or an unreadable file is the operator's fault and names its source.
+Each package with settings declares its own Struct, with a unit in every name and a description on every
+field; `Settings` joins them, one table of the file each. Later sources win field by field. An unknown
+key, a wrong type or an unreadable file is the operator's fault and names its source.
 
     [registry]            IPMICRA_REGISTRY_MALFORMED_SHARE_MAX=0.05
     malformed_share_max = 0.01              ipmicra --set registry.malformed_share_max=0.02 ...
@@ -28,6 +28,7 @@ from ipmicra.host.settings import HostingSettings, HostSettings
 from ipmicra.overlay.settings import OverlaySettings, PeerSettings
 from ipmicra.probing.settings import ProbingSettings
 from ipmicra.registry.settings import RegistrySettings
+from ipmicra.search.settings import SearchSettings
 from ipmicra.setting_fields import setting_field
 
 _log = logging.getLogger(__name__)
@@ -47,7 +48,7 @@ def default_data_folder() -> str:
 
 
 class GeneralSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What every command shares."""
+    """The settings that every command shares."""
 
     data_folder: Annotated[
         str,
@@ -66,6 +67,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     host: HostSettings = HostSettings()
     coordinator: CoordinatorSettings = CoordinatorSettings()
     overlay: OverlaySettings = OverlaySettings()
+    search: SearchSettings = SearchSettings()
 
     @property
     def data_folder(self) -> Path:
@@ -94,6 +96,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     @property
     def service(self) -> ServiceSettings:
         return ServiceSettings(
+            searches_per_second_max=self.search.questions_per_second_max,
             data_folder=self.data_folder,
             contact=self.crawler.contact,
             coordinator=self.coordinator,
@@ -204,10 +207,10 @@ def _current_name(table: str, key: str, source: str) -> str:
 def _checked(table: str, key: str, value: object, source: str) -> object:
     sections = {field.name: field.type for field in msgspec.structs.fields(Settings)}
     if table not in sections:
-        raise OperatorFault(f"{source}: there is no settings table {table!r}{_instead(table, sections)}")
+        raise OperatorFault(f"{source}: unknown settings table {table!r}{_instead(table, sections)}")
     fields = {field.name: field for field in msgspec.structs.fields(sections[table])}
     if key not in fields:
-        raise OperatorFault(f"{source}: there is no setting {table}.{key}{_instead(key, fields)}")
+        raise OperatorFault(f"{source}: unknown setting {table}.{key}{_instead(key, fields)}")
     try:
         return msgspec.convert(value, fields[key].type)
     except msgspec.ValidationError as error:
@@ -215,7 +218,7 @@ def _checked(table: str, key: str, value: object, source: str) -> object:
 
 
 def _instead(unknown: str, known: Iterable[str]) -> str:
-    """What was probably meant; all that there is where nothing is near."""
+    """The nearest known name as a suggestion; all known names if none is near."""
     names = list(known)
     near = [name for name in names if name.startswith(unknown)]
     near = (near or get_close_matches(unknown, names, n=3, cutoff=0.5))[:3]

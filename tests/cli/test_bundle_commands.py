@@ -73,6 +73,23 @@ def test_what_cannot_be_is_said_in_one_line(operator: Operator, tmp_path: Path) 
     operator.bundle("init")
     assert "already" in complaint("init")
     assert "not signed" in complaint("publish", "--roll-out", "9.9")
-    assert "no version" in complaint("build", str(tmp_path / "x.zip"), "--version", "one")
+    assert "not a version" in complaint("build", str(tmp_path / "x.zip"), "--version", "one")
     (tmp_path / "junk.zip").write_bytes(b"junk")
     assert "damaged" in complaint("sign", str(tmp_path / "junk.zip"))
+
+
+def test_versions_are_withdrawn_keys_replaced_and_signatures_renewed_one_at_a_time(
+    operator: Operator, tmp_path: Path
+) -> None:
+    operator.bundle("init")
+    for version in ("1.0", "1.1"):
+        operator.release(version)
+    keys = sorted(path.name for path in (tmp_path / "keys").rglob("*"))
+    assert "signed: 1.1; believed until" in operator.bundle("sign", "--withdraw", "1.0").output
+    operator.bundle("sign", "--rotate", "targets")
+    assert sorted(path.name for path in (tmp_path / "keys").rglob("*")) != keys
+    before = msgspec.json.decode(operator.bundle("sign", "--json").stdout)
+    assert before["versions"] == ["1.1"]
+    refused = operator.bundle("sign", "--withdraw", "1.1", "--rotate", "targets", fails=True)
+    assert "give one of FILE, --withdraw and --rotate" in str(refused.exception)
+    assert msgspec.json.decode(operator.bundle("sign", "--json").stdout)["versions"] == ["1.1"]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ipmicra.cli.display.settings_text import settings_text
 from ipmicra.errors import OperatorFault
 from ipmicra.settings import load_settings
 
@@ -43,8 +44,8 @@ def test_every_setting_tells_where_it_comes_from(file: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("[general]\nno_such = 1\n", "no setting general.no_such"),
-        ("[nowhere]\nx = 1\n", "no settings table 'nowhere'"),
+        ("[general]\nno_such = 1\n", "unknown setting general.no_such"),
+        ("[nowhere]\nx = 1\n", "unknown settings table 'nowhere'"),
         ("x = 1\n", "outside of a table"),
         ("[general]\ndata_folder = 7\n", "Expected `str`"),
         ("[general\n", "cannot read the settings file"),
@@ -112,3 +113,27 @@ def test_a_former_name_and_the_present_one_are_the_same_setting() -> None:
     old, new = "coordinator.acquaintances_max=7", "coordinator.mesh_partners_max=9"
     assert load_settings(None, {}, [old, new])[0].coordinator.mesh_partners_max == 9
     assert load_settings(None, {}, [new, old])[0].coordinator.mesh_partners_max == 7
+
+
+def test_changed_settings_are_written_as_a_file_that_is_read_the_same(tmp_path: Path) -> None:
+    words = (
+        "general.data_folder=/somewhere",
+        "crawler.delay_seconds_min=0.5",
+        'crawler.grants=[{site="a.example", requests_per_second=3.0, connections=2}]',
+    )
+    settings, knobs = load_settings(None, {}, words)
+    again = tmp_path / "again.toml"
+    again.write_text(settings_text(knobs), encoding="utf-8")
+    assert load_settings(again, {})[0] == settings
+
+
+@pytest.mark.parametrize(
+    ("database", "written"),
+    [
+        ("postgresql://crawler:secret@db.example/crawl", "postgresql://crawler:***@db.example/crawl"),
+        ("not a database secret", ""),
+    ],
+)
+def test_no_password_of_a_database_is_written(database: str, written: str) -> None:
+    _, knobs = load_settings(None, {}, [f"coordinator.database={database}"])
+    assert settings_text(knobs) == f'[coordinator]\ndatabase = "{written}"\n'

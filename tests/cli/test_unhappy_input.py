@@ -21,7 +21,7 @@ from ipmicra.coordinator.store.sql.database import Database
 from ipmicra.errors import SiteFault
 from ipmicra.registry.download.connectivity import check_names
 from ipmicra.registry.download.sources import RemoteFile
-from tests.search.worlds import seen
+from ipmicra.testing.page_records import seen
 
 USAGE, OPERATOR, SITE, HOST = 2, 3, 4, 5
 NOWHERE = "http://127.0.0.1:9"  # the discard port: no one listens there
@@ -128,7 +128,7 @@ def test_an_empty_database_is_no_coordinator_either(tmp_path: Path, capsys: Capt
     sqlite3.connect(file).close()
     file.touch()
     assert run([*data(tmp_path), "coordinator", "status", "--database", f"sqlite:///{file}"]) == OPERATOR
-    assert "there is no coordinator in" in capsys.readouterr().err
+    assert "no coordinator exists in" in capsys.readouterr().err
 
 
 def test_init_makes_one(tmp_path: Path, capsys: Captured) -> None:
@@ -158,12 +158,16 @@ def catalogue_of_another_version(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("scenery", [damaged_engine, damaged_catalogue, catalogue_of_another_version])
-def test_a_damaged_index_says_how_to_make_it_anew(
+def test_a_damaged_index_is_set_aside_and_made_anew_and_that_is_said(
     scenery: Scenery, tmp_path: Path, capsys: Captured
 ) -> None:
     scenery(tmp_path)
-    assert run([*data(tmp_path), "search", "otter"]) == HOST
-    assert "ipmicra search reindex" in capsys.readouterr().err
+    capsys.readouterr()
+    assert run([*data(tmp_path), "search", "otter"]) == 0
+    said = capsys.readouterr()
+    assert "http://a.example/" in said.out
+    assert "It is made anew from the packages" in said.err
+    assert list(tmp_path.glob("index.damaged-*"))
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ OF_COMMAND = ("coordinator", "registry", "overlay", "nearest", "explain", "bundl
 
 
 def extra_missing(command: str, missing: ModuleNotFoundError) -> Exception:
-    """The fault to tell; the error itself where no extra would help."""
+    """The fault to report; the error itself if no extra would help."""
     library = (missing.name or "").partition(".")[0]
     extra = OF_LIBRARY.get(library)
     if extra is None:

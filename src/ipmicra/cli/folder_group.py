@@ -53,7 +53,7 @@ class FolderGroup(click.Group):
                 formatter.write_dl(rows)
 
     def _help_of(self, name: str) -> str:
-        """What the command's docstring says, read without importing it."""
+        """The command's docstring, read without importing it."""
         for module in pkgutil.iter_modules(self._package.__path__):
             if _command_name(module.name) == name:
                 place = Path(self._package.__path__[0]) / module.name

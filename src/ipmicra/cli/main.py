@@ -18,7 +18,7 @@ from ipmicra import __version__
 from ipmicra.cli import terminal
 from ipmicra.cli.extras import extra_missing
 from ipmicra.cli.folder_group import FolderGroup
-from ipmicra.cli.terminal import RELOAD
+from ipmicra.cli.terminal import RELOAD, SETTINGS_FAULT
 from ipmicra.errors import Fault, HostFault
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 DECLINED = 6
 HELP = "ipmicra.help"  # in a context's `meta`: whether help is asked for
+_CALLED = "ipmicra.called"  # in a context's `meta`: the name of the command
+DIAGNOSES = ("doctor",)  # run even where the settings cannot be read, and say why
 
 
 def load_settings(file: Path | None, overrides: tuple[str, ...]) -> tuple[Settings, list[SettingInfo]]:
@@ -62,7 +64,10 @@ class RootCommand(FolderGroup):
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         context.meta[HELP] = any(word in ("-h", "--help") for word in args)
-        return super().parse_args(context, args)
+        words = list(args)
+        rest = super().parse_args(context, args)
+        context.meta[_CALLED] = words[-len(rest) - 1] if words else ""
+        return rest
 
     def invoke(self, context: click.Context) -> object:
         file: Path | None = context.params.pop("settings_file")
@@ -70,7 +75,12 @@ class RootCommand(FolderGroup):
         if file is not None and not file.is_file():
             raise click.BadParameter(f"no such file: {file}", param_hint="--settings")
         if not context.meta[HELP]:  # help needs no settings, nor what they take to load
-            context.obj = load_settings(file=file, overrides=overrides)
+            try:
+                context.obj = load_settings(file=file, overrides=overrides)
+            except Fault as fault:
+                if context.meta[_CALLED] not in DIAGNOSES:
+                    raise
+                context.meta[SETTINGS_FAULT] = fault
         context.meta[RELOAD] = partial(load_settings, file=file, overrides=overrides)
         return super().invoke(context)
 
@@ -100,10 +110,10 @@ def run(arguments: list[str]) -> int:
         terminal.print_error(str(fault))
         return fault.exit_code
     except ModuleNotFoundError as missing:
-        told = extra_missing(" ".join(arguments), missing)
-        if told is missing:
+        advice = extra_missing(" ".join(arguments), missing)
+        if advice is missing:
             raise
-        terminal.print_error(str(told))
+        terminal.print_error(str(advice))
         return HostFault.exit_code
     except BrokenPipeError:
         sys.stderr.close()

@@ -15,6 +15,7 @@ from ipmicra.cli import terminal
 from ipmicra.crawler.crawl import tune_process
 from ipmicra.errors import OperatorFault
 from ipmicra.host.folder import hold_lock
+from ipmicra.model.struct_types import build_struct_types
 from ipmicra.model.urls import Normaliser, Site, site_of
 from ipmicra.model.zones import SpacePoint
 from ipmicra.overlay.can.peer import Peer
@@ -46,7 +47,7 @@ folder_option = click.option(
 
 
 class PeerSummary(NamedTuple):
-    """Who this peer is, and how it gets in."""
+    """The identity of this peer, and how it joins."""
 
     name: str
     address: str  # empty: it cannot be reached
@@ -60,14 +61,14 @@ def point_of(text: str | None) -> SpacePoint | None:
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
-        raise OperatorFault(f"{text!r} is no point: write numbers with commas between") from None
+        raise OperatorFault(f"{text!r} is not a point: write numbers with commas between") from None
 
 
 def site_named(text: str) -> Site:
     """A site as someone writes it: example.org, or https://example.org."""
     url = Normaliser().url(text if "://" in text else f"https://{text}")
     if url is None:
-        raise OperatorFault(f"{text!r} is no site: write example.org or https://example.org")
+        raise OperatorFault(f"{text!r} is not a site: write example.org or https://example.org")
     return site_of(url)
 
 
@@ -77,7 +78,7 @@ def checked(point: SpacePoint, network: NetworkFile) -> SpacePoint:
     return point
 
 
-def served(
+def serve(
     network: NetworkFile, standing: PeerSummary, context: click.Context, folder: Path | None
 ) -> None:
     """Take part until Ctrl-C or SIGTERM."""
@@ -87,6 +88,7 @@ def served(
     place = (folder or settings.data_folder / FOLDER).absolute()
     place.mkdir(parents=True, exist_ok=True)
     tune_process()
+    build_struct_types()
     with hold_lock(place):
         asyncio.run(_run(network, standing, settings, place, reload))
 
@@ -123,7 +125,7 @@ async def _until_left(node: Node, via: str | None) -> None:
     asked_to_leave = False
 
     def leave() -> None:
-        """In order, for so long and no longer; whoever asks a second time does not wait."""
+        """Leave in order, within a time limit; a second signal ends the wait."""
         nonlocal asked_to_leave
         at_once = asked_to_leave or not node.is_running or not len(node.peer.table)
         asked_to_leave = True

@@ -1,8 +1,8 @@
-"""Results -> what a person sees on a terminal, or what a program reads.
+"""Results -> text on a terminal for people, or JSON for programs.
 
-Invariant: results go to stdout, everything else (progress, warnings, faults) to stderr, so `--json` output
-can always be piped. Progress bars appear only where a person is watching. What draws tables and bars is
-loaded when something is drawn: it takes longer to load than most commands take to do their work.
+Invariant: results go to stdout, everything else (progress, warnings, faults) to stderr, so `--json`
+output can always be piped. Progress bars appear only where a person is watching. The code that draws
+tables and bars is loaded when needed: loading it takes longer than most commands.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.progress import Progress
 
+    from ipmicra.errors import Fault
     from ipmicra.settings import SettingInfo, Settings
 
 PIPED_COLUMNS = 1_000
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 RELOAD = "ipmicra.reload"  # in a context's `meta`: load the settings again, from the same sources
+SETTINGS_FAULT = "ipmicra.settings_fault"  # in a context's `meta`: why the settings cannot be read
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -101,15 +103,22 @@ def settings_of(context: click.Context) -> Settings:
     return settings
 
 
+def settings_fault_of(context: click.Context) -> Fault | None:
+    """The reason why settings could not be read, for a command that runs without them; None if they
+    could.
+    """
+    return context.meta.get(SETTINGS_FAULT)
+
+
 def reload_of(context: click.Context) -> Callable[[], Settings]:
     """Reads the settings again, for commands that run for long."""
     load: Callable[[], tuple[Settings, list[SettingInfo]]] = context.meta[RELOAD]
     return lambda: load()[0]
 
 
-def knobs_of(context: click.Context) -> list[SettingInfo]:
-    knobs: list[SettingInfo] = context.obj[1]
-    return knobs
+def settings_rows(context: click.Context) -> list[SettingInfo]:
+    rows: list[SettingInfo] = context.obj[1]
+    return rows
 
 
 def strip_control(text: str) -> str:

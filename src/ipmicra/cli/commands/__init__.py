@@ -1,4 +1,4 @@
-"""A web crawler and search engine that lives in many places at once.
+"""A web crawler and search engine that runs in many places at once.
 
 Every subnet of the Internet is crawled by the crawler nearest to it on the network.
 

@@ -28,7 +28,7 @@ from ipmicra.settings import Settings
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ipmicra.cli.crawl_display import LiveFigures
+    from ipmicra.cli.display.crawl_display import LiveFigures
 
 
 @click.command()
@@ -187,7 +187,7 @@ class _Watched:
 
 
 class CrawlSummary(msgspec.Struct, frozen=True):
-    """What `--json` prints at the end."""
+    """The output of `--json` at the end."""
 
     crawl: str
     interrupted: bool
@@ -216,22 +216,22 @@ def _summary(
     )
 
 
-# What draws is loaded when something is drawn.
+# Drawing code is loaded only when needed.
 
 
 def _live_figures(name: str) -> LiveFigures:
-    from ipmicra.cli.crawl_display import LiveFigures
+    from ipmicra.cli.display.crawl_display import LiveFigures
 
     return LiveFigures(name)
 
 
 def _summary_table(name: str, progress: Progress, counts: Counts, spools: str) -> Table:
-    from ipmicra.cli.crawl_display import summary_table
+    from ipmicra.cli.display.crawl_display import summary_table
 
     return summary_table(name, progress, counts, spools)
 
 
 def _preview_table(shown: Preview) -> Table:
-    from ipmicra.cli.crawl_display import preview_table
+    from ipmicra.cli.display.crawl_display import preview_table
 
     return preview_table(shown)

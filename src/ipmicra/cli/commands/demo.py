@@ -57,8 +57,8 @@ def command(seed: int, seconds: float | None, no_wait: bool, as_json: bool) -> N
         town = _town(seed, Path(folder))
         with DemoProcesses(town) as stage:
             with terminal.progress() as progress:
-                told = asyncio.run(DemoScenario(town, stage, _Bars(progress)).play())
-            terminal.show(told, as_json, lambda: _shown(told))
+                summary = asyncio.run(DemoScenario(town, stage, _Bars(progress)).play())
+            terminal.show(summary, as_json, lambda: _shown(summary))
             if not no_wait:
                 _stay_up(town, stage, seconds)
 
@@ -81,25 +81,25 @@ class _Bars:
         if self._progress.disable:
             terminal.print_note(words)
 
-        def moved(done: int, doing: str) -> None:
+        def on_progress(done: int, doing: str) -> None:
             self._progress.update(task, completed=done, description=doing or words)
 
-        return moved
+        return on_progress
 
 
-def _shown(told: DemoSummary) -> Group:
-    hosts = ", ".join(f"{name} {sites}" for name, sites in sorted(told.sites_by_host.items()))
-    share = told.html_bytes / max(told.bytes_home, 1)
+def _shown(summary: DemoSummary) -> Group:
+    hosts = ", ".join(f"{name} {sites}" for name, sites in sorted(summary.sites_by_host.items()))
+    share = summary.html_bytes / max(summary.bytes_home, 1)
     words = (
-        f"\n{told.pages} pages of {told.sites} sites crawled and indexed in {told.seconds:.0f} s, all "
-        f"start-up included.\nSites by host: {hosts}.\n{told.bytes_home:,} bytes came home for "
-        f"{told.html_bytes:,} bytes of HTML: 1/{share:.0f}.\n"
+        f"\n{summary.pages} pages of {summary.sites} sites crawled and indexed in {summary.seconds:.0f} s, "
+        f"all start-up included.\nSites by host: {hosts}.\n{summary.bytes_home:,} bytes came home for "
+        f"{summary.html_bytes:,} bytes of HTML: 1/{share:.0f}.\n"
     )
     table = Table(title="The same sites, shared out in other ways")
     table.add_column("delegated by", no_wrap=True)
-    for heading in ("crawl time", "in sum", "round trip", "nearest", "probes a site"):
+    for heading in ("crawl time", "in sum", "round trip", "nearest", "probes per site"):
         table.add_column(heading, justify="right")
-    for row in told.results:
+    for row in summary.results:
         table.add_row(
             row.strategy,
             f"{row.crawl_s:.1f} s",
@@ -130,7 +130,7 @@ def _stay_up(town: DemoConfig, stage: DemoProcesses, seconds: float | None) -> N
 
 
 def _free_port(first: int) -> int:
-    """One that no one uses on any address, since the sites have many."""
+    """A port that is free on all addresses, since the sites have many."""
     for port in range(first, first + 100):
         with socket.socket() as sock, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
             try:

@@ -1,4 +1,4 @@
-"""`ipmicra explain`: who has a site, and why."""
+"""`ipmicra explain`: the crawler of a site, and the reasons."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ipmicra.cli import terminal
-from ipmicra.cli.coordinator_answers import coordinator_option
+from ipmicra.cli.display.coordinator_answers import coordinator_option
 from ipmicra.coordinator.client import CoordinatorClient
 from ipmicra.protocol.coordinator_api import Explanation
 
@@ -18,7 +18,7 @@ from ipmicra.protocol.coordinator_api import Explanation
 @coordinator_option
 @terminal.json_option
 def command(url: str, coordinator: str, as_json: bool) -> None:
-    """Show who has a URL's site and why: subnets, organisation, probes, loads, other opinions.
+    """Show which crawler has a URL's site and why: subnets, organisation, probes, loads, other strategies.
 
     \b
     Examples:

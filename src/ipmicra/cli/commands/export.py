@@ -40,7 +40,7 @@ def command(context: click.Context, form: str, output: Path | None) -> None:
     packages = waiting_packages(folder)
     if not packages:
         raise OperatorFault(
-            f"there are no packages of `ipmicra crawl` in {folder}: crawl first, or give general.data_folder"
+            f"{folder} has no packages of `ipmicra crawl`: crawl first, or set general.data_folder"
         )
     left_out: list[str] = []
     with terminal.progress() as progress:

@@ -6,7 +6,7 @@ import click
 from rich.text import Text
 
 from ipmicra.cli import terminal
-from ipmicra.cli.coordinator_answers import coordinator_option
+from ipmicra.cli.display.coordinator_answers import coordinator_option
 from ipmicra.coordinator.client import CoordinatorClient
 from ipmicra.protocol.coordinator_api import Nearest
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from ipmicra.cli import terminal
-from ipmicra.cli.search_answers import shown
+from ipmicra.cli.display.search_answers import shown
 from ipmicra.errors import HostFault, OperatorFault
 from ipmicra.model.search import PER_SITE, SearchRequest
 from ipmicra.net.listener import PORT_MAX
@@ -17,6 +17,7 @@ from ipmicra.search import rebuild
 from ipmicra.search.contract import SearchIndex
 from ipmicra.search.factory import INDEX_FOLDER, open_index
 from ipmicra.search.http.application import serve
+from ipmicra.search.recovery import open_or_set_aside
 from ipmicra.search.spool_ingest import integrate_all, waiting_packages
 
 INTAKE_PAUSE_S = 5.0  # between two looks for new packages while serving
@@ -65,14 +66,15 @@ def command(
     """
     data_folder = terminal.settings_of(context).data_folder
     if serving:
-        told = f"searching {data_folder} at http://{address}:{port}/ until Ctrl-C"
+        note = f"searching {data_folder} at http://{address}:{port}/ until Ctrl-C"
         serve(
             data_folder,
             address,
             port,
             terminal.print_error,
             INTAKE_PAUSE_S,
-            lambda: terminal.print_note(told),
+            terminal.settings_of(context).search,
+            lambda: terminal.print_note(note),
         )
         return
     if words == ("reindex",):
@@ -99,8 +101,12 @@ def command(
 def opened_index(data_folder: Path) -> Iterator[SearchIndex]:
     """The index of a data folder with everything in it that has come home.
 
-    Where another process is taking packages in, what it has finished is searched.
+    Where another process is taking packages in, what it has finished is searched. A damaged index is made
+    anew.
     """
+    damage = open_or_set_aside(data_folder / INDEX_FOLDER)
+    if damage is not None:
+        terminal.print_note(f"{damage}. It is made anew from the packages")
     try:
         index = open_index(data_folder / INDEX_FOLDER, writable=True)
     except OperatorFault as busy:
@@ -119,7 +125,7 @@ def _reindex(data_folder: Path) -> None:
     if (data_folder / "coordinator.sqlite").exists():
         raise OperatorFault(f"{data_folder} is a coordinator's: use `ipmicra coordinator reindex`")
     if not waiting_packages(data_folder):
-        raise OperatorFault(f"there are no packages in {data_folder} to make an index from")
+        raise OperatorFault(f"{data_folder} has no packages to make an index from")
     place = data_folder / INDEX_FOLDER
     with rebuild.building(place) as folder, rebuild.writing(place):
         with closing(open_index(folder, writable=True)) as index:

@@ -26,12 +26,12 @@ def command(context: click.Context, as_json: bool) -> None:
       ipmicra settings
       ipmicra --settings my.toml settings --json
     """
-    knobs = terminal.knobs_of(context)
-    terminal.show([knob._asdict() for knob in knobs], as_json, lambda: _table(knobs))
+    rows = terminal.settings_rows(context)
+    terminal.show([row._asdict() for row in rows], as_json, lambda: _table(rows))
 
 
-def _table(knobs: list[SettingInfo]) -> Table:
+def _table(rows: list[SettingInfo]) -> Table:
     table = Table("setting", "value", "from", "what it is")
-    for knob in knobs:
-        table.add_row(knob.name, str(knob.value), knob.source, knob.description)
+    for row in rows:
+        table.add_row(row.name, str(row.value), row.source, row.description)
     return table

@@ -9,7 +9,7 @@ import click
 from rich.text import Text
 
 from ipmicra.cli import terminal
-from ipmicra.cli.bundle_options import keys_option, repository_option
+from ipmicra.cli.options.bundle_options import keys_option, repository_option
 from ipmicra.coordinator.bundles.repository import Repository
 from ipmicra.protocol.bundle_trust import fingerprint
 
@@ -23,9 +23,9 @@ from ipmicra.protocol.bundle_trust import fingerprint
 def command(keys: Path, repository: Path, root_keys: int, threshold: int, as_json: bool) -> None:
     """Make signing keys and an empty repository of bundles.
 
-    Root keys say which other keys count. Move each root-N.pem to a medium of its own, offline, and bring as
-    many as the threshold back together only to rotate keys. Tell hosts' owners the fingerprint: they compare
-    it when they join.
+    Root keys say which other keys count. Move each root-N.pem to a separate offline medium, and bring as
+    many as the threshold together only to rotate keys. Give the fingerprint to the owners of hosts: they
+    compare it when they join.
 
     \b
     Examples:

@@ -9,8 +9,8 @@ import click
 from rich.text import Text
 
 from ipmicra.cli import terminal
-from ipmicra.cli.bundle_options import repository_option
 from ipmicra.cli.coordinator_database import database_option, open_database
+from ipmicra.cli.options.bundle_options import repository_option
 from ipmicra.coordinator.bundles import rollout_orders
 from ipmicra.coordinator.bundles.publishing import publish
 from ipmicra.coordinator.bundles.repository import Repository

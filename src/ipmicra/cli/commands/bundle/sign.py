@@ -9,7 +9,7 @@ import click
 from rich.text import Text
 
 from ipmicra.cli import terminal
-from ipmicra.cli.bundle_options import keys_option, repository_option
+from ipmicra.cli.options.bundle_options import keys_option, repository_option
 from ipmicra.coordinator.bundles.repository import Repository
 from ipmicra.errors import OperatorFault
 
@@ -35,8 +35,8 @@ def command(
 ) -> None:
     """Sign a bundle FILE into the repository. Without one: sign again what would expire.
 
-    Signatures expire (a week for the shortest), so that no one can hold hosts back at an old state: run
-    `ipmicra bundle sign` without a file and `ipmicra bundle publish` daily, from cron say.
+    Signatures expire (a week for the shortest), so that an attacker cannot hold hosts at an old state:
+    run `ipmicra bundle sign` without a file and `ipmicra bundle publish` daily, for example from cron.
 
     \b
     Examples:

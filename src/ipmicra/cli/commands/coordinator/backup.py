@@ -9,10 +9,10 @@ from rich.text import Text
 
 from ipmicra.cli import terminal
 from ipmicra.cli.coordinator_database import database_option, open_database
-from ipmicra.cli.settings_text import settings_text
+from ipmicra.cli.display.settings_text import settings_text
 from ipmicra.coordinator.backup.archive_writer import Backup
 from ipmicra.coordinator.backup.location import written
-from ipmicra.coordinator.backup.manifest import Manifest
+from ipmicra.coordinator.backup.manifest import BackupManifest
 from ipmicra.coordinator.folder import package_store, packages_folder
 from ipmicra.errors import HostFault
 
@@ -34,10 +34,10 @@ def command(
 ) -> None:
     """Back up the coordinator, running or not: database, packages, bundles, tree and settings.
 
-    Everything acknowledged before it began is in it. The search index is left out: it is made again from the
-    packages. With `--packages reference` the packages must be kept by other means; they never change, so that
-    a copy of their folder or bucket that is brought up to date now and then will do. The file has digests of
-    tokens and passphrases in it: only its owner may read it.
+    Everything acknowledged before it began is in it. The search index is left out: it is made again from
+    the packages. With `--packages reference` the packages must be kept by other means; they never change,
+    so a copy of their folder or bucket that is updated from time to time is enough. The file has digests
+    of tokens and passphrases in it: only its owner may read it.
 
     \b
     Examples:
@@ -58,7 +58,7 @@ def command(
             package_store(coordinator.packages, data_folder),
             data_folder,
             coordinator.packages or str(packages_folder(data_folder)),
-            settings_text(terminal.knobs_of(context)),
+            settings_text(terminal.settings_rows(context)),
             copies=packages == "copy",
             advance=lambda done, total: progress.update(task, completed=done, total=total),
         ).make(target, now_s)
@@ -70,7 +70,7 @@ def command(
         )
 
 
-def _shown(manifest: Manifest, file: str) -> Text:
+def _shown(manifest: BackupManifest, file: str) -> Text:
     rows = sum(manifest.rows.values())
     copied = (
         f", {manifest.package_bytes / 1e6:,.1f} MB" if manifest.packages_copied else ", by reference"

@@ -1,4 +1,4 @@
-"""`ipmicra coordinator init`: an empty coordinator, for those who set things up before they run it."""
+"""`ipmicra coordinator init`: create an empty coordinator, to set it up before it runs."""
 
 from __future__ import annotations
 

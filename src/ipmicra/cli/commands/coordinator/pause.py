@@ -25,4 +25,4 @@ def command(context: click.Context, name: str, reason: str, database: str | None
     """
     with open_database(context, database) as rows, rows.database.begin() as connection:
         commands.pause(connection, name, reason, time.time())
-    terminal.print_note(f"{name} is told to pause when it next asks")
+    terminal.print_note(f"{name} will pause at its next request")

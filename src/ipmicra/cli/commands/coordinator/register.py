@@ -15,7 +15,7 @@ from ipmicra.coordinator.admin.public_address import public_address
 
 @click.command()
 @click.argument("name")
-@click.option("--contact", default="", help="Whom to contact about the machine.")
+@click.option("--contact", default="", help="Contact for questions about the machine.")
 @database_option
 @terminal.json_option
 @click.pass_context

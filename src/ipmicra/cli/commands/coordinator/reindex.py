@@ -25,8 +25,9 @@ from ipmicra.search.factory import INDEX_FOLDER
 def command(context: click.Context, reason: str, database: str | None, as_json: bool) -> None:
     """Make the search index again from the packages, beside the one in use.
 
-    The coordinator may run meanwhile: it goes on receiving packages and answering from the old index until
-    the new one is complete and takes its place. Run it on the machine whose data folder has the index.
+    The coordinator may run at the same time: it continues to receive packages and to answer from the old
+    index until the new one is complete and replaces it. Run it on the machine whose data folder has the
+    index.
 
     \b
     Examples:

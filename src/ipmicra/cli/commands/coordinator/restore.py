@@ -51,8 +51,8 @@ def command(
             )
     finally:
         opened.close()
-    told = f"restored {sum(manifest.rows.values()):,} rows and {manifest.packages:,} packages"
-    terminal.show(manifest, as_json, lambda: Text(told))
+    summary = f"restored {sum(manifest.rows.values()):,} rows and {manifest.packages:,} packages"
+    terminal.show(manifest, as_json, lambda: Text(summary))
     terminal.print_note(
         f"the settings of then are in {settings.data_folder / SETTINGS_FILE}; start it with: ipmicra "
         "coordinator run"

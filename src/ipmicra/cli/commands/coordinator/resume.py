@@ -24,4 +24,4 @@ def command(context: click.Context, name: str, database: str | None) -> None:
     """
     with open_database(context, database) as rows, rows.database.begin() as connection:
         commands.resume(connection, name, time.time())
-    terminal.print_note(f"{name} is told to resume when it next asks")
+    terminal.print_note(f"{name} will resume at its next request")

@@ -17,8 +17,8 @@ from ipmicra.coordinator.admin import commands
 @database_option
 @click.pass_context
 def command(context: click.Context, name: str, reason: str, database: str | None) -> None:
-    """End a host in good order: it hands its sites over with all that is known of them, sends what it
-    has, and stops. To end one at once, whatever it says, use `ipmicra coordinator revoke`.
+    """Retire a host in good order: it hands its sites over with their state, sends its packages, and
+    stops. To end a host at once, use `ipmicra coordinator revoke`.
 
     \b
     Examples:
@@ -26,4 +26,4 @@ def command(context: click.Context, name: str, reason: str, database: str | None
     """
     with open_database(context, database) as rows, rows.database.begin() as connection:
         commands.retire(connection, name, reason, time.time())
-    terminal.print_note(f"{name} is told to retire when it next asks")
+    terminal.print_note(f"{name} will retire at its next request")

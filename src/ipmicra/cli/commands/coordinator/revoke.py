@@ -1,4 +1,4 @@
-"""`ipmicra coordinator revoke`: a host is not heard any more, from this moment."""
+"""`ipmicra coordinator revoke`: refuse all requests of a host from now on."""
 
 from __future__ import annotations
 

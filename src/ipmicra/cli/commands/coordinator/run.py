@@ -11,12 +11,12 @@ from rich.text import Text
 
 from ipmicra.cli import terminal
 from ipmicra.cli.coordinator_database import database_option, settings_with
+from ipmicra.cli.options.listen_option import LISTEN, address_to_call, parse_listen
 from ipmicra.coordinator.admin import sessions
 from ipmicra.coordinator.admin.public_address import remember_address
 from ipmicra.coordinator.api.context import CoordinatorContext
 from ipmicra.coordinator.api.logs import log_to_stderr
 from ipmicra.coordinator.api.server import run
-from ipmicra.errors import OperatorFault
 from ipmicra.search.factory import INDEX_FOLDER
 from ipmicra.web.login import link_to
 from ipmicra.web.routes import Pages
@@ -27,7 +27,7 @@ _log = logging.getLogger("ipmicra.coordinator")
 @click.command()
 @click.option(
     "--listen",
-    default="127.0.0.1:8790",
+    default=LISTEN,
     show_default=True,
     metavar="ADDRESS:PORT",
     help="Address and port to listen on.",
@@ -47,7 +47,7 @@ def command(context: click.Context, listen: str, database: str | None) -> None:
       ipmicra coordinator run --database postgresql://ipmicra@db.example.org/ipmicra
     """
     os.umask(0o077)  # rows, packages and index are the operator's alone
-    address, port = _where(listen)
+    address, port = parse_listen(listen)
     log_to_stderr()
     settings = settings_with(context, database)
     run(
@@ -76,13 +76,4 @@ def _announce(address: str, context: CoordinatorContext) -> None:
 
 def _public(configured: str, listen: str) -> str:
     """The address that people and hosts use."""
-    everywhere = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}  # noqa: S104 - where it listens, not where to
-    name, _, port = listen.rpartition(":")
-    return configured.rstrip("/") or f"http://{everywhere.get(name, name)}:{port}"
-
-
-def _where(listen: str) -> tuple[str, int]:
-    address, colon, port = listen.rpartition(":")
-    if not colon or not port.isdigit() or not 0 < int(port) < 65536:
-        raise OperatorFault(f"--listen {listen!r}: write ADDRESS:PORT, such as 127.0.0.1:8790")
-    return address.strip("[]"), int(port)
+    return configured.rstrip("/") or address_to_call(listen)

@@ -31,4 +31,4 @@ def command(context: click.Context, name: str, version: str, database: str | Non
     with open_database(context, database) as rows, rows.database.begin() as connection:
         published = published_versions(bundles_folder(rows.settings.data_folder))
         commands.upgrade(connection, name, version, published, time.time())
-    terminal.print_note(f"{name} is told to change to version {version} when it next asks")
+    terminal.print_note(f"{name} will change to version {version} at its next request")

@@ -31,5 +31,5 @@ def command(context: click.Context, file: str, as_json: bool) -> None:
             source, lambda: package_store(settings.coordinator.packages, settings.data_folder)
         )
     kept = "in it" if manifest.packages_copied else f"in {manifest.packages_at}"
-    told = f"whole: {sum(manifest.rows.values()):,} rows, {manifest.packages:,} packages {kept}"
-    terminal.show(manifest, as_json, lambda: Text(told))
+    summary = f"whole: {sum(manifest.rows.values()):,} rows, {manifest.packages:,} packages {kept}"
+    terminal.show(manifest, as_json, lambda: Text(summary))

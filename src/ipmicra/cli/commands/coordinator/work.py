@@ -1,4 +1,4 @@
-"""`ipmicra coordinator work`: packages into the index, in a process of its own."""
+"""`ipmicra coordinator work`: integrate packages in a separate process."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from ipmicra.cli import terminal
 from ipmicra.cli.coordinator_database import database_option, open_database
 from ipmicra.coordinator.api.logs import log_to_stderr
 from ipmicra.coordinator.folder import package_store
-from ipmicra.coordinator.ingest.reindex import note_damage, open_or_set_aside
+from ipmicra.coordinator.ingest.reindex import note_damage
 from ipmicra.coordinator.ingest.worker import IntegrationWorker
+from ipmicra.model.struct_types import build_struct_types
 from ipmicra.search.factory import INDEX_FOLDER
+from ipmicra.search.recovery import open_or_set_aside
 
 
 @click.command()
@@ -34,6 +36,7 @@ def command(context: click.Context, database: str | None) -> None:
       ipmicra coordinator work --database postgresql://ipmicra@db.example.org/ipmicra
     """
     log_to_stderr()
+    build_struct_types()
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: stop.set())

@@ -8,8 +8,9 @@ from pathlib import Path
 import click
 from rich.table import Table
 
+from ipmicra.carrier.durable import make_folder
 from ipmicra.cli import terminal
-from ipmicra.cli.host_options import folder_of, folder_option
+from ipmicra.cli.options.host_options import folder_of, folder_option
 from ipmicra.errors import HostFault, OperatorFault
 from ipmicra.host import folder as folders
 from ipmicra.host.coordinator_client import checked_coordinator, enrol
@@ -85,7 +86,7 @@ def _join(host_folder: Path, coordinator: str, token: str) -> str:
     """If joining fails, nothing of it stays on the machine."""
     is_new = not host_folder.exists()
     try:
-        host_folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folder(host_folder, mode=0o700)
     except OSError as error:
         raise HostFault(
             f"making the host's folder {host_folder}: {error}; give another --folder"

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from ipmicra.cli import terminal
-from ipmicra.cli.host_options import folder_of, folder_option
+from ipmicra.cli.options.host_options import folder_of, folder_option
 from ipmicra.errors import HostFault
 from ipmicra.host import folder as folders
 from ipmicra.host.deregistration import deregister

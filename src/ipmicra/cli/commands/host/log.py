@@ -10,7 +10,7 @@ from rich.console import Group
 from rich.table import Column, Table
 
 from ipmicra.cli import terminal
-from ipmicra.cli.host_options import folder_of, folder_option
+from ipmicra.cli.options.host_options import folder_of, folder_option
 from ipmicra.host import folder as folders
 from ipmicra.host.store import Contact, HostEvent
 

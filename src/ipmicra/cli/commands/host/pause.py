@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ipmicra.cli import terminal
-from ipmicra.cli.host_options import folder_of, folder_option
+from ipmicra.cli.options.host_options import folder_of, folder_option
 from ipmicra.host import folder as folders
 
 
@@ -15,7 +15,8 @@ from ipmicra.host import folder as folders
 @folder_option
 @click.pass_context
 def command(context: click.Context, folder: Path | None) -> None:
-    """Stop work until resumed, whatever the coordinator orders. A running host stops within a second.
+    """Stop work until resumed; orders of the coordinator do not change that. A running host stops within
+    a second.
 
     \b
     Examples:

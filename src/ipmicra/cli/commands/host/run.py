@@ -15,8 +15,8 @@ import click
 import uvloop
 
 from ipmicra.cli import terminal
-from ipmicra.cli.host_options import folder_of, folder_option
 from ipmicra.cli.main import INTERRUPTED
+from ipmicra.cli.options.host_options import folder_of, folder_option
 from ipmicra.crawler.crawl import tune_process
 from ipmicra.errors import OperatorFault
 from ipmicra.host import folder as folders
@@ -35,8 +35,8 @@ def command(context: click.Context, folder: Path | None) -> int:
     """Run the host that has joined here, until Ctrl-C or SIGTERM.
 
     It works within the rules of the table [host], which it reads again when the settings file changes,
-    and goes on where it was whenever it is started again. The crawler runs in a sandbox of its own where
-    this machine can make one (`ipmicra host check`); host.sandbox says whether it must.
+    and continues where it was when it is started again. The crawler runs in a sandbox if this machine can
+    make one (`ipmicra host check`); host.sandbox says whether it must.
 
     \b
     Examples:

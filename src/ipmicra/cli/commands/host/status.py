@@ -12,7 +12,7 @@ from rich.table import Table
 
 from ipmicra.carrier.package import packages_in
 from ipmicra.cli import terminal
-from ipmicra.cli.host_options import folder_of, folder_option
+from ipmicra.cli.options.host_options import folder_of, folder_option
 from ipmicra.host import folder as folders
 from ipmicra.host.hosted.in_process import SPOOL_FOLDER
 from ipmicra.host.hosted.interface import STATE_FOLDER
@@ -23,7 +23,7 @@ from ipmicra.settings import Settings
 
 
 class HostStatusReport(msgspec.Struct, frozen=True):
-    """What `--json` prints."""
+    """The output of `--json`."""
 
     host: str
     coordinator: str

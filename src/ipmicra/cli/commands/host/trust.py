@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ipmicra.cli import terminal
-from ipmicra.cli.host_options import folder_of, folder_option
+from ipmicra.cli.options.host_options import folder_of, folder_option
 from ipmicra.errors import OperatorFault
 from ipmicra.host import folder as folders
 from ipmicra.host.code.consent import accept, accepted_root, withdraw
@@ -26,14 +26,14 @@ from ipmicra.protocol.bundle_trust import fingerprint, first_root
 def command(context: click.Context, expected: str | None, nobody: bool, folder: Path | None) -> None:
     """Accept crawlers' code that the holders of these keys have signed. It runs in a sandbox only.
 
-    FINGERPRINT is what the coordinator's operator told you, by another way than the coordinator itself.
-    Without it: show whom you trust. Before you trust, see `ipmicra host check`.
+    Get FINGERPRINT from the coordinator's operator by another way than through the coordinator itself.
+    Without it: show the trusted keys. Run `ipmicra host check` before you trust keys.
 
     \b
     Examples:
       ipmicra host trust "a56d 02ec f819 f48b 8671 0e3e c6a3 ce89"
-      ipmicra host trust                    whom do I trust?
-      ipmicra host trust --no one
+      ipmicra host trust                    show the trusted keys
+      ipmicra host trust --nobody           run installed code only
     """
     host_folder = folder_of(terminal.settings_of(context), folder)
     if nobody and expected:

@@ -9,9 +9,9 @@ from rich import box
 from rich.table import Table
 
 from ipmicra.cli import terminal
-from ipmicra.cli.trial_options import chosen_data_source, jitter_of, trial_options
-from ipmicra.lab.metrics import MetricsSummary, summary
-from ipmicra.lab.runner import Trial, judgements, outcomes
+from ipmicra.cli.options.trial_options import chosen_data_source, jitter_of, trial_options
+from ipmicra.lab.simulation.metrics import MetricsSummary, summary
+from ipmicra.lab.simulation.runner import Trial, judgements, outcomes
 
 
 @click.command()

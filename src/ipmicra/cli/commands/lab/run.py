@@ -9,10 +9,10 @@ import click
 from rich.progress import Progress
 
 from ipmicra.cli import terminal
-from ipmicra.cli.findings_output import rendered, write_page, write_results
-from ipmicra.cli.trial_options import chosen_data_source, jitter_of, trial_options
+from ipmicra.cli.display.findings_output import rendered, write_page, write_results
+from ipmicra.cli.options.trial_options import chosen_data_source, jitter_of, trial_options
 from ipmicra.lab.experiments import experiment
-from ipmicra.lab.harness import Kit
+from ipmicra.lab.harness import ExperimentHarness
 
 FOLDERS = ("data", "registry", "noise")
 
@@ -57,8 +57,10 @@ def command(
     chosen = experiment(name)
     found = chosen_data_source(context, data, registry, seed)
     with terminal.progress() as bars:
-        kit = Kit(found.world, found.tree_file, draws, seed, sites, jitter_of(noise), jobs, _watch(bars))
-        findings = chosen.run(kit)
+        harness = ExperimentHarness(
+            found.world, found.tree_file, draws, seed, sites, jitter_of(noise), jobs, _watch(bars)
+        )
+        findings = chosen.run(harness)
     if out is not None:
         write_results(findings, name, out)
     if page_file is not None:

@@ -1,4 +1,4 @@
-"""`ipmicra lab web`: a generated web on loopback, to crawl without touching anybody."""
+"""`ipmicra lab web`: a generated web on loopback, to crawl without load on real sites."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def command(
 ) -> None:
     """Serve a generated web on loopback addresses until Ctrl-C.
 
-    Sites stand in twelve cities and have names, pages, links and robots.txt. A name server beside them
-    knows their names. Who asks from a city's address is answered with that city's delay.
+    The sites are in twelve cities and have names, pages, links and robots.txt. A name server resolves
+    their names. A request from a city's address is answered with that city's delay.
 
     \b
     Examples:

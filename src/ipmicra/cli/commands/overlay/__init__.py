@@ -1,4 +1,5 @@
-"""Take part in a network of peers that agree, without a coordinator, on who is near to which site.
+"""Take part in a network of peers that agree, without a coordinator, on which of them is near to which
+site.
 
 \b
 Examples:

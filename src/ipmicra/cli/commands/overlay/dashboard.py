@@ -8,6 +8,7 @@ import click
 import uvicorn
 
 from ipmicra.cli import terminal
+from ipmicra.net.http_server import BoundedServer, ConnectionLimits
 from ipmicra.net.listener import PORT_MAX, listening_socket
 from ipmicra.overlay.live.network_file import read_network_file
 from ipmicra.protocol.overlay_frames import FrameCodec
@@ -39,4 +40,4 @@ def command(network: Path, via: str, address: str, port: int) -> None:
     listener = listening_socket(address, port)
     terminal.print_note(f"the network of {via} at http://{address}:{port}/ until Ctrl-C")
     config = uvicorn.Config(application(lookout), log_level="warning", access_log=False)
-    uvicorn.Server(config).run(sockets=[listener])
+    BoundedServer(config, ConnectionLimits()).run(sockets=[listener])

@@ -14,7 +14,7 @@ from ipmicra.cli.overlay_peer import (
     listen_option,
     point_of,
     point_option,
-    served,
+    serve,
 )
 from ipmicra.errors import OperatorFault
 from ipmicra.overlay.live.network_file import read_network_file
@@ -60,4 +60,4 @@ def command(
     name = listen or f"peer-{secrets.token_hex(6)}"
     terminal.print_note(f"joining through {via} as {name}")
     standing = PeerSummary(name, listen or "", point_of(point), via)
-    served(read_network_file(network), standing, context, folder)
+    serve(read_network_file(network), standing, context, folder)

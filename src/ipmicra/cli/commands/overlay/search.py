@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ipmicra.cli import terminal
-from ipmicra.cli.search_answers import shown
+from ipmicra.cli.display.search_answers import shown
 from ipmicra.model.search import PER_SITE, SearchRequest
 from ipmicra.overlay.live import rpc_client
 from ipmicra.overlay.live.network_file import read_network_file

@@ -13,7 +13,7 @@ from ipmicra.cli.overlay_peer import (
     listen_option,
     point_of,
     point_option,
-    served,
+    serve,
 )
 from ipmicra.errors import OperatorFault
 from ipmicra.overlay.live.network_file import create_network_file
@@ -63,4 +63,4 @@ def command(
     sides = (reach,) * len(place)
     made = create_network_file(network, tuple(-side for side in sides), sides, scheme)
     terminal.print_note(f"made {network}; listening at {listen}")
-    served(made, PeerSummary(listen, listen, place, None), context, folder)
+    serve(made, PeerSummary(listen, listen, place, None), context, folder)

@@ -42,12 +42,12 @@ def command(network: Path, address: str, of_all: bool, as_json: bool) -> None:
       ipmicra overlay status net.json 192.0.2.1:7400 --all --json
     """
     codec = FrameCodec(read_network_file(network).secret.encode())
-    peers = asyncio.run(_asked(address, codec, of_all))
-    told = NetworkStatus(peers, peer_projection(peers))
-    terminal.show(told, as_json, lambda: _overview(peers) if of_all else _table(peers[0]))
+    peers = asyncio.run(_collect_statuses(address, codec, of_all))
+    status = NetworkStatus(peers, peer_projection(peers))
+    terminal.show(status, as_json, lambda: _overview(peers) if of_all else _table(peers[0]))
 
 
-async def _asked(address: str, codec: FrameCodec, of_all: bool) -> list[PeerStatus]:
+async def _collect_statuses(address: str, codec: FrameCodec, of_all: bool) -> list[PeerStatus]:
     return await all_statuses(address, codec) if of_all else [await status_of(address, codec)]
 
 

@@ -10,7 +10,7 @@ from rich.console import Group
 from rich.progress import Progress, TaskID
 
 from ipmicra.cli import terminal
-from ipmicra.cli.registry_tables import changes_table, skipped_table, statistics_table
+from ipmicra.cli.display.registry_tables import changes_table, skipped_table, statistics_table
 from ipmicra.registry.files import registry_files
 from ipmicra.registry.folder import fetched_files, tree_file
 from ipmicra.registry.sample_world import sample_folder
@@ -35,9 +35,9 @@ def command(
 ) -> None:
     """Make the tree of subnets from registry files.
 
-    Without files: from what `ipmicra registry fetch` has fetched. Formats are told by the contents;
-    gzip, bzip2 and zstd are unpacked on the way. The new tree is made beside the old one and replaces
-    it at once; the old one stays if too many records are malformed, or if you interrupt.
+    Without files: from those that `ipmicra registry fetch` has downloaded. Formats are recognised by the
+    contents; gzip, bzip2 and zstd are unpacked while reading. The new tree is made beside the old one and
+    replaces it at once; the old one stays if too many records are malformed, or if you interrupt.
 
     \b
     Examples:

@@ -84,7 +84,7 @@ def command(
         raise SiteFault(
             f"{len(failed)} of {len(outcomes)} files could not be fetched: "
             + "; ".join(outcome.detail for outcome in failed)
-            + ". What was there before is still there; try again later."
+            + ". The files from before are unchanged; try again later."
         )
 
 

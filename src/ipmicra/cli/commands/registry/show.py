@@ -103,5 +103,5 @@ def _line(step: SubnetStep) -> str:
     facts = [step.country or "country unknown", step.registry or "registry unknown", step.status]
     if step.asn:
         facts.append(f"AS{step.asn}")
-    told = ", ".join(escape(fact) for fact in facts if fact)
-    return f"[cyan]{step.range}[/]  [bold]{escape(who)}[/]{handle}  {told}"
+    details = ", ".join(escape(fact) for fact in facts if fact)
+    return f"[cyan]{step.range}[/]  [bold]{escape(who)}[/]{handle}  {details}"

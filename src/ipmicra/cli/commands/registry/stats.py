@@ -9,7 +9,7 @@ import msgspec
 from rich.console import Group
 
 from ipmicra.cli import terminal
-from ipmicra.cli.registry_tables import skipped_table, statistics_table
+from ipmicra.cli.display.registry_tables import skipped_table, statistics_table
 from ipmicra.registry.folder import tree_file
 from ipmicra.registry.statistics import TreeStatistics, statistics_of
 from ipmicra.registry.tree_build import About
@@ -17,7 +17,7 @@ from ipmicra.registry.treefile import open_tree
 
 
 class TreeReport(msgspec.Struct, frozen=True):
-    """What the command prints as JSON."""
+    """The output of `--json`."""
 
     tree: str
     statistics: TreeStatistics

@@ -9,10 +9,10 @@ import click
 from rich.console import Group
 
 from ipmicra.cli import terminal
-from ipmicra.cli.findings_output import rendered, write_page, write_results
-from ipmicra.cli.trial_options import chosen_data_source
+from ipmicra.cli.display.findings_output import rendered, write_page, write_results
+from ipmicra.cli.options.trial_options import chosen_data_source
 from ipmicra.lab.box import claims
-from ipmicra.lab.box.trial.harness import BoxClaim, BoxKit
+from ipmicra.lab.box.trial.harness import BoxClaim, BoxHarness
 from ipmicra.lab.box.trial.timing_check import Late
 from ipmicra.lab.data_source import DataSource
 from ipmicra.lab.findings import Findings
@@ -79,11 +79,11 @@ def command(
 
 
 def _believed(claim: BoxClaim, data_source: DataSource, seed: int, quick: bool) -> Findings:
-    """What the claim finds in a run whose router was on time; after several that were not, the fault."""
+    """The findings of a run whose router was on time; after several late runs, the fault."""
     for left in reversed(range(TRIES)):
         with tempfile.TemporaryDirectory(prefix="ipmicra-box-") as folder:
             try:
-                return claim.run(BoxKit(data_source, seed, Path(folder), quick, terminal.print_note))
+                return claim.run(BoxHarness(data_source, seed, Path(folder), quick, terminal.print_note))
             except Late as late:
                 if not left:
                     raise

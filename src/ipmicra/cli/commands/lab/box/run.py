@@ -38,7 +38,7 @@ def command(
     """Open the box of a world file, serve its sites, and run a command inside.
 
     Sites answer on port 80; the name server is at `names_address` of the world file. Faults count from the
-    moment the box is open. At the end the router tells what it carried and how late it was.
+    moment the box is open. At the end the router reports its traffic and its delays.
 
     \b
     Examples:

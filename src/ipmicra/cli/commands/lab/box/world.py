@@ -8,7 +8,7 @@ import click
 from rich.table import Table
 
 from ipmicra.cli import terminal
-from ipmicra.cli.trial_options import chosen_data_source
+from ipmicra.cli.options.trial_options import chosen_data_source
 from ipmicra.lab.box.session import WORLD
 from ipmicra.lab.box.world.box_world import BoxWorld
 from ipmicra.lab.box.world.generator import WorldRequest, made_world

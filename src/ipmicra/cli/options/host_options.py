@@ -1,4 +1,4 @@
-"""What all `ipmicra host` commands share: where the host's folder is."""
+"""The options that all `ipmicra host` commands share: the host's folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the registry room reports -> tables for people."""
+"""Reports of the registry -> tables for people."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def statistics_table(statistics: TreeStatistics, countries_max: int) -> Table:
 
 
 def skipped_table(skipped: Skipped) -> Table:
-    """What is not in the tree, with the first examples of each kind."""
+    """The records that are not in the tree, with the first examples of each kind."""
     table = Table("not in the tree", "records", "for example")
     table.columns[1].justify = "right"
     for name, kind in skipped.malformed.items():
@@ -52,7 +52,7 @@ def skipped_table(skipped: Skipped) -> Table:
 
 
 def changes_table(changes: Changes) -> Table:
-    """What the new tree changed."""
+    """The changes of the new tree."""
     table = Table("since the old tree", "ranges", "for example")
     table.columns[1].justify = "right"
     rows = (
@@ -61,6 +61,8 @@ def changes_table(changes: Changes) -> Table:
         ("changed hands", changes.changed_hands, changes.examples_changed_hands),
     )
     for name, count, examples in rows:
-        told = [f"{one.range}  {' -> '.join(filter(None, (one.before, one.after)))}" for one in examples]
-        table.add_row(name, f"{count:,}", escape("\n".join(told)))
+        lines = [
+            f"{one.range}  {' -> '.join(filter(None, (one.before, one.after)))}" for one in examples
+        ]
+        table.add_row(name, f"{count:,}", escape("\n".join(lines)))
     return table

@@ -9,7 +9,7 @@ import click
 
 from ipmicra.cli import terminal
 from ipmicra.lab.data_source import DataSource, load_data_source
-from ipmicra.lab.noise import Jitter, load_jitter, made_up_jitter
+from ipmicra.lab.simulation.noise import Jitter, load_jitter, made_up_jitter
 
 MADE_UP = "made-up"
 

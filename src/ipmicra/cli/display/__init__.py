@@ -1,0 +1,1 @@
+"""Results -> tables and text for people on a terminal."""
