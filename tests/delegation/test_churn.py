@@ -24,7 +24,7 @@ def settled_strategy() -> Strategy:
     return strategy
 
 
-def test_a_leavers_grounds_go_to_the_next_best_remembered_without_a_probe() -> None:
+def test_the_units_of_a_leaving_crawler_go_to_the_next_best_without_a_probe() -> None:
     strategy = settled_strategy()
     left = reassign_from_leaver(strategy, crawler("a"))
     assert left == (

@@ -1,4 +1,4 @@
-"""Who holds what, against a plain dictionary."""
+"""Delegations compared with a plain dictionary."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from ipmicra.delegation.delegations import Delegations, DelegationUnit
 from ipmicra.delegation.holder_index import HolderIndex
 from ipmicra.hierarchy import Subnet
 from ipmicra.model.ids import CrawlerId
-from tests.delegation.worlds import address, tree_of
+from ipmicra.testing.strategy_referee import tree_of
+from tests.delegation.worlds import address
 
 CRAWLERS = [CrawlerId(name) for name in "abc"]
 GROUNDS: list[DelegationUnit] = [Subnet(number) for number in range(1, 8)]

@@ -12,11 +12,11 @@ import pytest
 from ipmicra.delegation import decision, probe_session, strategy, subnets
 from ipmicra.delegation.balancing import POLICIES
 from ipmicra.delegation.decision import Why
-from ipmicra.delegation.registry import STRATEGIES, StrategyEntry
+from ipmicra.delegation.registry import STRATEGIES
 from ipmicra.delegation.strategies import learning_strategy
 from ipmicra.delegation.strategies.random_and_hash import NoSettings
 from ipmicra.model import probes
-from tests.delegation.screenplay import course_of
+from ipmicra.testing import check_strategy
 
 DOCS = Path(__file__).parents[2] / "docs"
 REFERENCE = (DOCS / "reference" / "strategies.md").read_text()
@@ -40,9 +40,7 @@ def test_every_parameter_is_documented_with_its_default(name: str) -> None:
         assert (f"({default:g})" if isinstance(default, float) else f"{default}") in said
 
 
-def test_the_example_of_how_to_add_a_strategy_keeps_the_contract(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_example_of_how_to_add_a_strategy_keeps_the_contract() -> None:
     text = (DOCS / "how-to" / "add-a-strategy.md").read_text()
     code = textwrap.dedent(text.partition("```python\n")[2].partition("```")[0])
     names: dict[str, Any] = {"TwiceSettings": NoSettings}
@@ -50,8 +48,7 @@ def test_the_example_of_how_to_add_a_strategy_keeps_the_contract(
         names |= vars(module)
     names["random"] = random
     exec(code, names)
-    monkeypatch.setitem(STRATEGIES, "twice", StrategyEntry("the example", NoSettings, names["Twice"]))
-    assert len(course_of("twice", seed=5)) == 60
+    check_strategy(lambda tree, rng: names["Twice"](tree, rng, NoSettings()))
 
 
 def test_every_reason_is_documented() -> None:

@@ -1,4 +1,4 @@
-"""What cannot be true of a thing in one place, and what only looks like it."""
+"""Round trips that an address in one place cannot have, and those that only look like it."""
 
 from __future__ import annotations
 

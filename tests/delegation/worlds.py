@@ -1,6 +1,6 @@
 """A script of round trips -> a strategy driven to its decision, as the simulator and the coordinator do.
 
-Small generated worlds for the tests of this room: crawlers, sites, who is how far from whom.
+Small generated worlds for the tests of delegation: crawlers, sites and the round trips between them.
 """
 
 from __future__ import annotations
@@ -9,14 +9,13 @@ import ipaddress
 import random
 from collections.abc import Callable, Mapping
 
-from ipmicra.addresses import AddressRange, IPAddress
+from ipmicra.addresses import IPAddress
 from ipmicra.delegation.crawlers import CrawlerProfile
 from ipmicra.delegation.decision import Decision
 from ipmicra.delegation.driver import drive
 from ipmicra.delegation.registry import strategy_named
 from ipmicra.delegation.strategy import Delegating, Strategy
 from ipmicra.delegation.subnets import NoSubnets, SubnetLookup
-from ipmicra.hierarchy import Allocation, Allocations, SubnetTree, build_tree
 from ipmicra.model.ids import CrawlerId
 from ipmicra.model.probes import NoAnswer, Probe, ProbeAnswer, Target
 
@@ -36,7 +35,7 @@ def target(text: str, site: str | None = None) -> Target:
 
 
 def told(round_trips_ms: Mapping[str, float]) -> Teller:
-    """A world where each crawler has one round trip to whatever is probed; others hear nothing."""
+    """A world where each crawler has one round trip to every target; others get no answer."""
 
     def tell(probe: Probe) -> ProbeAnswer:
         value = round_trips_ms.get(probe.crawler)
@@ -62,18 +61,3 @@ def strategy_with(spec: str, crawlers: str, tree: SubnetLookup | None = None, se
     for name in crawlers.split():
         strategy.on_crawler_joined(CrawlerProfile(CrawlerId(name)))
     return strategy
-
-
-def tree_of(*allocations: tuple[str, str] | tuple[str, str, str]) -> SubnetTree:
-    """A tree of ("10.0.0.0/8", "organisation", "country") records."""
-    records = Allocations()
-    for text, organisation, *country in allocations:
-        records.append(
-            Allocation(
-                AddressRange.parse(text),
-                handle=organisation,
-                name=organisation,
-                country="".join(country),
-            )
-        )
-    return build_tree(records).tree

@@ -1,4 +1,4 @@
-"""Who is the same organisation: what the rule joins, and what it keeps apart."""
+"""Which records belong to one organisation: what the rules join, and what they keep apart."""
 
 from __future__ import annotations
 

@@ -131,3 +131,12 @@ def test_a_batch_of_several_portions_answers_as_one_by_one(world: SubnetTree) ->
     expected = [world.smallest_of_v4(address) for address in batch.tolist()]
     assert world.smallest_batch(batch).tolist() == expected
     assert len(set(expected)) == 5
+
+
+def test_the_bytes_of_a_tree_are_those_of_its_columns() -> None:
+    columns = tree_of(
+        Allocation(AddressRange.parse("192.0.2.0/24"), "Bakers", registry="ripencc")
+    ).columns
+    arrays = [value for value in vars(columns).values() if hasattr(value, "nbytes")]
+    assert columns.tree_bytes + columns.index_bytes == sum(array.nbytes for array in arrays)
+    assert columns.index_bytes == columns.by_organisation.nbytes + columns.organisation_bounds.nbytes

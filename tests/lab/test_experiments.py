@@ -16,7 +16,7 @@ from ipmicra.hierarchy import build_tree
 from ipmicra.lab.experiments import experiment, names
 from ipmicra.lab.findings import Findings, FindingsColumn, Plot, Series, Tabulated
 from ipmicra.lab.generated import generate
-from ipmicra.lab.harness import Kit
+from ipmicra.lab.harness import ExperimentHarness
 from ipmicra.lab.pages import markdown_table, page
 from ipmicra.lab.plots import drawn
 from ipmicra.registry.treefile import write_tree
@@ -25,26 +25,27 @@ SVG_BYTES_MAX = 100_000
 
 
 @pytest.fixture(scope="module")
-def kit(tmp_path_factory: pytest.TempPathFactory) -> Kit:
+def harness(tmp_path_factory: pytest.TempPathFactory) -> ExperimentHarness:
     generated = generate(seed=1, host_count=90)
     tree_file = tmp_path_factory.mktemp("lab") / "world.tree"
     write_tree(tree_file, build_tree(generated.allocations).tree, about={})
-    return Kit(generated.world, tree_file, draw_count=2)
+    return ExperimentHarness(generated.world, tree_file, draw_count=2)
 
 
 @pytest.fixture(scope="module")
-def found(kit: Kit) -> Callable[[str], Findings]:
+def found(harness: ExperimentHarness) -> Callable[[str], Findings]:
     """Findings by the experiment's name; each is run once."""
-    return cache(lambda name: experiment(name).run(kit))
+    return cache(lambda name: experiment(name).run(harness))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", names())
 def test_an_experiment_fills_table_plots_and_page(
-    name: str, kit: Kit, found: Callable[[str], Findings], tmp_path: Path
+    name: str, harness: ExperimentHarness, found: Callable[[str], Findings], tmp_path: Path
 ) -> None:
     chosen, findings = experiment(name), found(name)
     assert findings.experiment == name
-    assert (findings.draws, findings.seed, findings.world) == (2, 1, kit.world.name)
+    assert (findings.draws, findings.seed, findings.world) == (2, 1, harness.world.name)
     for table in findings.tables:
         assert table.rows
         for row in table.rows:
@@ -58,9 +59,14 @@ def test_an_experiment_fills_table_plots_and_page(
     assert msgspec.json.decode(msgspec.json.encode(findings), type=Findings) == findings
 
 
-def test_the_same_seed_finds_the_same(kit: Kit, found: Callable[[str], Findings]) -> None:
+@pytest.mark.slow
+def test_the_same_seed_finds_the_same(
+    harness: ExperimentHarness, found: Callable[[str], Findings]
+) -> None:
     for name in ("table-650-350", "placement", "two-thirds"):
-        assert msgspec.json.encode(experiment(name).run(kit)) == msgspec.json.encode(found(name)), name
+        assert msgspec.json.encode(experiment(name).run(harness)) == msgspec.json.encode(found(name)), (
+            name
+        )
 
 
 @pytest.mark.parametrize("name", ["figure-3", "figure-4", "figure-5", "table-650-350", "noise"])
@@ -79,6 +85,7 @@ def test_a_placement_is_judged_on_sites_the_planner_did_not_see(
     assert float(rows[12.0, "planner"]["mean_ms"]) < float(rows[4.0, "planner"]["mean_ms"])
 
 
+@pytest.mark.slow
 def test_no_policy_beats_the_optimum_and_assigning_with_all_measured_is_it(
     found: Callable[[str], Findings],
 ) -> None:
@@ -152,5 +159,5 @@ def test_experiments_are_listed_and_unknown_ones_refused(capsys: pytest.CaptureF
     assert run(["lab", "list", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
     assert [row["name"] for row in listed] == names()
-    with pytest.raises(OperatorFault, match="there is no experiment 'figure-99'"):
+    with pytest.raises(OperatorFault, match="unknown experiment 'figure-99'"):
         experiment("figure-99")

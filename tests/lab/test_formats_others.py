@@ -76,7 +76,7 @@ def test_a_folder_with_a_matrix_is_a_world(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "complaint"), [("0,1,2\n1,0,2\n", "no square matrix"), ("0,x\n1,0\n", "row 1")]
+    ("content", "complaint"), [("0,1,2\n1,0,2\n", "not a square matrix"), ("0,x\n1,0\n", "row 1")]
 )
 def test_a_malformed_matrix_is_refused(tmp_path: Path, content: str, complaint: str) -> None:
     with pytest.raises(OperatorFault, match=complaint):

@@ -61,7 +61,7 @@ def test_some_organisations_are_in_one_place_and_some_everywhere(generated: Gene
     assert max(spread) >= 4
 
 
-def test_a_seed_repeats() -> None:
+def test_the_same_seed_gives_the_same_run() -> None:
     one, again, other = generate(1, 60), generate(1, 60), generate(2, 60)
     assert one.world.places == again.world.places
     assert (one.world.round_trips_ms == again.world.round_trips_ms).all()

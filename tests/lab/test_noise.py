@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ipmicra.errors import OperatorFault
-from ipmicra.lab.noise import jitter_of, load_jitter, made_up_jitter
+from ipmicra.lab.simulation.noise import jitter_of, load_jitter, made_up_jitter
 
 
 def hourly(folder: Path, rows: list[tuple[str, str, float]]) -> Path:

@@ -9,7 +9,7 @@ from ipmicra.lab.generated import generate
 from ipmicra.lab.overlay.handover_simulation import HandoverSimulation
 from ipmicra.lab.overlay.metrics import distances_ms, load_variation, loads, nearest_peers, true_ms
 from ipmicra.lab.overlay.routes import Routes
-from ipmicra.lab.overlay.setup import OverlaySetup, scene_of
+from ipmicra.lab.overlay.setup import OverlaySetup, setup_of
 from ipmicra.lab.overlay.zone_inheritance import inherited
 from ipmicra.lab.overlay.zone_simulation import grown
 from ipmicra.overlay.can.rules import PeerRules
@@ -22,7 +22,7 @@ PEERS = 40
 
 @pytest.fixture(scope="module")
 def scene() -> OverlaySetup:
-    return scene_of(generate(seed=2, host_count=240).world, seed=1, number=0, peers=PEERS)
+    return setup_of(generate(seed=2, host_count=240).world, seed=1, number=0, peers=PEERS)
 
 
 def spoken(scene: OverlaySetup, scheme: str) -> Network:
@@ -65,12 +65,13 @@ def test_all_sites_are_inserted_in_the_end_and_never_fewer_than_before(scene: Ov
     assert inserted[-1] == scene.sites
 
 
+@pytest.mark.slow
 def test_handing_over_comes_close_to_the_nearest_peer_with_less_load_variation() -> None:
     """Over many draws: in one small world chance decides whether a price on load costs distance."""
     world = generate(seed=2, host_count=240).world
     homed_ms, priced_ms = [], []
     for number in range(24):
-        scene = scene_of(world, seed=1, number=number, peers=PEERS)
+        scene = setup_of(world, seed=1, number=number, peers=PEERS)
         tiling = grown(scene, "MP/slab")
         free = HandoverSimulation(tiling, HandOverRule(price_ms=0.0)).done()
         priced = HandoverSimulation(tiling, HandOverRule(price_ms=20.0)).done()

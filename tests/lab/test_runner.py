@@ -10,8 +10,8 @@ from ipmicra.delegation.subnets import known_subnet
 from ipmicra.errors import OperatorFault
 from ipmicra.lab.data_source import load_data_source
 from ipmicra.lab.generated import generate
-from ipmicra.lab.metrics import figures_of, summary
-from ipmicra.lab.runner import Trial, judgements, outcomes
+from ipmicra.lab.simulation.metrics import figures_of, summary
+from ipmicra.lab.simulation.runner import Trial, judgements, outcomes
 
 SPECS = ["random", "hash", "brute-force"]
 

@@ -7,7 +7,7 @@ import pytest
 
 from ipmicra.addresses import AddressRange, address_of
 from ipmicra.errors import OperatorFault
-from ipmicra.lab.sampling import draw_from
+from ipmicra.lab.simulation.sampling import draw_from
 from ipmicra.lab.world import Home, LatencyNode, World, homes_of_single_addresses
 
 CONTINENTS = ["EU"] * 14 + ["AS"] * 5 + [""] * 3 + ["SA"] * 2

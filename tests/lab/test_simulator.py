@@ -14,10 +14,10 @@ from ipmicra.delegation.decision import Decision, Why
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.delegation.subnets import NoSubnets
 from ipmicra.errors import OurFault
-from ipmicra.lab.metrics import figures_of, judged, summary
-from ipmicra.lab.noise import made_up_jitter
-from ipmicra.lab.sampling import Draw, DrawnSite
-from ipmicra.lab.simulator import crawler_id, introduce_crawlers, play, simulate
+from ipmicra.lab.simulation.metrics import figures_of, judged, summary
+from ipmicra.lab.simulation.noise import made_up_jitter
+from ipmicra.lab.simulation.sampling import Draw, DrawnSite
+from ipmicra.lab.simulation.simulator import crawler_id, introduce_crawlers, play, simulate
 from ipmicra.lab.world import LatencyNode
 from ipmicra.model.ids import CrawlerId
 from ipmicra.model.probes import Measurement, Probe, ProbeAnswer, Source, Target
@@ -121,7 +121,7 @@ def test_figures_say_how_good_the_decisions_were() -> None:
 
 def test_giving_a_site_to_nobody_is_a_defect() -> None:
     strategy = Scripted({"a.example": ([], None)})
-    with pytest.raises(OurFault, match=r"gave a\.example to nobody"):
+    with pytest.raises(OurFault, match=r"delegated a\.example to no crawler"):
         simulate(strategy, scripted_draw(), ROUND_TRIPS_MS)
 
 

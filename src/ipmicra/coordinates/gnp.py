@@ -4,8 +4,8 @@ Landmarks are placed against each other first; everything else is placed against
 minimise the sum of squared relative errors, ((distance - round trip) / round trip)^2, so that a near
 neighbour's millisecond weighs as much as a far one's tens. Distances are Euclidean, in milliseconds.
 
-Invariant: a hole (NaN, infinite, zero or negative) is not a measurement and has no weight; every point that
-comes out is finite, whatever came in.
+Invariant: a hole (NaN, infinite, zero or negative) is not a measurement and has no weight; every returned
+point is finite, for any input.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _cost(
 
 
 def _weights(round_trips_ms: RoundTripMatrix) -> NDArray[np.float64]:
-    """One over the round trip; nothing where there was no measurement."""
+    """One over the round trip; 0 where there was no measurement."""
     usable = np.isfinite(round_trips_ms) & (round_trips_ms > 0)
     return np.where(
         usable, 1.0 / np.maximum(np.where(usable, round_trips_ms, 1.0), ROUND_TRIP_FLOOR_MS), 0.0

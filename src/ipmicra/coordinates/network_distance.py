@@ -1,4 +1,4 @@
-"""What was timed on a site -> its network distance in milliseconds (CAN-on-NC paper, formulas 1 and 2).
+"""Times measured on a site -> its network distance in milliseconds (CAN-on-NC paper, formulas 1 and 2).
 
 The distance is the median round trip plus the time that the pages of one visit take to come down: the
 time observed for the probe's pages, scaled from their bytes to the bytes of an average visit.

@@ -1,8 +1,8 @@
 """Points seen so far -> the bounded space that a CAN divides, and points moved into it.
 
-The CAN-on-NC paper (II, V.A) bounds each dimension by what most of the hosts occupy and sets what
-lies outside to the boundary. The clamped point decides who owns a site; the original is what an
-evaluation measures by.
+The CAN-on-NC paper (II, V.A) bounds each dimension by the region that most hosts occupy, and moves points
+outside to the boundary. The clamped point decides the owner of a site; evaluations measure with the
+original point.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""One measured round trip at a time -> a point that drifts to where it belongs (Vivaldi with height).
+"""One measured round trip at a time -> a point that converges (Vivaldi with height).
 
 Dabek, Cox, Kaashoek and Morris, 2004. Needs no landmarks: each node keeps its own coordinate, and
 after each measurement against a peer moves a little along the line between them, by as much as it
 trusts the peer more than itself. Height is the part of every round trip that is spent on the node's
 own access link.
 
-Invariant: an update returns a new coordinate, finite whatever came in; a measurement that is not a number,
+Invariant: an update returns a new coordinate, finite for any input; a measurement that is not a number,
 not positive, or absurd changes nothing.
 """
 

@@ -28,7 +28,7 @@ class CalibrationSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
     """The operator's thresholds. The papers leave them to the administrator and give no values."""
 
     factor: float = 2.0  # slower than this times the history is slow; higher: fewer alarms, later ones
-    rise_ms_min: float = 10.0  # and by at least this: a small rise near the site harms no one
+    rise_ms_min: float = 10.0  # and by at least this: a small rise near the site does no harm
     repeats: int = 3  # consecutive slow fetches; more: fewer false alarms, later true ones
     gain_share_min: float = 0.2  # a move must save this share; higher: steadier, further from the best
     rest_s: float = 3600.0  # seconds between two recalibrations; longer: fewer probes, slower to follow

@@ -31,7 +31,7 @@ class GeoPosition(msgspec.Struct, frozen=True):
 
 
 class CrawlerProfile(msgspec.Struct, frozen=True):
-    """What is known about a crawler. Its host provides it, so position and country may be exact."""
+    """The facts about a crawler. Its host provides them, so position and country may be exact."""
 
     id: CrawlerId
     address: IPAddress | None = None

@@ -1,4 +1,4 @@
-"""What a strategy returns: the crawler of a target, the subnets delegated with it, and the reason.
+"""The result of a strategy: the crawler of a target, the subnets delegated with it, and the reason.
 
 Invariant: a decision names an awake crawler or none. `why` is for programs, `explanation()` for people.
 """

@@ -1,4 +1,4 @@
-"""A generator that yields questions, and someone who answers them -> what the generator returns.
+"""A generator that yields questions, and a function that answers them -> the generator's result.
 
 Strategies yield probes, balancing policies yield queries. Invariant: questions are answered one by one, in
 the order in which they are asked.
@@ -49,7 +49,7 @@ def drive_by_asking(
     asking: Generator[Question, Reply, Result],
     answer: Callable[[Question], Generator[OuterQuestion, OuterReply, Reply]],
 ) -> Generator[OuterQuestion, OuterReply, Result]:
-    """The same where an answer is found by asking further questions of whoever drives this one."""
+    """Drive a generator where finding an answer yields further questions to the caller."""
     try:
         question = next(asking)
         while True:

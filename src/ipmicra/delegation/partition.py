@@ -3,12 +3,12 @@
 | observation                                                | conclusion                |
 |------------------------------------------------------------|---------------------------|
 | enough crawlers send heartbeats                            | connected                 |
-| none, or nearly none of the recently heard ones, do        | we are cut off ourselves  |
+| none, or nearly none of the recently active ones, do       | we are cut off ourselves  |
 | they do again after that, or we did not check for long     | connected again           |
 
-Invariant: a crawler loses its sites only while we are connected, and never for a time in which we may have
-been cut off: when the connection is back, every crawler gets a whole lease. If no crawler is heard this
-costs nothing, since no crawler could take the sites over either.
+Invariant: a crawler loses its sites only while we are connected, and never for a time in which we may
+have been cut off: when the connection is back, every crawler gets a full lease. If no crawler sends
+heartbeats this costs nothing, since no crawler could take the sites over either.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-HEARD_LEASES = 0.5  # heard within this: it is alive (heartbeats come four times per lease)
-RECENT_LEASES = 4.0  # heard within this: it counts among those that should be heard
-HEARD_SHARE_MIN = 0.125  # of those; if fewer are heard, our own connection is the likely cause
+HEARD_LEASES = 0.5  # a heartbeat within this: it is alive (heartbeats come four times per lease)
+RECENT_LEASES = 4.0  # a heartbeat within this: it counts among those that should send heartbeats
+HEARD_SHARE_MIN = 0.125  # of those; if fewer send heartbeats, our own connection is the likely cause
 PAUSED_LEASES = 0.5  # longer between two checks: this process was paused
 
 

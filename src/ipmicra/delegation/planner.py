@@ -29,7 +29,7 @@ class Placement:
     mean_ms: tuple[float, ...]
 
     def saved_ms(self, before_ms: float) -> tuple[float, ...]:
-        """What each added location saves of the mean, in its turn."""
+        """The reduction of the mean by each added location, in order."""
         return tuple(a - b for a, b in zip((before_ms, *self.mean_ms), self.mean_ms, strict=False))
 
 

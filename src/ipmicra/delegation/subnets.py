@@ -1,4 +1,4 @@
-"""What delegation needs from the tree of subnets.
+"""The interface of the tree of subnets, as delegation needs it.
 
 Invariant: `ipmicra.hierarchy.SubnetTree` implements it, and `NoSubnets` too. A subnet's number is valid
 for one tree: data that outlives a tree is stored by range. The root of a family holds every address and so

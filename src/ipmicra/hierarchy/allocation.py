@@ -1,12 +1,12 @@
 """Records of the registries -> columns of allocations, ready to be made a tree.
 
 `Allocation` is one record. `Allocations` is the collection: parsers append one record at a time, or,
-where there are millions, a batch of columns. What is text becomes a number in one of its tables
+where there are millions, a batch of columns. Texts become numbers in its tables
 (`countries.number("DE")`), blank is 0; an organisation is a number of `organisations`, -1 for unknown.
 
-Invariant: the order of appending is the order of trust. Where several records have the same range, the one
-appended first speaks and the later ones fill what it leaves blank. So append the files that say most
-first: databases and bulk WHOIS, then delegated statistics, then what was seen in routing.
+Invariant: the order of appending is the order of trust. Where several records have the same range, the
+one appended first is used, and later ones fill its blank fields. So append the most detailed files first:
+databases and bulk WHOIS, then delegated statistics, then what was seen in routing.
 
 Columns hold the *last* address of a range, since one past the last does not fit them.
 """
@@ -38,7 +38,7 @@ FACTS: dict[str, type[np.int32 | np.uint32 | np.uint16]] = {
 
 
 class Allocation(NamedTuple):
-    """One record: a range, who holds it, and where that is written. Blank is unknown."""
+    """One record: a range, its holder, and its source. Blank is unknown."""
 
     range: AddressRange
     handle: str = ""
@@ -52,7 +52,7 @@ class Allocation(NamedTuple):
 
 @dataclass(frozen=True)
 class AllocationColumns:
-    """What is said of the ranges of a batch, as numbers: a column each, or one number for all."""
+    """The facts about the ranges of a batch, as numbers: one column each, or one number for all."""
 
     organisation: ArrayLike = UNKNOWN
     country: ArrayLike = 0
@@ -79,7 +79,7 @@ class Allocations:
         """One record; about 2 us."""
         family, start, end = allocation.range
         if not 0 <= start < end <= AddressRange.whole(family).end:
-            raise ValueError(f"{allocation.range!r} is no range of IPv{family} addresses")
+            raise ValueError(f"{allocation.range!r} is not a range of IPv{family} addresses")
         facts = self._numbered(allocation)
         last = end - 1
         if family == 4:
@@ -95,7 +95,7 @@ class Allocations:
         """A batch of IPv4 ranges from `starts` to `lasts`, both included."""
         first, last = np.asarray(starts, np.uint32), np.asarray(lasts, np.uint32)
         if first.shape != last.shape or first.ndim != 1:
-            raise ValueError(f"starts {first.shape} and lasts {last.shape} are no pair of columns")
+            raise ValueError(f"starts {first.shape} and lasts {last.shape} are not a pair of columns")
         if (last < first).any():
             raise ValueError("a range of the batch ends before it begins")
         self._flush(4)
@@ -105,7 +105,7 @@ class Allocations:
         """The same for IPv6; an address is a row of two: the high and the low 64 bits."""
         first, last = np.asarray(starts, np.uint64), np.asarray(lasts, np.uint64)
         if first.shape != last.shape or first.ndim != 2 or first.shape[1] != 2:
-            raise ValueError(f"starts {first.shape} and lasts {last.shape} are no rows of two halves")
+            raise ValueError(f"starts {first.shape} and lasts {last.shape} are not rows of two halves")
         high, low = first[:, 0], first[:, 1]
         if ((last[:, 0] < high) | ((last[:, 0] == high) & (last[:, 1] < low))).any():
             raise ValueError("a range of the batch ends before it begins")

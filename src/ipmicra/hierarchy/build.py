@@ -18,7 +18,7 @@ from ipmicra.hierarchy.columns import TreeColumns, TreeNames
 from ipmicra.hierarchy.nested_ranges import Nesting, nested
 from ipmicra.hierarchy.organisation import UNKNOWN
 from ipmicra.hierarchy.ranks import RankedAddresses
-from ipmicra.hierarchy.record_merge import first_said
+from ipmicra.hierarchy.record_merge import first_stated
 from ipmicra.hierarchy.texts import PackedTexts, TextTable
 from ipmicra.hierarchy.tree import SubnetTree
 
@@ -30,7 +30,7 @@ V6_LAST = (1 << 64) - 1  # of each half
 
 @dataclass(frozen=True)
 class BuildTally:
-    """What became of the allocations: `allocations - duplicates` subnets beside the two roots."""
+    """Counts of the build: it makes `allocations - duplicates` subnets beside the two roots."""
 
     allocations: int
     duplicates: int  # records whose range another record, or a root, has already
@@ -72,7 +72,7 @@ def _facts(allocations: Allocations, name: str, v4: Nesting, v6: Nesting) -> Fac
     for family, nesting in ((4, v4), (6, v6)):
         column = allocations.column(4 if family == 4 else 6, name)
         column = np.append(column, np.array(blank, column.dtype))
-        parts.append(_narrowed(first_said(column, nesting.order, nesting.is_first, blank), name))
+        parts.append(_narrowed(first_stated(column, nesting.order, nesting.is_first, blank), name))
     facts = np.concatenate(parts)
     return facts[:0] if name == "asn" and not facts.any() else facts
 
@@ -112,7 +112,7 @@ def _columns(
 def _jumps(starts: NDArray[np.uint32]) -> NDArray[np.uint32]:
     """The place of each block of addresses among the starts, and at the end that of the end.
 
-    About one block for two subnets: 2 bytes a subnet, and a lookup is left with a few steps.
+    About one block for two subnets: 2 bytes per subnet, and a lookup then takes a few steps.
     """
     bits = min(max(len(starts) // 2, 1).bit_length() - 1, JUMP_BITS_MAX)
     blocks = np.arange(1 << bits, dtype=np.uint64) << np.uint64(32 - bits)

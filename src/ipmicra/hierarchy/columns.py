@@ -1,4 +1,4 @@
-"""What a tree of subnets is made of: arrays, in memory or mapped from a file.
+"""The columns of a tree of subnets: arrays, in memory or mapped from a file.
 
 Subnets are numbered in walk order (outer before inner, left before right), IPv4 first: 0 is 0.0.0.0/0,
 `len(v4_starts)` is ::/0. Columns about subnets go over both families. Columns of facts are as narrow as
@@ -45,7 +45,7 @@ class TreeColumns:
 
     @property
     def tree_bytes(self) -> int:
-        """What lookups and walks can touch: all columns but the index by organisation."""
+        """Bytes that lookups and walks can touch: all columns but the index by organisation."""
         return sum(
             int(getattr(self, field.name).nbytes)
             for field in fields(self)

@@ -1,4 +1,4 @@
-"""Two trees, the old and the new -> what became of the subnets, and where attachments go.
+"""Two trees, the old and the new -> added, removed and changed subnets, and where attachments go.
 
 A subnet is the same in both where its range is the same. It changed hands where both trees name its
 organisation and they name different ones; organisations are compared by identity (handle of a registry,
@@ -8,11 +8,11 @@ The rule of carrying over what was attached to subnets (a delegation, measuremen
 
 1. An attachment of a subnet that is still there stays with it.
 2. An attachment of a subnet that is gone goes up to the smallest subnet of the new tree that encloses
-   the old range, unless that one has an attachment of its own by rule 1.
+   the old range, unless that one already has an attachment by rule 1.
 3. Where several go up to the same subnet, the one from the largest old subnet takes it, of equally
    large ones the lowest.
-4. Whatever finds no place so is lost, and listed with its range and the subnet that would have had it.
-   The roots take nothing by rule 2: what is true of a subnet says nothing of the whole Internet.
+4. Any other attachment is lost, and listed with its range and the subnet that it would have gone to.
+   The roots take nothing by rule 2: a fact about a subnet is not a fact about the whole Internet.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class TreeDifference:
 
 @dataclass(frozen=True)
 class LostSubnet(Generic[Attachment]):
-    """What was attached to `old_range` and found no place; `taken_by` is the subnet it would have had."""
+    """An attachment of `old_range` that was lost; `taken_by` is the subnet that it would have gone to."""
 
     attachment: Attachment
     old_range: AddressRange
@@ -61,7 +61,7 @@ class CarriedOver(Generic[Attachment]):
 
 
 def difference(old: SubnetTree, new: SubnetTree) -> TreeDifference:
-    """What was added, removed, and passed from one organisation to another."""
+    """The subnets that were added, removed, or passed from one organisation to another."""
     same_as = _same_ranges(old, new)
     kept = np.flatnonzero(same_as != NONE)
     is_added = np.ones(len(new), np.bool_)
@@ -145,7 +145,7 @@ def _changed_hands(old: SubnetTree, new: SubnetTree, kept: SubnetSet, places: Su
 
 
 def _identities(tree: SubnetTree) -> list[str]:
-    """Who each organisation is, whatever its number."""
+    """The identity of each organisation, independent of its number."""
     names = tree.names
     return [
         identity(

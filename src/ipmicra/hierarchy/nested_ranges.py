@@ -27,7 +27,7 @@ Mask = NDArray[np.bool_]
 
 
 class Nesting(NamedTuple):
-    """The distinct ranges, outer before inner, left before right, and whence each record went."""
+    """The distinct ranges, outer before inner, left before right, and the range of each record."""
 
     starts: Numbers
     lasts: Numbers

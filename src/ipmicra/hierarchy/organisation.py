@@ -1,11 +1,11 @@
-"""What the registries say about a holder -> which organisation it is.
+"""The registries' facts about a holder -> the number of its organisation.
 
-The one rule of who is the same:
+The rules of identity:
 
 1. A record with a handle belongs to that handle of that registry (letters' case does not matter).
    Handles of two registries are never joined, nor are two handles with the same name.
-2. A record without a handle belongs to its normalised name, whatever the registry.
-3. A record with neither belongs to no one (`UNKNOWN`).
+2. A record without a handle belongs to its normalised name, in any registry.
+3. A record with neither has no organisation (`UNKNOWN`).
 
 A normalised name has no case, accents, punctuation or legal form (Ltd, GmbH, S.A. ...).
 """

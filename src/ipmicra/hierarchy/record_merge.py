@@ -1,8 +1,8 @@
 """Facts of many records -> facts of the distinct ranges.
 
-The rule for equal ranges: fact by fact, the record appended first that says anything speaks. So a
+The rule for equal ranges: for each fact, the first appended record that states it is used. So a
 delegated file gives the holder and the status of a range, and a routing table that is appended after it
-adds the AS number; nothing said is overruled by something said later.
+adds the AS number. A later record never overrules an earlier one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 Value = TypeVar("Value", bound=np.generic)
 
 
-def first_said(
+def first_stated(
     column: NDArray[Value], order: NDArray[np.int64], is_first: NDArray[np.bool_], blank: int
 ) -> NDArray[Value]:
     """One value a distinct range: of each run of equal ranges the first that is not blank."""

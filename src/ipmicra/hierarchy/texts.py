@@ -52,5 +52,5 @@ class PackedTexts:
 
     def __getitem__(self, number: int) -> str:
         if not 0 <= number < len(self):
-            raise IndexError(f"there is no text {number}; there are {len(self)}")
+            raise IndexError(f"text {number} does not exist; there are {len(self)} texts")
         return self.letters[self.bounds[number] : self.bounds[number + 1]].tobytes().decode()

@@ -1,6 +1,6 @@
-"""What the operator pointed at, or nothing -> a world to try strategies in, and where its tree is kept.
+"""A data folder, or none -> a world to try strategies in, and the path of its tree.
 
-Without a data folder the world is made up from the seed, and its registries with it.
+Without a data folder the world and its registries are generated from the seed.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ def load_data_source(
 ) -> DataSource:
     """The world of the data folder with the tree of the registry folder, or a generated one with its own.
 
-    `say` is told what takes long before it is begun.
+    `say` receives a message before each long step.
     """
     if data is None:
         if registry is not None:
-            raise OperatorFault("--registry without --data: a made-up world has registries of its own")
+            raise OperatorFault("--registry without --data: a generated world has its own registries")
         return _made_up(cache, seed)
     world = load_world(data)
     if registry is None:

@@ -1,7 +1,7 @@
-"""What an experiment found, as plain data: tables, plots and words, all of it in the results file.
+"""The findings of an experiment as plain data: tables, plots and text, all in the results file.
 
-Invariant: whatever a terminal, a plot or a page shows is in here, so that each can be made again from the
-JSON.
+Invariant: everything that a terminal, a plot or a page shows is in here, so that each can be made again
+from the JSON.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from ipmicra.addresses import AddressRange, address_of
 from ipmicra.hierarchy.allocation import Allocation, Allocations
 from ipmicra.lab.world import LatencyNode, Milliseconds, World, homes_of_single_addresses
 
-Points = NDArray[np.float64]  # unit vectors, one a row
+Points = NDArray[np.float64]  # unit vectors, one per row
 
 CONTINENTS = ("AF", "AS", "EU", "NA", "OC", "SA")
 COUNTRIES_PER_CONTINENT = 5

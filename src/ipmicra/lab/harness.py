@@ -1,6 +1,6 @@
-"""What every experiment is given: a world, a seed, and a way to play strategies on its draws.
+"""The input of every experiment: a world, a seed, and a function that plays strategies on its draws.
 
-Invariant: an experiment names strategies and crawlers; where the data come from is not its business.
+Invariant: an experiment names strategies and crawlers, and does not know where the data come from.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Protocol
 
 from ipmicra.lab.findings import Findings
-from ipmicra.lab.metrics import JudgedDecision, MetricsSummary, summary
-from ipmicra.lab.noise import Jitter, made_up_jitter
 from ipmicra.lab.pages import PageQuestion
-from ipmicra.lab.runner import Trial, judgements, outcomes
-from ipmicra.lab.sampling import Draw
-from ipmicra.lab.simulator import SimulationOutcome
+from ipmicra.lab.simulation.metrics import JudgedDecision, MetricsSummary, summary
+from ipmicra.lab.simulation.noise import Jitter, made_up_jitter
+from ipmicra.lab.simulation.runner import Trial, judgements, outcomes
+from ipmicra.lab.simulation.sampling import Draw
+from ipmicra.lab.simulation.simulator import SimulationOutcome
 from ipmicra.lab.world import World
 
 TrialObserver = Callable[[str, int], Callable[[], object]]
@@ -62,7 +62,7 @@ class PlayedStrategy:
 
 
 @dataclass(frozen=True)
-class Kit:
+class ExperimentHarness:
     """The world and the options of one run of one experiment."""
 
     world: World
@@ -104,4 +104,4 @@ class Kit:
 class Experiment(PageQuestion, Protocol):
     """A module of `experiments`: TITLE, PAPER (what the paper reports) and `run`."""
 
-    def run(self, kit: Kit) -> Findings: ...
+    def run(self, harness: ExperimentHarness) -> Findings: ...

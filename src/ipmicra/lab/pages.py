@@ -12,7 +12,7 @@ from ipmicra.lab.findings import Findings, Tabulated
 
 
 class PageQuestion(Protocol):
-    """What an experiment asks, and what the papers report on it."""
+    """The question of an experiment, and the papers' report on it."""
 
     TITLE: str
     PAPER: str

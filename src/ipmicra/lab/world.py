@@ -1,9 +1,9 @@
-"""Places and round trips between them -> a World, whatever file or generator they came from.
+"""Places and round trips between them -> a World, from any file or generator.
 
 A place is somewhere a crawler can stand. A home is a range of addresses whose sites are at one place: an
-anchor's single address, or one of a cloud region's prefixes. Round trips are symmetric and in ms; a pair
-that no one measured is NaN. `from_directed` makes one matrix of directed measurements by the rule:
-the lesser of the two directions where both were measured, the one there is where only one was.
+anchor's single address, or one of a cloud region's prefixes. Round trips are symmetric and in ms; an
+unmeasured pair is NaN. `from_directed` makes one matrix of directed measurements: the lesser of the two
+directions if both were measured, else the measured one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ipmicra.addresses import AddressRange, IPAddress, address_of
 
 Milliseconds: TypeAlias = NDArray[np.float64]
 
-# Reserved for future use (RFC 1112): no one holds these addresses and no registry lists them.
+# Reserved for future use (RFC 1112): these addresses have no holder and no registry lists them.
 UNREGISTERED = AddressRange.parse("240.0.0.0/4")
 
 
@@ -84,7 +84,7 @@ def homes_of_single_addresses(places: tuple[LatencyNode, ...]) -> tuple[Home, ..
 
 
 def places_without_addresses(names: list[str]) -> tuple[LatencyNode, ...]:
-    """Places of data that tell no addresses: each gets one that no registry knows."""
+    """Places of data without addresses: each gets one that no registry knows."""
     return tuple(
         LatencyNode(name, address_of(UNREGISTERED.family, UNREGISTERED.start + 1 + index))
         for index, name in enumerate(names)

@@ -1,4 +1,4 @@
-"""What is believed of round trips that no one measured."""
+"""Estimates of round trips that were not measured."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_silence_is_far_and_certain() -> None:
     assert (believed[0, 1], spread[0, 1]) == (NO_ANSWER_FACTOR * 100.0, 0.0)
 
 
-def test_a_ground_that_nobody_measured_is_believed_somewhere_in_the_middle() -> None:
+def test_an_unmeasured_unit_is_assumed_at_a_medium_distance() -> None:
     believed, spread = TriangleEstimator(MUTUAL)(np.full((1, 3), np.nan))
     assert believed.tolist() == [[100.0] * 3]
     assert (spread > 0).all()

@@ -81,7 +81,7 @@ def driven(
 @every_policy
 @given(seed=st.integers(0, 10**6), known_each=st.sampled_from([1, 2, 3, None]))
 @settings(max_examples=15, deadline=None)
-def test_afterwards_nobody_is_overfull_and_every_ground_has_one_owner(
+def test_afterwards_no_crawler_is_overloaded_and_every_unit_has_one_owner(
     name: str, seed: int, known_each: int | None
 ) -> None:
     loads, truth = loads_in(seed, units=30, crawlers=4, known_each=known_each)
@@ -163,7 +163,7 @@ def test_the_optimum_is_below_the_heuristics_and_they_are_not_far() -> None:
     assert np.mean(ratios["next-best"]) < np.mean(ratios["variance"]) < 1.3
 
 
-def test_ours_comes_within_three_percent_of_the_optimum_for_a_probe_a_ground() -> None:
+def test_ours_comes_within_three_percent_of_the_optimum_for_one_probe_per_unit() -> None:
     ratios, probes = [], []
     for seed in range(10):
         loads, truth = loads_in(seed, known_each=2)

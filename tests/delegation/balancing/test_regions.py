@@ -1,4 +1,4 @@
-"""What units of one region let believe of each other."""
+"""Estimates of units from other units of their region."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from ipmicra.delegation.crawlers import CrawlerProfile
 from ipmicra.delegation.decision import Decision, Why
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.hierarchy import Subnet, SubnetTree
+from ipmicra.testing.strategy_referee import tree_of
 from tests.delegation.worlds import (
     Teller,
     address,
@@ -17,7 +18,6 @@ from tests.delegation.worlds import (
     strategy_with,
     target,
     told,
-    tree_of,
 )
 
 # Figure 2 of the paper: 8 lies in 2 and holds 11, 12 (unary), 13 and 14. Of 2 and 8 the text gives the

@@ -20,7 +20,7 @@ def owners(strategy: Strategy) -> dict[str, str | None]:
     }
 
 
-def test_a_lot_once_drawn_stays() -> None:
+def test_a_random_choice_once_made_is_kept() -> None:
     strategy = strategy_with("random", "a b c d e f")
     first = driven(strategy.delegate(target("192.0.2.1"), 0.0), told({}))
     again = driven(strategy.delegate(target("192.0.2.1"), 9.0), told({}))

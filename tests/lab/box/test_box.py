@@ -68,7 +68,7 @@ def test_the_sites_answer_as_the_address_that_was_called(box: NetworkBox) -> Non
         assert plug.getsockname()[0] == "20.0.1.1"
 
 
-def test_nobody_is_there_where_the_world_has_nobody(box: NetworkBox) -> None:
+def test_no_site_answers_where_the_world_has_none(box: NetworkBox) -> None:
     with pytest.raises(TimeoutError):
         connected(box.crawler("crawler-1"), "41.0.0.1", patience_s=0.3)
 

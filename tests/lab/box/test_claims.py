@@ -22,7 +22,7 @@ def test_every_claim_says_what_it_asks_and_what_the_papers_report(name: str) -> 
 
 
 def test_an_unknown_claim_is_the_operators_fault() -> None:
-    with pytest.raises(OperatorFault, match="there are: "):
+    with pytest.raises(OperatorFault, match="known are: "):
         claim("perpetual-motion")
 
 

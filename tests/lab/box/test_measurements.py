@@ -1,4 +1,4 @@
-"""The box keeps its promises, in small: round trips with many connections, and packets a second."""
+"""The box keeps its promises, in small: round trips with many connections, and packets per second."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def test_a_packet_leaves_by_its_receivers_wire_after_the_delay_of_the_pair(
     wire: int, packet: bytes, out: int, delay_s: float
 ) -> None:
     net = network()
-    net.arrived(wire, packet, 5.0)
+    net.on_packet(wire, packet, 5.0)
     assert left(net, 5.0 + delay_s - 1e-9) == []
     assert left(net, 5.0 + delay_s) == [(5.0 + delay_s, out)]
 
@@ -74,7 +74,7 @@ def test_a_packet_leaves_by_its_receivers_wire_after_the_delay_of_the_pair(
 )
 def test_what_belongs_nowhere_is_dropped_and_counted(wire: int, packet: bytes) -> None:
     net = network()
-    net.arrived(wire, packet, 0.0)
+    net.on_packet(wire, packet, 0.0)
     assert left(net) == []
     assert net.dropped == {"nowhere": 1}
 
@@ -82,7 +82,7 @@ def test_what_belongs_nowhere_is_dropped_and_counted(wire: int, packet: bytes) -
 def test_one_address_in_many_places_is_near_to_everybody() -> None:
     ends = (Endpoint("anycast", 0, ("1.1.1.1",), (0, 1)), Endpoint("crawler", 1, (CRAWLER,), (2,)))
     net = network(endpoints=ends)
-    net.arrived(1, segment(CRAWLER, "1.1.1.1", SYN), 0.0)
+    net.on_packet(1, segment(CRAWLER, "1.1.1.1", SYN), 0.0)
     assert left(net) == [(NEAR_S, 0)]
 
 
@@ -90,7 +90,7 @@ def test_a_black_hole_takes_everything_and_no_healing_helps() -> None:
     hole = Endpoint("hole", 0, ("20.0.0.0/24",), (0,), answers=False)
     net = network(endpoints=(hole, *plan().endpoints[1:]))
     net.heal(0.0)
-    net.arrived(1, segment(CRAWLER, SITE, SYN), 0.0)
+    net.on_packet(1, segment(CRAWLER, SITE, SYN), 0.0)
     assert left(net) == []
     assert net.dropped == {"cut": 1}
 
@@ -107,18 +107,18 @@ def test_a_black_hole_takes_everything_and_no_healing_helps() -> None:
 )
 def test_nat_admits_answers_and_no_calls(packet: bytes, comes_in: bool) -> None:
     net = network()
-    net.arrived(0 if packet[0] >> 4 == 6 else 2, packet, 0.0)
+    net.on_packet(0 if packet[0] >> 4 == 6 else 2, packet, 0.0)
     assert bool(left(net)) is comes_in
     assert net.dropped["nat"] == (not comes_in)
 
 
 def test_nat_lets_datagrams_in_after_one_went_out_and_forgets_them() -> None:
     net = network()
-    net.arrived(1, datagram(CRAWLER, SITE, 5_000, 53), 0.0)
-    net.arrived(0, datagram(SITE, CRAWLER, 53, 5_000), 1.0)
-    net.arrived(0, datagram(SITE, CRAWLER, 53, 5_001), 1.0)
+    net.on_packet(1, datagram(CRAWLER, SITE, 5_000, 53), 0.0)
+    net.on_packet(0, datagram(SITE, CRAWLER, 53, 5_000), 1.0)
+    net.on_packet(0, datagram(SITE, CRAWLER, 53, 5_001), 1.0)
     assert [wire for _, wire in left(net)] == [0, 1]
-    net.arrived(0, datagram(SITE, CRAWLER, 53, 5_000), 500.0)
+    net.on_packet(0, datagram(SITE, CRAWLER, 53, 5_000), 500.0)
     assert net.dropped["nat"] == 2
 
 
@@ -126,13 +126,13 @@ def test_faults_begin_and_end_at_their_times_and_hit_both_directions() -> None:
     cut = NetworkFault(1.0, 2.0, frozenset({0}), frozenset({1}), Effect.CUT)
     slow = NetworkFault(3.0, 4.0, frozenset({1}), frozenset({0}), Effect.ADDED, 0.5)
     net = network(faults=(cut, slow))
-    net.arrived(1, segment(CRAWLER, SITE), 1.5)
+    net.on_packet(1, segment(CRAWLER, SITE), 1.5)
     assert left(net) == [(1.6, 0)], "faults count from the beginning, which was not yet"
     net.begin(10.0)
     for at_s in (10.5, 11.5, 12.5, 13.5, 14.5):
-        net.arrived(1, segment(CRAWLER, SITE), at_s)
-        net.arrived(0, segment(SITE, CRAWLER), at_s)
-        net.arrived(2, segment(OTHER, SITE), at_s)
+        net.on_packet(1, segment(CRAWLER, SITE), at_s)
+        net.on_packet(0, segment(SITE, CRAWLER), at_s)
+        net.on_packet(2, segment(OTHER, SITE), at_s)
     went = [due_s for due_s, wire in left(net) if wire == 1]
     assert went == pytest.approx([10.6, 12.6, 14.1, 14.6])
     assert net.dropped["cut"] == 2
@@ -141,9 +141,9 @@ def test_faults_begin_and_end_at_their_times_and_hit_both_directions() -> None:
 def test_faults_can_be_inflicted_and_healed_at_once() -> None:
     net = network()
     net.inflict(NetworkFault(0.0, 9.0, frozenset({0}), frozenset({1, 2}), Effect.CUT), 5.0)
-    net.arrived(1, segment(CRAWLER, SITE), 6.0)
+    net.on_packet(1, segment(CRAWLER, SITE), 6.0)
     net.heal(7.0)
-    net.arrived(1, segment(CRAWLER, SITE), 7.0)
+    net.on_packet(1, segment(CRAWLER, SITE), 7.0)
     assert left(net) == [(7.1, 0)]
 
 
@@ -151,7 +151,7 @@ def test_faults_can_be_inflicted_and_healed_at_once() -> None:
 def test_the_share_that_is_lost_is_the_share_that_was_asked_for(seed: int, loss: float) -> None:
     net = Forwarding(plan(loss=loss), Random(seed))
     for number in range(400):
-        net.arrived(1, segment(CRAWLER, SITE), float(number))
+        net.on_packet(1, segment(CRAWLER, SITE), float(number))
     assert len(left(net)) + net.dropped["lost"] == 400
     assert net.dropped["lost"] / 400 == pytest.approx(loss, abs=0.15)
 
@@ -169,7 +169,7 @@ def test_nothing_is_early_nothing_vanishes_and_a_pair_stays_in_order(
     now_s, came = 0.0, 0
     for number, gap in enumerate(gaps):
         now_s += gap
-        net.arrived(1, segment(CRAWLER, SITE, data=number.to_bytes(2, "big")), now_s)
+        net.on_packet(1, segment(CRAWLER, SITE, data=number.to_bytes(2, "big")), now_s)
         came += 1
     gone = list(net.departures(1e9))
     assert came == len(gone) + net.dropped["lost"] + net.dropped["queue"]
@@ -207,8 +207,8 @@ def test_packets_from_far_and_near_share_a_downlink_in_order_of_their_arrival_th
     slow = NetworkLink(0.0, 1_000.0, 10.0)
     ends = (*plan().endpoints[:2], Endpoint("other", 2, (OTHER,), (2,), slow))
     net = network(endpoints=ends)
-    net.arrived(1, segment(CRAWLER, OTHER), 0.0)  # 0.2 s away
-    net.arrived(0, segment(SITE, OTHER), 0.0)  # 0.01 s away: it is there first
+    net.on_packet(1, segment(CRAWLER, OTHER), 0.0)  # 0.2 s away
+    net.on_packet(0, segment(SITE, OTHER), 0.0)  # 0.01 s away: it is there first
     first, second = left(net)
     assert first == pytest.approx((0.01 + 0.04, 2))
     assert second == pytest.approx((0.2 + 0.04, 2))
@@ -217,7 +217,7 @@ def test_packets_from_far_and_near_share_a_downlink_in_order_of_their_arrival_th
 @given(st.binary(max_size=80))
 def test_no_bytes_are_too_strange(data: bytes) -> None:
     net = network()
-    net.arrived(1, data, 0.0)
+    net.on_packet(1, data, 0.0)
     assert len(left(net)) + sum(net.dropped.values()) == 1
     if pair_of(data):
         is_call(data)

@@ -88,7 +88,7 @@ async def play(world: BoxWorld, box: NetworkBox, folder: Path) -> Played:
         crawl = await agents.crawl(
             crawler, [each.name for each in world.file.sites], 5, folder / "crawl"
         )
-    await asyncio.sleep(0.3)  # the log is written out ten times a second
+    await asyncio.sleep(0.3)  # the log is written out ten times per second
     asked = [(line.site, line.path) for line in access_log(folder) if line.method == "GET"]
     return Played(world, probes, download, cdn, crawl, asked)
 

@@ -105,12 +105,16 @@ def test_the_plan_says_who_is_behind_which_wire_and_what_goes_wrong(tmp_path: Pa
 @pytest.mark.parametrize(
     ("old", "new", "complaint"),
     [
-        ('place = "oslo", addresses = ["30', 'place = "rome", addresses = ["30', "no place"),
+        (
+            'place = "oslo", addresses = ["30',
+            'place = "rome", addresses = ["30',
+            "not a place of this world",
+        ),
         ('"20.0.1.1"', '"10.0.1.1"', "not public"),
         ('"20.0.1.1"', '"40.0.0.9"', "overlap"),
         ('"20.0.1.1"', '"nonsense"', "does not appear to be"),
         ('name = "two"', 'name = "one"', "used 2 times"),
-        ('one = ["SA"]', 'one = ["XX"]', "nobody"),
+        ('one = ["SA"]', 'one = ["XX"]', "does not exist in this world"),
         ("until_s = 20.0", "until_s = 2.0", "from 10.0 to 2.0"),
         ('kind = "cut"', 'kind = "broken"', "Invalid enum"),
         ('name = "small"', 'name = "small"\nloss = 1.5', "loss = 1.5"),
@@ -152,10 +156,10 @@ def test_fewer_crawlers_of_a_seed_are_the_first_of_more() -> None:
 
 def test_an_altered_world_is_checked_too() -> None:
     world = made_world(generate(1).world, 1, WorldRequest(crawlers=2, sites=3))
-    with pytest.raises(OperatorFault, match="nobody"):
+    with pytest.raises(OperatorFault, match="does not exist in this world"):
         altered(world, faults=(BoxFault(at_s=0.0, kind="cut", one=("mars",)),))
     site = BoxSite(name="x.example", stands=(Stand(places=("mars",), addresses=("50.0.0.1",)),))
-    with pytest.raises(OperatorFault, match="no place"):
+    with pytest.raises(OperatorFault, match="not a place of this world"):
         check(BoxWorld(msgspec.structs.replace(world.file, sites=(site,)), world.round_trips_ms))
 
 

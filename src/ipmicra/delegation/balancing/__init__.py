@@ -1,9 +1,9 @@
-"""Loads and capacities -> which units move to which crawler, so that no one is overfull.
+"""Loads and capacities -> the units that move, and their new crawlers, so that no crawler is overfull.
 
-The published heuristics, the true optimum, and our own policy, behind one interface (`policies`). What
-they cost is judged by the sum of all round trips (the later IPMicra paper, III.F).
+The published heuristics, the true optimum, and our own policy, behind one interface (`policies`). Their
+cost is the sum of all round trips (the later IPMicra paper, III.F).
 
-Invariant: pure. Units and crawlers are rows and columns here; `picture` translates from and to a strategy.
+Invariant: pure. Units and crawlers are rows and columns here; `snapshot` translates from and to a strategy.
 """
 
 from ipmicra.delegation.balancing.estimates import (

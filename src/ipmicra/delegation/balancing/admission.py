@@ -1,9 +1,9 @@
-"""A new unit whose best crawler is full -> the papers' two ways out (the later paper, III.F).
+"""A new unit whose best crawler is full -> the papers' two solutions (the later paper, III.F).
 
 (a) `release`: the full crawler takes it and gives up one of its old ones, by a heuristic. (b)
 `second-best`: the new unit goes to the next-best crawler that has room.
 
-Invariant: no one is overfull afterwards who was not before, as far as anybody has room at all.
+Invariant: no crawler becomes overfull, as long as any crawler has room.
 """
 
 from __future__ import annotations

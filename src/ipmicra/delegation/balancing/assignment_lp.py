@@ -37,14 +37,15 @@ def cheapest_owners(costs_ms: FloatArray, loads: Loads) -> UnitOwners:
         options={"mip_rel_gap": GAP},
     )
     if answer.x is None:
-        raise OurFault(f"balancing {units} grounds over {crawlers} crawlers: {answer.message}")
+        raise OurFault(f"balancing {units} units over {crawlers} crawlers: {answer.message}")
     chosen = np.asarray(answer.x[: units * crawlers]).reshape(units, crawlers)
     return np.asarray(chosen.argmax(axis=1), dtype=np.int64)
 
 
 def prices_ms(costs_ms: FloatArray, loads: Loads) -> FloatArray:
-    """What room at each crawler is worth: unit by crawler, the milliseconds that the unit's weight
-    takes from others there. Each unit's cheapest crawler is that of least cost plus price."""
+    """The price of room at each crawler: unit by crawler, the milliseconds that the unit's weight takes
+    from others there. Each unit's cheapest crawler is the one with the least cost plus price.
+    """
     programme = _Programme(costs_ms, loads)
     answer = linprog(  # type: ignore[call-overload]  # the stubs know no sparse matrices
         programme.costs,
@@ -56,7 +57,7 @@ def prices_ms(costs_ms: FloatArray, loads: Loads) -> FloatArray:
         method="highs",
     )
     if answer.x is None:
-        raise OurFault(f"pricing {costs_ms.shape[0]} grounds: {answer.message}")
+        raise OurFault(f"pricing {costs_ms.shape[0]} units: {answer.message}")
     return np.outer(programme.weights, -np.asarray(answer.ineqlin.marginals))
 
 

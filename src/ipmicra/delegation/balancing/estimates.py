@@ -31,10 +31,10 @@ class RoundTripEstimator(Protocol):
 
 
 class TriangleEstimator:
-    """From the crawlers' round trips to each other, and nothing else.
+    """Estimates from the crawlers' round trips to each other only.
 
-    Anyone who measured r, at d from another crawler, leaves that one between |d - r| and d + r; the
-    narrowest of all such bounds hold, and their middle is believed.
+    If one crawler measured r, another at distance d from it lies between |d - r| and d + r; the middle of
+    the narrowest such bounds is the estimate.
     """
 
     def __init__(self, mutual_ms: FloatArray) -> None:

@@ -1,4 +1,4 @@
-"""Who holds what, how heavy it is and how far from everyone -> one picture that all policies look at.
+"""Owners, weights and round trips of units -> one snapshot that all policies read.
 
 Invariant: rows are units, columns are crawlers. A policy is judged by true round trips that it does not see.
 """
@@ -48,7 +48,7 @@ class Loads:
         return self.believed.round_trips_ms
 
     def carried(self, owner: UnitOwners) -> FloatArray:
-        """What every crawler carries under these owners, bytes per day."""
+        """The load of every crawler under these owners, in bytes per day."""
         count = len(self.capacity_bytes_a_day)
         return np.bincount(owner, weights=self.bytes_a_day, minlength=count).astype(np.float64)
 
@@ -73,7 +73,7 @@ class Loads:
 
 @dataclass(frozen=True)
 class UnitAssignment:
-    """Who holds what after balancing. `relieved` is False where someone had to stay overfull."""
+    """The owners after balancing. `relieved` is False if a crawler had to stay overfull."""
 
     owner: UnitOwners
     relieved: bool

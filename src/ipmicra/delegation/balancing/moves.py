@@ -1,6 +1,7 @@
-"""An overfull crawler -> the one unit it gives up, and to whom. The papers' heuristics, and the best.
+"""An overfull crawler -> the one unit it gives up, and its new crawler. The papers' heuristics, and the
+optimum.
 
-Invariant: one move at a time, only to a crawler that has room for it. `None` if there is no such move.
+Invariant: one move at a time, only to a crawler that has room for it. `None` if no such move exists.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def least_variance_move(loads: Loads, owner: UnitOwners, overfull: int) -> Propo
     """The unit whose measured round trips vary least, to its next-best crawler (III.F).
 
     If the next-best has no room, the unit with the next variance is tried. A unit that only one
-    crawler measured has no variance: it comes last, and goes by what is believed.
+    crawler measured has no variance: it comes last, and is moved by its estimates.
     """
     held = np.flatnonzero(owner == overfull)
     room = _room(loads, owner)

@@ -1,10 +1,10 @@
 """A policy's name -> the passes in which it balances.
 
-What a pass moves is fetched by its new crawler, and every fetch measures a round trip, for free. So
-`assign-and-probe` does not ask everything at once: it moves by what is believed, learns from the fetches
-what that was worth, asks a part of its probes, moves again, and so on; the last pass asks nothing and hears
-the last fetches. What was believed too well of a crawler comes to light without a probe; the price is that
-some subnets move more than once.
+The new crawler of a moved unit fetches it, and every fetch measures a round trip at no cost. So
+`assign-and-probe` does not send all probes at once: it moves units by estimates, corrects these by the
+fetches, sends a part of its probes, moves again, and so on. The last pass sends no probe and uses the
+last fetches. Estimates that were too good are corrected without a probe; the price is that some subnets
+move more than once.
 
 Invariant: the probes of all passes together are those of the policy in one pass.
 """

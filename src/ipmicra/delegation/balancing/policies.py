@@ -3,9 +3,9 @@
     assignment = yield from POLICIES["assign-and-probe"](loads)
 
 A policy is a generator, as a strategy is: it yields the probes it wants, is sent round trips, and returns
-who holds what. The papers' policies ask nothing and live with what was measured while delegating.
+the owners. The papers' policies send no probes and use what was measured while delegating.
 
-Invariant: a policy sees `Loads` and answers to its questions, never the truth.
+Invariant: a policy sees `Loads` and the answers to its probes, never the true round trips.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ def assignment(loads: Loads) -> Balancing:
 
 
 def assign_and_probe(loads: Loads, probes_per_unit: float = PROBES_PER_UNIT) -> Balancing:
-    """Ours: assign by what is known and believed, probe what could change the solution most, and again.
+    """Assign by measurements and estimates, probe what could change the solution most, and repeat.
 
-    The solution sets a price on room at every crawler. Of each unit the probe is asked that promises
-    most against cost plus price: that its chosen crawler is worse than believed, or another one better.
-    Answers also change what is believed of other pairs, as far as the belief learns from them.
+    The solution sets a price on room at every crawler. For each unit the most promising probe is sent, by
+    cost plus price: it may show that the chosen crawler is worse than estimated, or another one better.
+    Answers also change the estimates of other pairs, if the estimator learns from them.
     """
     budget = int(probes_per_unit * len(loads.owner))
     asked = 0
@@ -121,7 +121,7 @@ def _expected_beyond(gap: FloatArray, spread: FloatArray) -> FloatArray:
 
 
 def _one_by_one(loads: Loads, move: SingleMove) -> UnitAssignment:
-    """Relieve the fullest crawler move by move until no one is overfull or nothing can be moved."""
+    """Relieve the fullest crawler move by move until no crawler is overfull or nothing can be moved."""
     owner = loads.owner.copy()
     stuck: set[int] = set()
     while waiting := [crawler for crawler in loads.overfull(owner) if crawler not in stuck]:

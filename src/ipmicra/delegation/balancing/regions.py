@@ -34,7 +34,7 @@ class _Regions(NamedTuple):
 
 
 class _Filled(NamedTuple):
-    """Units with their unmeasured entries filled in, and how far off that may be."""
+    """Units with their unmeasured entries filled in, and the possible errors of these."""
 
     round_trips_ms: FloatArray  # unit by crawler
     variance: FloatArray  # unit by crawler

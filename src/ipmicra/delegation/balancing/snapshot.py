@@ -23,7 +23,7 @@ from ipmicra.model.probes import Measurement, Probe, ProbeAnswer, Target
 
 
 class UnitLoad(NamedTuple):
-    """What a unit brings, and one of its sites, by which it can be probed."""
+    """The load of a unit, and one of its sites, by which it can be probed."""
 
     bytes_a_day: float
     target: Target
@@ -105,7 +105,7 @@ def mutual_ms(strategy: Strategy) -> FloatArray:
 
 
 def _known(strategy: Strategy, unit: DelegationUnit, number: Mapping[CrawlerId, int]) -> FloatArray:
-    """What is remembered of a unit, by crawler. NaN: nothing. Infinite: it went silent."""
+    """The remembered round trips of a unit, by crawler. NaN: none. Infinite: it did not answer."""
     row = np.full(len(number), np.nan)
     if strategy.is_anycast(unit):
         return np.zeros(len(number))

@@ -1,1 +1,1 @@
-"""What crawlers measured: remembered round trips, what light allows, and whom to believe."""
+"""Measurements of crawlers: remembered round trips, bounds by the speed of light, and trust in crawlers."""

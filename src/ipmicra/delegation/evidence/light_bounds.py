@@ -14,6 +14,7 @@ from collections.abc import Mapping
 
 from ipmicra.delegation.crawlers import Crawlers
 from ipmicra.model.ids import CrawlerId
+from ipmicra.model.positions import BLUR_KM_MAX
 
 # Light in fibre travels at two thirds of its speed in vacuum, 200 km per millisecond: there and back 100.
 FIBRE_KM_PER_ROUND_TRIP_MS = 100.0
@@ -61,8 +62,9 @@ def _too_near(crawlers: Crawlers, one: CrawlerId, other: CrawlerId, both_ms: flo
 def faster_than_light(
     crawlers: Crawlers, one: CrawlerId, other: CrawlerId, round_trip_ms: float
 ) -> bool:
-    """Whether two crawlers report a round trip below what light allows between their positions."""
+    """Whether two crawlers report a round trip below what light allows between their blurred positions."""
     here, there = crawlers.profile(one).position, crawlers.profile(other).position
     if here is None or there is None:
         return False
-    return round_trip_ms < here.distance_km(there) / VACUUM_KM_PER_ROUND_TRIP_MS
+    least_km = max(0.0, here.distance_km(there) - 2 * BLUR_KM_MAX)
+    return round_trip_ms < least_km / VACUUM_KM_PER_ROUND_TRIP_MS

@@ -23,7 +23,7 @@ SPREAD_GAIN = 1 / 4
 
 
 class RoundTripRecord(msgspec.Struct):
-    """What one crawler remembers about one range."""
+    """The round trips from one crawler to one range."""
 
     place: tuple[int, str, str]  # family, start and end as text: an IPv6 bound does not fit 64 bits
     crawler: CrawlerId

@@ -16,7 +16,7 @@ from ipmicra.model.ids import CrawlerId
 
 CONTRADICTIONS_MIN = 20  # below this, chance and a few anycast addresses explain it
 PARTNERS_MIN = 3  # with fewer, the partner could as well be the liar
-SHARE_MIN = 0.5  # of its own comparisons: an honest crawler mostly agrees
+SHARE_MIN = 0.5  # of the crawler's comparisons: an honest crawler mostly agrees
 DEVIATIONS_MIN = 4.0  # above an even share of all contradictions: by chance one in 30,000 crawlers
 
 

@@ -1,6 +1,6 @@
-"""Probing by turns until someone is near enough (location-aware crawling by probing, VI).
+"""Probing one crawler at a time until one is near enough (location-aware crawling by probing, VI).
 
-Invariant: one crawler after the other, stop below the threshold, the fastest where no one is below it.
+Invariant: one crawler at a time; stop below the threshold; the fastest if none is below it.
 Results are remembered per address: another site on the same server costs no probe.
 """
 
@@ -22,7 +22,9 @@ from ipmicra.model.probes import Target
 
 
 class FirstFitSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`order`: whom to ask first; the paper is silent. `drawn` spreads the probes evenly."""
+    """`order`: the crawler to probe first; the paper does not say. `drawn` (at random) spreads the probes
+    evenly.
+    """
 
     threshold: float = 50.0  # ms; lower: nearer crawlers, more probes
     order: Literal["drawn", "joined"] = "drawn"

@@ -1,9 +1,9 @@
 """IPMicra as published: the registries' tree points to crawlers worth asking.
 
 The smallest subnet's owner; else the crawlers that hold the same organisation's subnets; else climb the
-tree and ask those who hold what is near; stop below the threshold; the fastest when all were asked.
-Sections 4.2 and 4.3 of the IPMicra paper, III.E of the later one. Where they are silent or disagree:
-`docs/explanation/ipmicra-algorithm.md`.
+tree and probe the crawlers that hold near subnets; stop below the threshold; the fastest when all were
+asked. Sections 4.2 and 4.3 of the IPMicra paper, III.E of the later one. Where they are silent or
+disagree: `docs/explanation/ipmicra-algorithm.md`.
 
 Invariant: the papers' rules and no cleverness. Improvements go into `adaptive`.
 """
@@ -136,8 +136,9 @@ class IPMicra(LearningStrategy):
         return None
 
     def _around(self, subnet: Subnet) -> Iterator[tuple[str, list[CrawlerId]]]:
-        """Whom to ask, step by step: holders of its own children (the worked example of 4.3), then of
-        the parent, the siblings and the siblings' children, then the same one level up."""
+        """The crawlers to probe, step by step: holders of its children (the worked example of 4.3), then
+        of the parent, the siblings and the siblings' children, then the same one level up.
+        """
         yield f"children of {self.tree.range_of(subnet)}", self._neighbours.holding_below(subnet, 1)
         above = self.tree.parent(subnet)
         while above is not None:

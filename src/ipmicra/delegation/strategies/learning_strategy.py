@@ -1,9 +1,9 @@
-"""What every strategy that learns does about special cases, before and after its own rule.
+"""The special cases that all learning strategies handle alike, before and after their own rule.
 
 Before: no crawler is awake, the target has an owner, or was found unreachable recently. After: an anycast
 address goes to the least loaded crawler near to it and stays; an unreachable one gets no owner.
 
-Invariant: every unit is given here, to an awake and trusted crawler.
+Invariant: every unit is delegated here, to an awake and trusted crawler.
 """
 
 from __future__ import annotations

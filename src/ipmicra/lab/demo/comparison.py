@@ -4,8 +4,8 @@ Every strategy delegates every site, asking by real probes from the crawlers' ow
 site's pages are fetched from there, one after another on one connection. Sites are fetched side by side to
 save the watcher's time, but counted as if a crawler did one after another.
 
-Invariant: a strategy is told what the live system would tell it: crawlers, their positions and round trips to
-each other, answers to its probes, and the round trip of each first fetch.
+Invariant: a strategy receives the same input as in the live system: crawlers, their positions and round
+trips to each other, answers to its probes, and the round trip of each first fetch.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ SiteOwners = Mapping[str, str]  # site's name -> crawler
 
 
 class DemoDelegation(msgspec.Struct, frozen=True):
-    """Who has what, and how many probes that took."""
+    """The crawler of each site, and the number of probes."""
 
     owners: dict[str, str]
     probes: int
@@ -183,7 +183,7 @@ async def _converse(
 
     decision = await drive_async(strategy.delegate(target, time.monotonic()), answer)
     if decision.crawler is None:
-        raise OurFault(f"{target.site} went to nobody: {decision}")
+        raise OurFault(f"{target.site} was not delegated: {decision}")
     return decision.crawler, len(asked)
 
 

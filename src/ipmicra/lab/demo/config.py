@@ -56,14 +56,15 @@ class DemoConfig:
         return [self.url(site) for site in self.sites.values()]
 
     def settings(self, whose: str) -> dict[str, str]:
-        """What the coordinator ("home") or a host (its city) is started with."""
+        """The settings of the coordinator ("home") or of a host (its city)."""
         common = {
             "general.data_folder": str(self.folder / whose.lower()),
             "fetching.dns_servers": f'["127.0.0.1:{self.names_port}"]',
             "fetching.open_ranges": '["127.0.0.0/8"]',
             "crawler.contact": "demo@example.org",
         }
-        return common if whose == "home" else common | self._host_settings(whose)
+        home = {"coordinator.explanations_per_second_max": "0"}  # the demo asks about every site at once
+        return common | (home if whose == "home" else self._host_settings(whose))
 
     def _host_settings(self, city: str) -> dict[str, str]:
         """Delays are the server's here: a probe is the time to an answer, by a second try."""

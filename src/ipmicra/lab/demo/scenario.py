@@ -31,14 +31,14 @@ OPTIMUM = {"optimum": "brute-force"}
 
 
 class DemoObserver(Protocol):
-    """Who looks on: a part of the story begins, and moves on."""
+    """An observer of the scenario's progress."""
 
     def begin(self, words: str, steps: int) -> Callable[[int, str], object]:
         """Returns what is to be called with the steps done so far, and what is being done."""
 
 
 class DemoSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of it."""
+    """The results of the demo."""
 
     pages: int
     sites: int
@@ -96,8 +96,8 @@ class DemoScenario:
         self._stage.command("home", "registry", "build", str(path))
 
     def _join(self, city: str) -> None:
-        told = self._stage.command("home", "coordinator", "register", city.lower(), "--json")
-        token = msgspec.json.decode(told)["token"]
+        output = self._stage.command("home", "coordinator", "register", city.lower(), "--json")
+        token = msgspec.json.decode(output)["token"]
         self._stage.command(city, "host", "join", self._town.coordinator, token, "--yes")
         self._stage.start_host(city)
 
@@ -129,16 +129,18 @@ class DemoScenario:
             index.close()
 
     def _delegated_live(self, client: CoordinatorClient) -> DemoDelegation:
-        """What the coordinator decided, and what it had asked for it."""
+        """The coordinator's decisions, and the probes that they took."""
         cities = {city.lower(): city for city in HOST_CITIES}
         owners: dict[str, str] = {}
         probes: dict[str, int] = {}  # of a subnet's decision, once for all of its sites
         for site in self._town.sites.values():
-            told = client.explain(self._town.url(site))
-            if told.nearest.crawler is None:
-                raise OurFault(f"{site.name} is nobody's: {told.nearest.state}, {told.nearest.note}")
-            owners[site.name] = cities[told.nearest.crawler]
-            probes[told.nearest.subnet] = len(told.probes)
+            explanation = client.explain(self._town.url(site))
+            if explanation.nearest.crawler is None:
+                raise OurFault(
+                    f"{site.name} has no crawler: {explanation.nearest.state}, {explanation.nearest.note}"
+                )
+            owners[site.name] = cities[explanation.nearest.crawler]
+            probes[explanation.nearest.subnet] = len(explanation.probes)
         return DemoDelegation(owners, sum(probes.values()))
 
     def _bytes_home(self) -> int:

@@ -14,12 +14,12 @@ from ipmicra.lab.harness import Experiment
 
 
 def names() -> list[str]:
-    """What there is to run."""
+    """The names of the experiments."""
     return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__))
 
 
 def experiment(name: str) -> Experiment:
     if name not in names():
-        raise OperatorFault(f"there is no experiment {name!r}; there are: {', '.join(names())}")
+        raise OperatorFault(f"unknown experiment {name!r}; known are: {', '.join(names())}")
     module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
     return cast("Experiment", module)

@@ -1,7 +1,8 @@
 """Four crawlers: how long does the crawl take under each delegation? (IPMicra paper, 4.5, figure 3.)
 
 The time of a site is that of one page: a round trip to connect and one to ask and be answered, from the
-crawler that has it. Probing is told apart: it is paid once, the page is fetched again and again.
+crawler that has it. Probing is shown separately: it is done once, while the page is fetched again and
+again.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from ipmicra.lab.findings import (
     Tabulated,
     prose,
 )
-from ipmicra.lab.harness import Kit, PlayedStrategy
-from ipmicra.lab.metrics import chosen_ms
+from ipmicra.lab.harness import ExperimentHarness, PlayedStrategy
+from ipmicra.lab.simulation.metrics import chosen_ms
 
 TITLE = "Figure 3: crawl time with four crawlers"
 PAPER = """
@@ -53,14 +54,14 @@ COLUMNS = [
 ]
 
 
-def run(kit: Kit) -> Findings:
-    played = kit.play(SPECS, CRAWLERS)
+def run(harness: ExperimentHarness) -> Findings:
+    played = harness.play(SPECS, CRAWLERS)
     rows = [_row(played, spec) for spec in SPECS]
     random_ms, optimum_ms = (float(_page_ms(played, spec).mean()) for spec in ("random", "brute-force"))
     for row in rows:
         row["of_random"] = float(row["page_ms"]) / random_ms
         row["of_optimum"] = float(row["page_ms"]) / optimum_ms
-    return kit.findings(
+    return harness.findings(
         "figure-3",
         tables=[Tabulated("Time to fetch one page, mean over sites and draws", COLUMNS, rows)],
         plots=[_plot(rows)],

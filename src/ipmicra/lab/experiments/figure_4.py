@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from ipmicra.lab.findings import COMMON, Findings, Plot, Series, Tabulated, prose
-from ipmicra.lab.harness import Kit, PlayedStrategy
+from ipmicra.lab.harness import ExperimentHarness, PlayedStrategy
 
 TITLE = "Figure 4: accuracy and probes by threshold, twelve crawlers"
 PAPER = """
 The IPMicra paper (4.5, figure 4) delegates 1,000 sites to 12 crawlers:
 
-| threshold | sites at their nearest crawler | probes a site |
+| threshold | sites at their nearest crawler | probes per site |
 |---:|---:|---:|
 | 25 ms | 90 % | 6.5 |
 | 50 ms | 75 % | 3 |
@@ -24,10 +24,10 @@ OTHERS = ["adaptive", "first-fit@50", "hash", "random", "brute-force"]
 IN_THE_PAPER = {25.0: (0.90, 6.5), 50.0: (0.75, 3.0)}
 
 
-def run(kit: Kit) -> Findings:
+def run(harness: ExperimentHarness) -> Findings:
     specs = [*(f"ipmicra@{ms}{rule}" for rule in RULES for ms in THRESHOLDS_MS), *OTHERS]
-    played = kit.play(specs, CRAWLERS)
-    return kit.findings(
+    played = harness.play(specs, CRAWLERS)
+    return harness.findings(
         "figure-4",
         tables=[Tabulated("Means over the draws", COMMON, played.rows())],
         plots=[
@@ -59,7 +59,7 @@ def _plot(played: PlayedStrategy, name: str, title: str, figure: str, place: int
 
 
 def _verdict(played: PlayedStrategy) -> list[str]:
-    def told(spec: str) -> str:
+    def text(spec: str) -> str:
         share, probes = played.figure(spec, "optimal_share"), played.figure(spec, "probes_per_site")
         return f"{share:.0%} with {probes:.1f} probes"
 
@@ -73,12 +73,12 @@ def _verdict(played: PlayedStrategy) -> list[str]:
     shape = "holds" if bought else "does not quite hold"
     return [
         prose(f"""The shape of the figure {shape}: a lower threshold buys accuracy with probes. IPMicra at
-        50 ms gets {told("ipmicra@50")} (paper: 75 % with 3), at 25 ms {told("ipmicra@25")} (paper: 90 %
+        50 ms gets {text("ipmicra@50")} (paper: 75 % with 3), at 25 ms {text("ipmicra@25")} (paper: 90 %
         with 6.5); draws at 50 ms range from {low:.0%} to {high:.0%}, so one setting of crawlers says
         little."""),
         prose(f"""With the earlier rule, by which a subnet inherits its organisation's crawler unasked, it
-        is {told("ipmicra@50/inherit")}, and {inherited_ms:.0f} ms off on average. No threshold fits
+        is {text("ipmicra@50/inherit")}, and {inherited_ms:.0f} ms off on average. No threshold fits
         everywhere: where the nearest crawler is farther than it all are asked, where several are nearer
         the first one wins."""),
-        f"Adaptive, which has no threshold, gets {told('adaptive')}.",
+        f"Adaptive, which has no threshold, gets {text('adaptive')}.",
     ]

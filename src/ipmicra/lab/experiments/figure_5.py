@@ -22,12 +22,12 @@ from ipmicra.lab.findings import (
     Tabulated,
     prose,
 )
-from ipmicra.lab.harness import Kit, PlayedStrategy
+from ipmicra.lab.harness import ExperimentHarness, PlayedStrategy
 
 TITLE = "Figure 5: probes per site over time, 6 and 12 crawlers"
 PAPER = """
 The IPMicra paper (4.5, figure 5) plots the probes of each of 1,000 sites, threshold 50 ms, with 6 and with
-12 crawlers. With 12 crawlers the mean is 3 probes a site, 2.66 over the last 50 sites; the linear trend
+12 crawlers. With 12 crawlers the mean is 3 probes per site, 2.66 over the last 50 sites; the linear trend
 falls for both, which the paper takes as the hierarchy being trained.
 """
 
@@ -49,16 +49,16 @@ COLUMNS = [
 ]
 
 
-def run(kit: Kit) -> Findings:
-    games = {count: kit.play(SPECS, count) for count in CRAWLERS}
+def run(harness: ExperimentHarness) -> Findings:
+    games = {count: harness.play(SPECS, count) for count in CRAWLERS}
     rows = [_row(played, count, spec) for count, played in games.items() for spec in SPECS]
     series = [
         _series(played, f"{spec}, {count} crawlers", spec)
         for count, played in games.items()
         for spec in SHOWN
     ]
-    plot = Plot("probes", "Probes a site as sites arrive", "sites so far", "probes a site", series)
-    return kit.findings(
+    plot = Plot("probes", "Probes a site as sites arrive", "sites so far", "probes per site", series)
+    return harness.findings(
         "figure-5",
         tables=[Tabulated("Probes a site over time", COLUMNS, rows)],
         plots=[plot],
@@ -103,16 +103,18 @@ def _series(played: PlayedStrategy, label: str, spec: str) -> Series:
 
 
 def _verdict(rows: dict[tuple[int, str], dict[str, Cell]]) -> list[str]:
-    def told(count: int, spec: str) -> str:
+    def text(count: int, spec: str) -> str:
         row = rows[count, spec]
         mean, last = float(row["probes_per_site"]), float(row["probes_per_site_last_50"])
-        return f"{mean:.2f} probes a site, {last:.2f} over the last 50, trend {float(row['trend']):+.2f}"
+        return (
+            f"{mean:.2f} probes per site, {last:.2f} over the last 50, trend {float(row['trend']):+.2f}"
+        )
 
     return [
-        prose(f"""IPMicra at 50 ms with 12 crawlers: {told(12, "ipmicra@50")} per 100 sites
+        prose(f"""IPMicra at 50 ms with 12 crawlers: {text(12, "ipmicra@50")} per 100 sites
         ({float(rows[12, "ipmicra@50"]["falling"]):.0%} of the draws fall); with 6:
-        {told(6, "ipmicra@50")}. The paper: 3 and 2.66, falling."""),
-        prose(f"""Adaptive with 12 crawlers: {told(12, "adaptive")}; with 6: {told(6, "adaptive")}. Where
+        {text(6, "ipmicra@50")}. The paper: 3 and 2.66, falling."""),
+        prose(f"""Adaptive with 12 crawlers: {text(12, "adaptive")}; with 6: {text(6, "adaptive")}. Where
         every site is an anchor the data hold fewer sites than the paper's 1,000: the trend per 100 sites
         can be compared, the end of the line cannot."""),
     ]

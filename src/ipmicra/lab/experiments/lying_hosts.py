@@ -1,6 +1,7 @@
-"""Hosts that lie, alone or together, among sites that change: who is dismissed, and after how many pages?
+"""Hosts that lie, alone or together, among sites that change: which are revoked, and after how many
+pages?
 
-Each crowd plays the coordinator's own rules (`jury`, `trust`). A host is compared fifty times per day.
+Each group plays the coordinator's own rules (`jury`, `trust`). A host is compared fifty times per day.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from ipmicra.lab.findings import (
     Tabulated,
     prose,
 )
-from ipmicra.lab.harness import Kit
-from ipmicra.lab.lying_hosts import Crowd, Trial
+from ipmicra.lab.harness import ExperimentHarness
+from ipmicra.lab.simulation.lying_hosts import HostGroup, LyingHostsTrial
 
 TITLE = "Lying hosts: found out, without dismissing honest ones"
 PAPER = """
@@ -42,9 +43,9 @@ COLUMNS = [
 ]
 
 
-def run(kit: Kit) -> Findings:
+def run(harness: ExperimentHarness) -> Findings:
     rows = [
-        _row(Crowd(HOSTS, liars, altered, colluding, dynamic), kit)
+        _row(HostGroup(HOSTS, liars, altered, colluding, dynamic), harness)
         for liars in LIARS
         for colluding in ((False, True) if liars > 1 else (False,))
         for altered in ALTERED_SHARES
@@ -60,7 +61,7 @@ def run(kit: Kit) -> Findings:
         )
         for altered in ALTERED_SHARES
     ]
-    return kit.findings(
+    return harness.findings(
         "lying-hosts",
         tables=[Tabulated("All crowds", COLUMNS, rows)],
         plots=[
@@ -76,21 +77,21 @@ def run(kit: Kit) -> Findings:
     )
 
 
-def _row(crowd: Crowd, kit: Kit) -> FindingsRow:
-    comparisons = COMPARISONS_PER_DRAW * kit.draw_count
-    played = Trial(crowd, kit.seed).play(comparisons)
-    pages = sorted(count for host, count in played.dismissed.items() if host < crowd.liars)
+def _row(group: HostGroup, harness: ExperimentHarness) -> FindingsRow:
+    comparisons = COMPARISONS_PER_DRAW * harness.draw_count
+    played = LyingHostsTrial(group, harness.seed).play(comparisons)
+    pages = sorted(count for host, count in played.dismissed.items() if host < group.liars)
     return {
-        "liars": crowd.liars / crowd.hosts,
-        "colluding": "yes" if crowd.colluding else "no",
-        "altered": crowd.altered_share,
-        "dynamic": crowd.dynamic_share,
-        "found": len(pages) / crowd.liars,
+        "liars": group.liars / group.hosts,
+        "colluding": "yes" if group.colluding else "no",
+        "altered": group.altered_share,
+        "dynamic": group.dynamic_share,
+        "found": len(pages) / group.liars,
         "pages": f"{pages[len(pages) // 2] / COMPARED_SHARE:,.0f}" if pages else "not found out",
         "honest": float(len(played.dismissed) - len(pages)),
         "suspicion": played.honest_suspicion_max,
         "looks": played.looks / sum(played.compared.values()),
-        "years": (crowd.hosts - crowd.liars) * comparisons / COMPARISONS_PER_YEAR,
+        "years": (group.hosts - group.liars) * comparisons / COMPARISONS_PER_YEAR,
     }
 
 

@@ -1,13 +1,13 @@
 """When single probes stray as they do on the real network: does adaptive still keep up with brute force?
 
 Each probe's answer is the true round trip plus a jitter as seen in hourly measurements, the same answer
-whoever asks. Judged is the truth: brute force itself errs under noise.
+for every strategy. The true round trip is judged: brute force itself errs under noise.
 """
 
 from __future__ import annotations
 
 from ipmicra.lab.findings import COMMON, Findings, FindingsColumn, Plot, Series, Tabulated, prose
-from ipmicra.lab.harness import Kit
+from ipmicra.lab.harness import ExperimentHarness
 
 TITLE = "Noisy probes: against brute force under the same noise"
 PAPER = """
@@ -20,8 +20,8 @@ CRAWLERS = 12
 SPECS = ["brute-force", "adaptive", "ipmicra@50", "ipmicra@25", "first-fit@50", "hash"]
 
 
-def run(kit: Kit) -> Findings:
-    noisy, still = kit.play(SPECS, CRAWLERS, noisy=True), kit.play(SPECS, CRAWLERS)
+def run(harness: ExperimentHarness) -> Findings:
+    noisy, still = harness.play(SPECS, CRAWLERS, noisy=True), harness.play(SPECS, CRAWLERS)
     bound = noisy.figure("brute-force", "optimal_share")
     of_bound = {spec: noisy.figure(spec, "optimal_share") / bound for spec in SPECS}
     rows = [{**row, "of_bound": of_bound[str(row["strategy"])]} for row in noisy.rows()]
@@ -30,7 +30,7 @@ def run(kit: Kit) -> Findings:
         Series(label, SPECS, played.figures(SPECS, "optimal_share"))
         for label, played in (("without noise", still), ("with noise", noisy))
     ]
-    return kit.findings(
+    return harness.findings(
         "noise",
         tables=[
             Tabulated("With noise", columns, rows),

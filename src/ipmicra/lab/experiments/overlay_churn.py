@@ -6,10 +6,10 @@ import numpy as np
 
 from ipmicra.lab.experiments.overlay_hand_over import LANDMARKS_FEW, PROBES_MAX
 from ipmicra.lab.findings import Cell, Findings, FindingsColumn, Plot, Series, Tabulated, prose
-from ipmicra.lab.harness import Kit
+from ipmicra.lab.harness import ExperimentHarness
 from ipmicra.lab.overlay.handover_simulation import HandoverSimulation
 from ipmicra.lab.overlay.metrics import load_variation, loads, true_ms
-from ipmicra.lab.overlay.setup import OverlaySetup, peers_for, scene_of
+from ipmicra.lab.overlay.setup import OverlaySetup, peers_for, setup_of
 from ipmicra.lab.overlay.zone_inheritance import inherited
 from ipmicra.lab.overlay.zone_simulation import ZoneRows, grown
 from ipmicra.overlay.can.sites.nearness import HandOverRule
@@ -31,19 +31,19 @@ COLUMNS = [
 ]
 
 
-def run(kit: Kit) -> Findings:
-    peers = peers_for(kit.world)
-    advance = kit.watch(f"{peers} peers", kit.draw_count)
+def run(harness: ExperimentHarness) -> Findings:
+    peers = peers_for(harness.world)
+    advance = harness.watch(f"{peers} peers", harness.draw_count)
     played: dict[str, list[list[float]]] = {}
-    for number in range(kit.draw_count):
-        scene = scene_of(kit.world, kit.seed, number, peers)
-        dice = np.random.default_rng([kit.seed, number])
+    for number in range(harness.draw_count):
+        scene = setup_of(harness.world, harness.seed, number, peers)
+        dice = np.random.default_rng([harness.seed, number])
         dead = np.sort(dice.permutation(peers)[: round(CRASHED_SHARE * peers)])
         for way, figures in _played(scene, dead).items():
             played.setdefault(way, []).append(figures)
         advance()
     rows = [_row(way, figures) for way, figures in played.items()]
-    return kit.findings(
+    return harness.findings(
         "overlay-churn",
         tables=[Tabulated(f"{CRASHED_SHARE:.0%} of {peers} peers crash", COLUMNS, rows)],
         plots=[_plot(rows)],
@@ -102,8 +102,8 @@ def _plot(rows: list[dict[str, Cell]]) -> Plot:
 
 
 def _verdict(rows: list[dict[str, Cell]]) -> list[str]:
-    told = "; ".join(f"{row['way']}: {float(row['times']):.2f} times" for row in rows)
+    summary = "; ".join(f"{row['way']}: {float(row['times']):.2f} times" for row in rows)
     return [
-        prose(f"""{told}. The goal for ours is 1.35 times, without a new probe: the measured list went with
+        prose(f"""{summary}. The goal for ours is 1.35 times, without a new probe: the measured list went with
         the site's record, so its home, or who took over from it, takes the next.""")
     ]

@@ -8,17 +8,17 @@ from __future__ import annotations
 import numpy as np
 
 from ipmicra.lab.findings import Cell, Findings, FindingsColumn, Plot, Series, Tabulated, prose
-from ipmicra.lab.harness import Kit
+from ipmicra.lab.harness import ExperimentHarness
 from ipmicra.lab.overlay.handover_simulation import HandoverSimulation
 from ipmicra.lab.overlay.metrics import distances_ms, load_variation, loads, nearest_peers, true_ms
-from ipmicra.lab.overlay.setup import OverlaySetup, peers_for, scene_of
+from ipmicra.lab.overlay.setup import OverlaySetup, peers_for, setup_of
 from ipmicra.lab.overlay.zone_simulation import ZoneRows, grown
 from ipmicra.overlay.can.sites.nearness import HandOverRule
 
 TITLE = "Handing sites over: true round trips, probes, loads"
 PAPER = """
 The CAN-on-NC paper leaves a site with the peer whose zone holds it, judges by Euclidean distances and names
-dynamic balancing as future work. GNP costs 20 probes a site.
+dynamic balancing as future work. GNP costs 20 probes per site.
 """
 
 LANDMARKS_FEW = 6
@@ -36,24 +36,24 @@ COLUMNS = [
     FindingsColumn("load variation", "load_variation"),
     FindingsColumn("of MP", "load_of_mp"),
     FindingsColumn("probes", "probes", ".1f"),
-    FindingsColumn("moves a site", "moves"),
+    FindingsColumn("moves per site", "moves"),
     FindingsColumn("rounds", "rounds", ".1f"),
 ]
 Figures = list[float]  # true ms, distance ms, load variation, probes, moves, rounds
 
 
-def run(kit: Kit) -> Findings:
-    peers = peers_for(kit.world)
-    advance = kit.watch(f"{peers} peers", kit.draw_count)
+def run(harness: ExperimentHarness) -> Findings:
+    peers = peers_for(harness.world)
+    advance = harness.watch(f"{peers} peers", harness.draw_count)
     played: dict[str, list[Figures]] = {}
-    for number in range(kit.draw_count):
-        scene = scene_of(kit.world, kit.seed, number, peers)
+    for number in range(harness.draw_count):
+        scene = setup_of(harness.world, harness.seed, number, peers)
         for way, figures in _played(scene).items():
             played.setdefault(way, []).append(figures)
         advance()
     means = {way: np.mean(figures, axis=0) for way, figures in played.items()}
     rows = [_row(way, means) for way in means]
-    return kit.findings(
+    return harness.findings(
         "overlay-hand-over",
         tables=[Tabulated(f"{peers} peers", COLUMNS, rows)],
         plots=[_plot(rows)],
@@ -137,7 +137,7 @@ def _verdict(rows: dict[str, dict[str, Cell]]) -> list[str]:
         prose(f"""With probes, price {price_ms:.0f} ms: {row["true_of_mp"]:.2f} of MP's true round trip
         (goal: 0.65 on Internet data, 0.55 on transit-stub), {row["true_of_nearest"]:.2f} of the nearest
         peer's (goal 1.4), load variation {row["load_variation"]:.2f} (goal 0.65), {row["probes"]:.1f}
-        probes a site (goal 22), {row["true_ms"] / float(rows["best landmark"]["true_ms"]):.2f} of the best
+        probes per site (goal 22), {row["true_ms"] / float(rows["best landmark"]["true_ms"]):.2f} of the best
         landmark's round trip.""")
     ]
     for price_ms in PRICES_UNMEASURED_MS[1:]:

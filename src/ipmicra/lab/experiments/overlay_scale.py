@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ipmicra.lab.findings import Cell, Findings, FindingsColumn, Plot, Series, Tabulated, prose
-from ipmicra.lab.harness import Kit
+from ipmicra.lab.harness import ExperimentHarness
 from ipmicra.lab.overlay.routes import Routes
-from ipmicra.lab.overlay.setup import LANDMARKS, OverlaySetup, scene_of
+from ipmicra.lab.overlay.setup import LANDMARKS, OverlaySetup, setup_of
 from ipmicra.lab.overlay.zone_simulation import grown
 from ipmicra.overlay.can.rules import PeerRules
 
@@ -28,25 +28,25 @@ COLUMNS = [
     FindingsColumn("p99", "hops_p99", ".0f"),
     FindingsColumn("neighbours", "neighbours", ".1f"),
     FindingsColumn("most", "neighbours_max", ".0f"),
-    FindingsColumn("greetings a peer and minute", "greetings", ".0f"),
+    FindingsColumn("gossip messages per peer and minute", "greetings", ".0f"),
     FindingsColumn("letters lost", "lost", ".1%"),
 ]
 
 
-def run(kit: Kit) -> Findings:
-    counts = [count for count in PEERS if count <= PEERS_SHARE_MAX * len(kit.world.places)]
+def run(harness: ExperimentHarness) -> Findings:
+    counts = [count for count in PEERS if count <= PEERS_SHARE_MAX * len(harness.world.places)]
     counts = counts or [LANDMARKS + 1]
-    advance = kit.watch("networks", len(counts) * kit.draw_count)
+    advance = harness.watch("networks", len(counts) * harness.draw_count)
     rows = []
     for count in counts:
         found: dict[tuple[str, bool], list[list[float]]] = {way: [] for way in WAYS}
-        for number in range(kit.draw_count):
-            scene = scene_of(kit.world, kit.seed, number, count)
+        for number in range(harness.draw_count):
+            scene = setup_of(harness.world, harness.seed, number, count)
             for way in WAYS:
                 found[way].append(_figures(scene, number, *way))
             advance()
         rows += [_row(count, way, found[way]) for way in WAYS]
-    return kit.findings(
+    return harness.findings(
         "overlay-scale",
         tables=[Tabulated("By the number of peers", COLUMNS, rows)],
         plots=[_plot(rows)],
@@ -102,7 +102,7 @@ def _verdict(rows: list[dict[str, Cell]]) -> list[str]:
     most = max(float(row["peers"]) for row in rows)
     last = {str(row["way"]): row for row in rows if row["peers"] == most}
 
-    def told(way: tuple[str, bool]) -> str:
+    def text(way: tuple[str, bool]) -> str:
         row = last[_named(way)]
         return (
             f"{float(row['hops']):.1f} hops ({float(row['hops_p99']):.0f} at the 99th percentile), "
@@ -111,7 +111,7 @@ def _verdict(rows: list[dict[str, Cell]]) -> list[str]:
 
     return [
         prose(f"""At {most:.0f} peers, goal at 2,000: 6 hops, 12 at the 99th percentile, 13 neighbours.
-        Plain MP grows thin slabs: {told(WAYS[1])}. Cutting the axis with the largest difference times side:
-        {told(WAYS[2])}. Looking at the neighbours' neighbours, whose cards greetings bring anyway:
-        {told(WAYS[3])}.""")
+        Plain MP grows thin slabs: {text(WAYS[1])}. Cutting the axis with the largest difference times side:
+        {text(WAYS[2])}. Looking at the neighbours' neighbours, whose descriptors gossip brings anyway:
+        {text(WAYS[3])}.""")
     ]

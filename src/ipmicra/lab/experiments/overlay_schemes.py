@@ -1,6 +1,6 @@
-"""Every splitting scheme, under every rule of who keeps which part. (CAN-on-NC paper, V.)
+"""Every splitting scheme, under every rule of which peer keeps which part. (CAN-on-NC paper, V.)
 
-Figures 6 and 9 to 13. Peers join one after the other while sites are inserted in the proportions of
+Figures 6 and 9 to 13. Peers join one by one while sites are inserted in the proportions of
 Table I; distances are Euclidean in GNP's three dimensions, as in the paper.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ipmicra.lab.findings import Cell, Findings, FindingsColumn, Plot, Series, Tabulated, prose
-from ipmicra.lab.harness import Kit
+from ipmicra.lab.harness import ExperimentHarness
 from ipmicra.lab.overlay.metrics import (
     DECILES,
     by_decile_ms,
@@ -20,7 +20,7 @@ from ipmicra.lab.overlay.metrics import (
     nearest_peers,
     true_ms,
 )
-from ipmicra.lab.overlay.setup import OverlaySetup, peers_for, scene_of
+from ipmicra.lab.overlay.setup import OverlaySetup, peers_for, setup_of
 from ipmicra.lab.overlay.zone_simulation import grown
 
 TITLE = "Splitting schemes: distance, in-zone probability, load"
@@ -49,7 +49,9 @@ COLUMNS = [
 
 
 def schemes() -> list[str]:
-    """MP has no choice; the others have who keeps what, and but for MPP where the cut is."""
+    """The schemes: MP has no variants; the others differ in which peer keeps which part and, except MPP,
+    in the cut.
+    """
     found = ["MP", "MP/slab"]
     for keeping in KEEPING:
         found.append(f"MPP/{keeping}")
@@ -59,20 +61,20 @@ def schemes() -> list[str]:
     return found
 
 
-def run(kit: Kit) -> Findings:
-    peers, names = peers_for(kit.world), schemes()
-    advance = kit.watch(f"{peers} peers", kit.draw_count)
+def run(harness: ExperimentHarness) -> Findings:
+    peers, names = peers_for(harness.world), schemes()
+    advance = harness.watch(f"{peers} peers", harness.draw_count)
     rows: dict[str, list[list[float]]] = {name: [] for name in names}
     bounds = []
-    for number in range(kit.draw_count):
-        scene = scene_of(kit.world, kit.seed, number, peers)
+    for number in range(harness.draw_count):
+        scene = setup_of(harness.world, harness.seed, number, peers)
         bounds.append(float(distances_ms(scene, nearest_peers(scene)).mean()))
         for name in names:
             rows[name].append(_figures(scene, name))
         advance()
     found = {name: np.array(rows[name]) for name in names}
     table = Tabulated(f"{peers} peers", COLUMNS, [_row(name, found[name]) for name in names])
-    return kit.findings(
+    return harness.findings(
         "overlay-schemes",
         tables=[table],
         plots=[_deciles(found), _against(found)],
@@ -114,7 +116,7 @@ def _deciles(found: Found) -> Plot:
 
 
 def _by_decile(name: str, distances: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> Series:
-    """The mean over the draws; a tenth that no one belongs to, in a very small world, is left out."""
+    """The mean over the draws; an empty tenth, in a very small world, is left out."""
     counts = np.isfinite(distances).sum(axis=0)
     means = np.nansum(distances, axis=0) / np.maximum(counts, 1)
     known = [tenth for tenth in range(DECILES) if counts[tenth]]
@@ -150,46 +152,46 @@ Mean = Callable[[str, int], float]
 
 
 def _in_zone_claims(mean: Mean) -> list[str]:
-    told = []
+    paragraphs = []
     for keeping in KEEPING:
         shares = {n: mean(n if n == "MP" else f"{n}/{keeping}", 2) for n in IN_ZONE}
         close = all(abs(shares[name] - claim) <= 0.06 for name, claim in IN_ZONE.items())
         words = ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
-        told.append(
+        paragraphs.append(
             f"In-zone ({keeping}): {words}: {_held(close)} within 6 points of the paper's figures."
         )
-    return told
+    return paragraphs
 
 
 def _distance_claims(mean: Mean) -> list[str]:
-    told = []
+    paragraphs = []
     for keeping in KEEPING:
         rivals = {name: mean(f"{name}/{keeping}", 0) for name in ("DL", "MPP", "NH", "GH")}
         change = mean("MP", 0) / rivals["DL"] - 1
         switched = max(mean(f"MP_30_NH/{keeping}", 0), mean(f"DL/{keeping}_30_NH/{keeping}", 0))
-        told.append(
+        paragraphs.append(
             prose(f"""Distance ({keeping}): MP against DL {change:+.0%} (the paper: -45 % on TS, -26 % on
             King), true round trips {mean("MP", 1) / mean(f"DL/{keeping}", 1) - 1:+.0%}; DL the best of the
             others: {_held(min(rivals, key=rivals.__getitem__) == "DL")}; GH the worst:
             {_held(max(rivals, key=rivals.__getitem__) == "GH")}; both SWITCH schemes below MPP, NH and GH:
             {_held(switched < min(rivals["MPP"], rivals["NH"], rivals["GH"]))}.""")
         )
-    return told
+    return paragraphs
 
 
 def _load_claims(mean: Mean) -> list[str]:
-    told = []
+    paragraphs = []
     for cut in CUTS:
         for keeping in KEEPING:
             mp = mean(f"MP_30_NH{cut}/{keeping}", 3) / mean("MP", 3) - 1
             name = f"DL{cut}/{keeping}"
             dl = mean(f"{name}_30_NH{cut}/{keeping}", 3) / mean(name, 3) - 1
-            told.append(
+            paragraphs.append(
                 prose(f"""Load variation ({cut.strip("/") or "half"}, {keeping}): MP_30_NH against MP
                 {mp:+.0%} (the paper: -10 % and -4 %): {_held(mp < 0)}; DL_30_NH against DL {dl:+.0%} (the
                 paper: -30 % and -28 %): {_held(dl < 0)}.""")
             )
-    return told
+    return paragraphs
 
 
 def _held(claim: bool) -> str:

@@ -17,10 +17,10 @@ import numpy as np
 
 from ipmicra.delegation.planner import best_places, enough, mean_nearest_ms
 from ipmicra.lab.findings import Cell, Findings, FindingsColumn, Plot, Series, Tabulated, prose
-from ipmicra.lab.harness import Kit
-from ipmicra.lab.metrics import chosen_ms
-from ipmicra.lab.sampling import Draw, candidates, draw_crawlers, draw_sites
-from ipmicra.lab.simulator import play
+from ipmicra.lab.harness import ExperimentHarness
+from ipmicra.lab.simulation.metrics import chosen_ms
+from ipmicra.lab.simulation.sampling import Draw, candidates, draw_crawlers, draw_sites
+from ipmicra.lab.simulation.simulator import play
 from ipmicra.lab.world import Milliseconds, World
 
 TITLE = "Placement: twelve crawlers where the planner puts them"
@@ -49,10 +49,10 @@ DELEGATED_COLUMNS = [
 ]
 
 
-def run(kit: Kit) -> Findings:
-    halves = [_Halves(kit.world, kit.seed, number) for number in range(kit.draw_count)]
-    counts = [count for count in COUNTS if count <= len(candidates(kit.world)) // 2]
-    advance = kit.watch("placing", len(halves) * len(counts))
+def run(harness: ExperimentHarness) -> Findings:
+    halves = [_Halves(harness.world, harness.seed, number) for number in range(harness.draw_count)]
+    counts = [count for count in COUNTS if count <= len(candidates(harness.world)) // 2]
+    advance = harness.watch("placing", len(halves) * len(counts))
     found: dict[tuple[int, str], list[float]] = {}
     for half in halves:
         for count in counts:
@@ -62,9 +62,9 @@ def run(kit: Kit) -> Findings:
     rows = [
         _row(values) | {"crawlers": float(count), "way": way} for (count, way), values in found.items()
     ]
-    delegated = _delegated(kit, halves, max(c for c in counts if c <= JUDGED_COUNT))
+    delegated = _delegated(harness, halves, max(c for c in counts if c <= JUDGED_COUNT))
     sufficient = float(np.mean([half.sufficient() for half in halves]))
-    return kit.findings(
+    return harness.findings(
         "placement",
         tables=[
             Tabulated("Mean round trip from unseen sites to the nearest crawler", COLUMNS, rows),
@@ -131,15 +131,15 @@ def _row(values: list[float]) -> dict[str, Cell]:
     return {name: float(figure()) for name, figure in figures.items()}
 
 
-def _delegated(kit: Kit, halves: list[_Halves], count: int) -> list[dict[str, Cell]]:
-    tree = kit.trial(count).tree
-    advance = kit.watch("delegating", len(halves) * len(DELEGATED_BY))
+def _delegated(harness: ExperimentHarness, halves: list[_Halves], count: int) -> list[dict[str, Cell]]:
+    tree = harness.trial(count).tree
+    advance = harness.watch("delegating", len(halves) * len(DELEGATED_BY))
     means: dict[str, list[float]] = {spec: [] for spec in DELEGATED_BY}
     probes: dict[str, list[float]] = {spec: [] for spec in DELEGATED_BY}
     for half in halves:
         draw = half.draw(half.placed("planner", count))
         for spec in DELEGATED_BY:
-            outcome = play(spec, tree, draw, kit.seed)
+            outcome = play(spec, tree, draw, harness.seed)
             means[spec].append(float(chosen_ms(draw, outcome).mean()))
             probes[spec].append(float(outcome.probes.mean()))
             advance()
@@ -174,7 +174,7 @@ def _verdict(
         prose(f"""{count} crawlers placed by the planner are {ms["planner"]:.1f} ms from sites that it did
         not see, {count} spread over the continents {ms["spread over continents"]:.1f}, {count} at random
         {ms["random"]:.1f}. Adaptive, which has to find the nearest of them, reaches
-        {float(by["adaptive"]["mean_ms"]):.1f} ms with {float(by["adaptive"]["probes"]):.2f} probes a site
+        {float(by["adaptive"]["mean_ms"]):.1f} ms with {float(by["adaptive"]["probes"]):.2f} probes per site
         against brute force's {float(by["brute-force"]["mean_ms"]):.1f} with {count}; hashing would leave
         sites {float(by["hash"]["mean_ms"]):.0f} ms away, however well crawlers stand."""),
         prose(f"""By its own rule (stop when the next crawler saves less than 2 % of the mean) the planner

@@ -8,14 +8,14 @@ from __future__ import annotations
 import numpy as np
 
 from ipmicra.lab.findings import STRATEGY, Cell, Findings, FindingsColumn, Plot, Series, Tabulated
-from ipmicra.lab.harness import Kit, PlayedStrategy
-from ipmicra.lab.metrics import LAST_SITES, excess_ms
+from ipmicra.lab.harness import ExperimentHarness, PlayedStrategy
+from ipmicra.lab.simulation.metrics import LAST_SITES, excess_ms
 
 TITLE = "650 sites to train, 350 to judge"
 PAPER = """
 The poster paper (4.4) initialises the hierarchy with 650 of 1,000 sites and judges on the other 350, with
 12 crawlers and a threshold of 50 ms: 261 of 350 (75 %) at their nearest crawler, 1,048 probes where brute
-force needs 4,200; the 89 others less than 13 ms off on average; 2.99 probes a site, 3.05 over the first
+force needs 4,200; the 89 others less than 13 ms off on average; 2.99 probes per site, 3.05 over the first
 300, 2.66 over the last 50.
 """
 
@@ -43,10 +43,10 @@ COLUMNS = [
 ]
 
 
-def run(kit: Kit) -> Findings:
-    played = kit.play(SPECS, CRAWLERS)
+def run(harness: ExperimentHarness) -> Findings:
+    played = harness.play(SPECS, CRAWLERS)
     rows = [_row(played, spec) for spec in SPECS]
-    return kit.findings(
+    return harness.findings(
         "table-650-350",
         tables=[Tabulated("On the judged 35 % of the sites", COLUMNS, rows)],
         plots=[_plot(rows)],
@@ -97,13 +97,13 @@ def _plot(rows: list[dict[str, Cell]]) -> Plot:
 
 
 def _verdict(row: dict[str, dict[str, Cell]]) -> list[str]:
-    def told(spec: str) -> str:
+    def text(spec: str) -> str:
         share, off_ms = float(row[spec]["optimal_share"]), float(row[spec]["off_ms"])
         probes, last = float(row[spec]["probes"]), float(row[spec]["last_50"])
         return f"{share:.0%} with {probes:.2f} probes ({last:.2f} in the last 50), others {off_ms:.0f} ms off"
 
     return [
-        f"The paper: 75 % with 2.99 (2.66), others 13 ms off. IPMicra at 50 ms here: {told('ipmicra@50')}.",
-        f"With the earlier rule of inheriting from the organisation: {told('ipmicra@50/inherit')}.",
-        f"Adaptive: {told('adaptive')}.",
+        f"The paper: 75 % with 2.99 (2.66), others 13 ms off. IPMicra at 50 ms here: {text('ipmicra@50')}.",
+        f"With the earlier rule of inheriting from the organisation: {text('ipmicra@50/inherit')}.",
+        f"Adaptive: {text('adaptive')}.",
     ]

@@ -6,11 +6,11 @@ Asked on 12 crawlers: adaptive by the price of a probe, IPMicra and first-fit by
 from __future__ import annotations
 
 from ipmicra.lab.findings import COMMON, Findings, Plot, Series, Tabulated, prose
-from ipmicra.lab.harness import Kit, PlayedStrategy
+from ipmicra.lab.harness import ExperimentHarness, PlayedStrategy
 
 TITLE = "The trade-off: probes against accuracy, twelve crawlers"
 PAPER = """
-The papers give two points of this curve for IPMicra with 12 crawlers: 75 % at 3 probes a site and 90 % at
+The papers give two points of this curve for IPMicra with 12 crawlers: 75 % at 3 probes per site and 90 % at
 6.5 (IPMicra paper, 4.5). First-fit, the sequential probing of the paper on location-aware crawling (VI),
 is described there without figures.
 """
@@ -28,18 +28,18 @@ ENDS = ["hash", "random", "brute-force"]
 PAPER_POINTS = ([3.0, 6.5], [0.75, 0.90])
 
 
-def run(kit: Kit) -> Findings:
+def run(harness: ExperimentHarness) -> Findings:
     specs = [*(spec for curve in CURVES.values() for spec in curve), *ENDS]
-    played = kit.play(specs, CRAWLERS)
-    return kit.findings(
+    played = harness.play(specs, CRAWLERS)
+    return harness.findings(
         "trade-off",
         tables=[Tabulated("Means over the draws", COMMON, played.rows())],
         plots=[
-            _plot(played, "probes", "probes a site", "probes_per_site"),
+            _plot(played, "probes", "probes per site", "probes_per_site"),
             _plot(
                 played,
                 "not-free",
-                "probes a site beyond what the first fetch tells",
+                "probes per site beyond what the first fetch tells",
                 "probes_beyond_first_fetch_per_site",
             ),
         ],
@@ -74,7 +74,7 @@ def _verdict(played: PlayedStrategy) -> list[str]:
         for share in (0.75, 0.9, 0.95, 0.98)
     ]
     return [
-        prose("""The fewest probes a site, among the points tried, that bring at least so many sites to
+        prose("""The fewest probes per site, among the points tried, that bring at least so many sites to
         their nearest crawler:"""),
         "\n".join(f"- {line}" for line in lines),
         prose("""One probe a site is free in every strategy that asks the crawler it chooses: that crawler's

@@ -27,9 +27,9 @@ from ipmicra.delegation.balancing.passes import passes_of
 from ipmicra.delegation.balancing.policies import Policy
 from ipmicra.delegation.driver import drive
 from ipmicra.lab.findings import Cell, Findings, FindingsColumn, Plot, Series, Tabulated, prose
-from ipmicra.lab.harness import Kit
-from ipmicra.lab.sampling import Draw
-from ipmicra.lab.simulator import SimulationOutcome
+from ipmicra.lab.harness import ExperimentHarness
+from ipmicra.lab.simulation.sampling import Draw
+from ipmicra.lab.simulation.simulator import SimulationOutcome
 from ipmicra.lab.world import Milliseconds
 
 TITLE = "Two thirds: balancing by the variance of probing results"
@@ -53,8 +53,8 @@ POLICY_COLUMNS = [
     FindingsColumn("cost over the optimum", "cost", ".3f"),
     FindingsColumn("± draws", "cost_sd", ".3f"),
     FindingsColumn("worst draw", "cost_max", ".3f"),
-    FindingsColumn("extra probes a site", "extra_probes"),
-    FindingsColumn("moves a site", "moves"),
+    FindingsColumn("extra probes per site", "extra_probes"),
+    FindingsColumn("moves per site", "moves"),
     FindingsColumn("within capacity", "relieved", ".0%"),
 ]
 MOVE_COLUMNS = [
@@ -67,8 +67,8 @@ MOVE_COLUMNS = [
 ]
 
 
-def run(kit: Kit) -> Findings:
-    played = kit.play([*BASES, "hash", "brute-force"], CRAWLERS)
+def run(harness: ExperimentHarness) -> Findings:
+    played = harness.play([*BASES, "hash", "brute-force"], CRAWLERS)
     draws, optima = played.draws, [_optimum_ms(draw) for draw in played.draws]
     pictures = {
         base: [_seen(*run) for run in zip(draws, played.outcomes[base], strict=True)] for base in BASES
@@ -84,7 +84,7 @@ def run(kit: Kit) -> Findings:
     moves = [
         _move_row(name, base, draws, seen) for base, seen in pictures.items() for name in HEURISTICS
     ]
-    return kit.findings(
+    return harness.findings(
         "two-thirds",
         tables=[
             Tabulated("How often a heuristic's move is the best there is", MOVE_COLUMNS, moves),
@@ -96,7 +96,7 @@ def run(kit: Kit) -> Findings:
 
 
 def _seen(draw: Draw, outcome: SimulationOutcome) -> Loads:
-    """What is known after a delegation: the probes made, and the first fetch of the chosen crawler."""
+    """The measurements after a delegation: the probes, and the first fetch of the chosen crawler."""
     known_ms = outcome.probed_ms.T.copy()
     rows = np.arange(len(outcome.chosen))
     known_ms[rows, outcome.chosen] = draw.round_trips_ms[outcome.chosen, rows]
@@ -152,7 +152,7 @@ def _cost_row(name: str, base: str, costs: Milliseconds) -> dict[str, Cell]:
 
 
 class Balanced(NamedTuple):
-    """What came of it; probes and moves a site."""
+    """What came of it; probes and moves per site."""
 
     cost_ms: float
     probes: float
@@ -202,7 +202,7 @@ def _move_row(name: str, base: str, draws: list[Draw], pictures: list[Loads]) ->
 
 
 class JudgedMove(NamedTuple):
-    """What a move truly costs more than the best one would have, and whether the rule found it.
+    """The true extra cost of a move over the best one, and whether the rule found it.
 
     The rule hands a site to its next-best crawler. Where no site's next-best crawler has room, the rule
     has no answer, and the cheapest move is made instead: that is not the rule's merit.
@@ -229,7 +229,7 @@ def _extra_ms(truth: Loads, move: ProposedMove, overfull: int) -> float:
 
 
 def _next_best(loads: Loads, site: int, owner: int) -> int:
-    """Of the others who measured the site the nearest; by belief where no one else did."""
+    """The nearest of the other crawlers that measured the site; by estimate if no other did."""
     measured = loads.known_ms[site].copy()
     measured[owner] = np.nan
     others = measured if np.isfinite(measured).any() else loads.costs_ms[site].copy()
@@ -267,8 +267,8 @@ def _verdict(moves: list[dict[str, Cell]], policies: list[dict[str, Cell]]) -> l
         optimum after IPMicra, {cost["variance", "adaptive"]:.2f} after adaptive,
         {cost["variance", ALL_KNOWN]:.2f} with everything measured. Assigning by what is believed, probing
         what may change it most and assigning again costs {cost[ours]:.3f} after adaptive, with
-        {probes[ours]:.2f} extra probes a site. In passes, where the first fetches after a move tell for
+        {probes[ours]:.2f} extra probes per site. In passes, where the first fetches after a move tell for
         nothing what the move was worth, it costs {cost[settled]:.3f} with {probes[settled]:.2f} extra probes
-        and {moved[settled]:.1f} moves a site instead of {moved[ours]:.1f}. Hashing, balanced from the
+        and {moved[settled]:.1f} moves per site instead of {moved[ours]:.1f}. Hashing, balanced from the
         start, costs {cost["none: hashing", "hash"]:.1f} times the optimum."""),
     ]

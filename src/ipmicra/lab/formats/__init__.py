@@ -1,7 +1,7 @@
-"""A folder or file of latency data -> a World; the form is told from what the folder holds.
+"""A folder or file of latency data -> a World; the format is recognised from the contents of the folder.
 
-Invariant: a loader never fixes data in silence. What it leaves out it says in the world's remarks; what it
-cannot read is the operator's fault and names the file and the line.
+Invariant: a loader never fixes data in silence. Data that it leaves out is noted in the world's remarks;
+a file that it cannot read is the operator's fault, with the file and the line.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ def load_world(path: Path) -> World:
         return cloud.load(path)
     if hourly.is_hourly(path):
         return hourly.load(path)
-    if tables.found(path, "edges.csv"):
+    if tables.existing_file(path, "edges.csv"):
         return transit_stub.load(path)
-    if tables.found(path, "nodes.csv"):
+    if tables.existing_file(path, "nodes.csv"):
         return anchors.load(path)
-    matrix = tables.found(path, MATRIX_FILE)
+    matrix = tables.existing_file(path, MATRIX_FILE)
     if matrix:
         return matrices.load_matrix(matrix)
     raise OperatorFault(

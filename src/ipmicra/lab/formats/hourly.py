@@ -34,7 +34,7 @@ def load(folder: Path) -> World:
 
 
 def hours_by_pair(folder: Path) -> dict[tuple[str, str], list[float]]:
-    """What each pair measured, source first, in the order of the file."""
+    """The measurements of each pair, source first, in the order of the file."""
     hours: dict[tuple[str, str], list[float]] = {}
     for row in tables.rows(
         tables.needed_ending(folder, ROUND_TRIPS), ["source_id", "target_id", "rtt_ms"]

@@ -35,7 +35,9 @@ def load_matrix(path: Path) -> World:
         lines = [_SEPARATOR.split(line.strip()) for line in file if _is_data(line)]
     width = max((len(line) for line in lines), default=0)
     if not lines or width > len(lines):
-        raise OperatorFault(f"{path} is no square matrix: {len(lines)} lines of up to {width} numbers")
+        raise OperatorFault(
+            f"{path} is not a square matrix: {len(lines)} lines of up to {width} numbers"
+        )
     directed_ms = np.full((len(lines), len(lines)), np.nan)
     for number, line in enumerate(lines):
         try:

@@ -61,14 +61,14 @@ class CsvRow(NamedTuple):
         return value if value is not None and value >= 0 else None
 
 
-def found(folder: Path, name: str) -> Path | None:
+def existing_file(folder: Path, name: str) -> Path | None:
     """`name` or `name.gz` in the folder."""
     candidates = [folder / name, folder / f"{name}.gz"]
     return next((path for path in candidates if path.is_file()), None)
 
 
 def needed(folder: Path, name: str) -> Path:
-    path = found(folder, name)
+    path = existing_file(folder, name)
     if path is None:
         raise OperatorFault(f"{folder} holds neither {name} nor {name}.gz")
     return path

@@ -12,7 +12,7 @@ ROBOTS = "User-agent: *\nDisallow: /private/\n"
 
 
 class LoopbackResponse(NamedTuple):
-    """What goes onto the wire, and what the access log says of it."""
+    """The bytes of a response, and its line in the access log."""
 
     data: bytes
     method: str

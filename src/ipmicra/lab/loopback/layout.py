@@ -1,8 +1,9 @@
-"""A seed -> where made sites and crawlers stand: loopback addresses and the round trips between cities.
+"""A seed -> places of generated sites and crawlers: loopback addresses and the round trips between
+cities.
 
-Each city has a block of loopback addresses, so that what is near is near in the address space too, as
-with real registries; each site has a /24 of its own in it. A round trip is light's time along the great
-circle in fibre, half as much again, plus an access link.
+Each city has a block of loopback addresses, so that near sites are near in the address space too, as with
+real registries; each site has its own /24 in it. A round trip is light's time along the great circle in
+fibre, half as much again, plus an access link.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Site names -> addresses: a small DNS server for one generated Internet.
 
-It answers A and AAAA questions over UDP by who asks, says NXDOMAIN to unknown names, and "no such record"
-to other types. Invariant: whatever arrives, it answers or stays silent; it never raises.
+It answers A and AAAA queries over UDP by the client's address, with NXDOMAIN for unknown names and "no
+such record" for other types. Invariant: for any packet it answers or ignores it; it never raises.
 """
 
 from __future__ import annotations

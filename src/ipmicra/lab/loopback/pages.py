@@ -1,6 +1,6 @@
 """A seed -> sites with pages of prose that link to each other, always the same ones.
 
-Each page has words of its own topic and city, so that a search can tell pages apart; the link graph is
+Each page has words of its own topic and city, so that a search can distinguish pages; the link graph is
 a tree of sections with links across, and every site knows a few other sites.
 """
 
@@ -136,7 +136,7 @@ def fill(
     paragraphs: int = PARAGRAPHS,
 ) -> None:
     """Give a site its pages; a paragraph has some 345 bytes."""
-    dice = Random(f"{seed}/{number}")  # noqa: S311 - pages are no secret
+    dice = Random(f"{seed}/{number}")  # noqa: S311 - pages are not secret
     friends = dice.sample(all_sites, min(3, len(all_sites)))
     for page in range(pages):
         site.pages[_path(page)] = _page(site, page, pages, friends, port, dice, paragraphs)

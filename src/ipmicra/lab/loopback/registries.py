@@ -1,4 +1,4 @@
-"""A layout of made sites -> what registries would say of it, in RPSL, for `ipmicra registry build`.
+"""A layout of generated sites -> registry records of it, in RPSL, for `ipmicra registry build`.
 
 A city's block is its provider's. Two sites of three have networks of a company of their own city; every
 third lies in a network of one company that is in all cities, as clouds are.

@@ -1,9 +1,9 @@
-"""Made sites and delays -> web servers on loopback addresses.
+"""Generated sites and delays -> web servers on loopback addresses.
 
-One task serves all sites, each on an address of its own. Before an answer the server waits the round
-trip between the address that asks and the site; on a connection's first request one more, for the
-handshake that the kernel has done at once. Everything is written to an access log in memory: who asked
-for what, when.
+One task serves all sites, each on its own address. Before an answer the server waits the round trip
+between the address that asks and the site; on a connection's first request one more, for the handshake
+that the kernel has done at once. Every request is written to an access log in memory: client, URL and
+time.
 """
 
 from __future__ import annotations

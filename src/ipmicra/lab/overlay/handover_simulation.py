@@ -1,7 +1,7 @@
-"""Zones and sites -> who crawls each site after the homes have handed them over, and at what price.
+"""Zones and sites -> the crawler of each site after the homes have handed them over, and the cost.
 
-What homes do one after the other is done here site by site, by the same functions: ask the peer that
-promises most until enough have measured the site; then review all sites in rounds until a round moves none.
+The homes' work is done here site by site, by the same functions: ask the most promising peer until enough
+have measured the site; then review all sites in rounds until a round moves none.
 """
 
 from __future__ import annotations
@@ -83,7 +83,9 @@ class HandoverSimulation:
         return ROUNDS_MAX
 
     def _candidates(self, site: int) -> RoundTripRows:
-        """The home's two-hop neighbours, who measured the site, and the best of these's neighbours."""
+        """The home's two-hop neighbours, the peers that measured the site, and the neighbours of the best
+        of these.
+        """
         known = np.isfinite(self.measured_ms[site])
         candidates = self.two_hops[self.home[site]] | known
         if known.any():

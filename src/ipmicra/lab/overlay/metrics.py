@@ -1,4 +1,4 @@
-"""Who crawls which site -> the paper's figures: distances, load variation, distance by joining decile."""
+"""The crawler of each site -> the paper's figures: distances, load variation, distance by joining decile."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ipmicra.coordinates.gnp import landmark_points, points_against
 from ipmicra.coordinates.space import Space
 from ipmicra.errors import OperatorFault
-from ipmicra.lab.sampling import candidates, draw_sites
+from ipmicra.lab.simulation.sampling import candidates, draw_sites
 from ipmicra.lab.world import Milliseconds, World
 from ipmicra.model.zones import SpacePoint, ZoneBox, key_in
 
@@ -47,7 +47,7 @@ class OverlaySetup:
         return len(self.site_points)
 
     def landmarks_spread(self, count: int) -> list[int]:
-        """So many of the landmarks, each the farthest from those before it."""
+        """The given number of landmarks, each the farthest from those before it."""
         chosen = [self.landmarks[0]]
         while len(chosen) < min(count, len(self.landmarks)):
             offsets = self.peer_points[list(self.landmarks)][:, None] - self.peer_points[chosen][None]
@@ -77,7 +77,7 @@ def peers_for(world: World) -> int:
     return max(PEERS_LEAST, round(share * len(world.places)))
 
 
-def scene_of(world: World, seed: int, number: int, peers: int) -> OverlaySetup:
+def setup_of(world: World, seed: int, number: int, peers: int) -> OverlaySetup:
     """The scene of that number under that seed."""
     dice = np.random.default_rng([seed, number, peers])
     draw = draw_sites(world, _places_at_random(world, dice, peers), dice, number)

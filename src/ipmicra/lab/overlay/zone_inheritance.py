@@ -1,4 +1,4 @@
-"""Dead peers -> who crawls their sites where a zone goes to one neighbour, as in CAN."""
+"""Dead peers -> the new crawlers of their sites if a zone goes to one neighbour, as in CAN."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Peers that join one after the other -> zones, by the same cuts that peers make, and the sites in them.
+"""Peers that join one by one -> zones, by the same cuts that peers make, and the sites in them.
 
-One zone a peer (no one leaves), kept as columns so that an owner is found by comparing them all.
+One zone per peer (no peer leaves), stored as columns so that an owner is found by comparing them all.
 """
 
 from __future__ import annotations

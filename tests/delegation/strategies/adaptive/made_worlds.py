@@ -17,7 +17,8 @@ from ipmicra.delegation.strategies.adaptive.arrays import Floats
 from ipmicra.hierarchy import SubnetTree
 from ipmicra.model.ids import CrawlerId
 from ipmicra.model.probes import Probe, ProbeAnswer, Target
-from tests.delegation.worlds import driven, tree_of
+from ipmicra.testing.strategy_referee import tree_of
+from tests.delegation.worlds import driven
 
 COUNTRIES = ("DE", "US", "JP", "BR", "AU", "ZA")
 CENTRES = ((50, 9), (40, -95), (36, 138), (-20, -47), (-33, 148), (-28, 26))
@@ -26,7 +27,7 @@ ROOMS = 24
 
 
 class MadeWorld:
-    """Where everything stands, and who is how far from whom."""
+    """Places of sites and crawlers, and the round trips between them."""
 
     def __init__(self, seed: int, crawlers: int = 8) -> None:
         dice = np.random.default_rng(seed)
@@ -62,7 +63,7 @@ class MadeWorld:
         return min(self.round_trip_ms(number, target) for number in range(len(self.crawlers)))
 
     def strategy(self, positions: bool = True, **settings: float) -> Adaptive:
-        """A strategy that was told of all crawlers and their round trips to each other."""
+        """A strategy that knows all crawlers and their round trips to each other."""
         known = AdaptiveSettings(**settings)  # type: ignore[arg-type] # any of its fields
         strategy = Adaptive(self.tree(), random.Random(self.seed), known)
         for number in range(len(self.crawlers)):
@@ -87,7 +88,7 @@ class MadeWorld:
 
 
 class CloudWorld(MadeWorld):
-    """Machine rooms and crawlers anywhere; an address may be in any room, and tells nothing of it."""
+    """Machine rooms and crawlers anywhere; an address may be in any room, and gives no hint of it."""
 
     def __init__(self, seed: int, crawlers: int = 10) -> None:
         super().__init__(seed, crawlers)
@@ -115,7 +116,7 @@ def _apart_ms(here: Floats, there: Floats) -> float:
 
 
 def accuracy_and_probes(world: MadeWorld, strategy: Adaptive, sites: int) -> tuple[float, float]:
-    """The share of sites that went to their nearest crawler, and probes a site."""
+    """The share of sites that went to their nearest crawler, and probes per site."""
     right = probes = 0
     for number in range(sites):
         target = world.target(number)

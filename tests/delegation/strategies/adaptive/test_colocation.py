@@ -1,4 +1,4 @@
-"""What an answer is worth to a site's twins, and what they are told of it."""
+"""The value of an answer for a site's twins, and how it is applied to them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_twins_are_told_what_they_did_not_measure() -> None:
         examples.add(
             SiteFeatures(), np.array([20.0, 30.0]), np.array([[0.0, 0.0], [doubt_ms / 2, doubt_ms]])
         )
-    examples.tell(np.arange(3), 1, 10.0, np.array([1.0, 1.0, 0.5]), OFF_MS)
+    examples.apply_answer(np.arange(3), 1, 10.0, np.array([1.0, 1.0, 0.5]), OFF_MS)
     assert examples.values_ms[1, :3].tolist() == [30.0, 10.0, 20.0]
     for doubts in examples.doubts_ms[1]:  # for someone alike, and for a twin
         measured, told, half_told = doubts[:3].tolist()
@@ -75,8 +75,9 @@ def test_a_twin_is_handed_all_doubt_and_somebody_alike_less() -> None:
 
 
 def not_asked(world: MadeWorld, sites: int) -> list[float | None]:
-    """Of each site that went to someone who was not asked, how much nearer that was than who was, in ms;
-    None of the others."""
+    """For each site that went to a crawler that was not probed, how much nearer it is than the probed
+    ones, in ms; None for the others.
+    """
     strategy, nearer = world.strategy(positions=False), []
     for number in range(sites):
         target = world.target(number)
@@ -91,7 +92,9 @@ def not_asked(world: MadeWorld, sites: int) -> list[float | None]:
 
 
 def test_a_site_of_a_known_room_goes_unasked_to_who_answered_for_the_room() -> None:
-    """Addresses say nothing in this world: who is asked first is seldom the nearest, and tells the room."""
+    """Addresses give no hint in this world: the first probed crawler is seldom the nearest, but its
+    answer shows the room.
+    """
     nearer_ms = not_asked(CloudWorld(8), SITES)
     unasked = [ms for ms in nearer_ms if ms is not None]
     assert nearer_ms[:3] == [None] * 3  # no one has answered for any room yet

@@ -42,7 +42,7 @@ from ipmicra.delegation.strategies.adaptive.training.sampling import sampled
 from ipmicra.delegation.strategies.adaptive.training.subnet_agreement import SubnetAgreement
 from ipmicra.delegation.subnets import NoSubnets
 from ipmicra.model.ids import CrawlerId
-from tests.delegation.worlds import tree_of
+from ipmicra.testing.strategy_referee import tree_of
 
 
 def singles(numbers: Sequence[float] | Sequence[Sequence[float]]) -> Singles:

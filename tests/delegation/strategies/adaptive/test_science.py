@@ -28,7 +28,7 @@ def test_it_works_without_positions() -> None:
     assert probes <= 2.5
 
 
-def test_a_dearer_probe_is_asked_for_less_often() -> None:
+def test_a_more_expensive_probe_is_wanted_less_often() -> None:
     world = MadeWorld(5)
     shares = [
         accuracy_and_probes(world, world.strategy(price=price), 150) for price in (0.25, 2.0, 16.0)
@@ -76,7 +76,7 @@ def test_a_single_crawler_needs_one_probe_a_site() -> None:
 
 def test_machine_rooms_are_recognised_by_an_answer_or_two() -> None:
     """Addresses say nothing here, so the first probe is a guess. Without twins rooms near each other
-    were not told apart: 3.2 probes a site, 95 % right."""
+    were not told apart: 3.2 probes per site, 95 % right."""
     world = CloudWorld(8)
     right, probes = accuracy_and_probes(world, world.strategy(positions=False, price=0.5), SITES)
     assert right >= 0.98

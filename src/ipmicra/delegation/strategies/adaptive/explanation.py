@@ -21,7 +21,7 @@ CANDIDATES_SHOWN = 4
 
 
 def ties_step(prior: Prior) -> DecisionStep:
-    """What the site has in common with the examples, by what each tie weighed."""
+    """What the site has in common with the examples, by the weight of each tie."""
 
     def found() -> str:
         parts, whole = sorted(prior.gave.items(), key=lambda part: -part[1]), sum(prior.gave.values())
@@ -32,11 +32,11 @@ def ties_step(prior: Prior) -> DecisionStep:
 
 def candidates_step(belief: Belief, crawlers: Sequence[CrawlerId]) -> DecisionStep:
     """The likeliest crawlers: expected round trip, probability of being the nearest, bound."""
-    foretold, bounds_ms = belief.foretold(), belief.bounds.least_ms
+    prediction, bounds_ms = belief.prediction(), belief.bounds.least_ms
 
     def found() -> str:
-        means: Singles = foretold.means_ms @ foretold.weights
-        shares = nearest_shares(foretold.weights, foretold.means_ms.argmin(axis=0), len(means))
+        means: Singles = prediction.means_ms @ prediction.weights
+        shares = nearest_shares(prediction.weights, prediction.means_ms.argmin(axis=0), len(means))
         shown = np.argsort(means - shares * means.max(initial=1.0), kind="stable")[:CANDIDATES_SHOWN]
         return "; ".join(
             f"{crawlers[c]} {means[c]:.1f} ms, nearest with {shares[c]:.0%},"
@@ -59,9 +59,9 @@ def stop_step(crawler: CrawlerId, saving_ms: float, price_ms: float) -> Decision
 
 
 def unasked_step(crawler: CrawlerId) -> DecisionStep:
-    """Why someone has the site who was not asked."""
+    """The reason why a crawler that was not probed has the site."""
     return DecisionStep(
         "not asked",
-        f"{crawler} answered for sites in the same machine room, nearer than who was asked; the first"
-        " fetch tells",
+        f"{crawler} answered for sites in the same machine room and is nearer than the probed crawlers;"
+        " the first fetch checks it",
     )

@@ -1,8 +1,8 @@
-"""An address and the registries' tree -> what may be known of a site before anybody probes it.
+"""An address and the registries' tree -> what is known about a site before any probe.
 
 Country, autonomous system, organisation, smallest subnet, and the address itself as a 64-bit key whose
-leading bits tell neighbours. Invariant: numbers only, and 0 or -1 for what the tree does not know; numbers of
-subnets and organisations are good for one tree, so memories keep addresses and ask again.
+leading bits neighbours share. Invariant: numbers only, and 0 or -1 for unknown; numbers of subnets and
+organisations are valid for one tree, so stored data has addresses and looks them up again.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ SHARED_BITS_MIN = 12.0
 
 
 class SiteFeatures(NamedTuple):
-    """One site's, crawler's or place's. `key` is meaningless where `family` is 0.
+    """The facts about one site, crawler or place.
 
-    `subnet_bits` tells how small the subnet is: the length of its prefix, in bits of IPv4.
+    `key` is meaningless where `family` is 0. `subnet_bits` is the size of the subnet: the length of its
+    prefix, in bits of IPv4.
     """
 
     country: int = UNKNOWN
@@ -42,7 +43,7 @@ def country_number(code: str | None) -> int:
 
 
 def facts_of(address: IPAddress, tree: SubnetLookup) -> SiteFeatures:
-    """What the tree says of an address."""
+    """The tree's facts about an address."""
     return facts_in(known_subnet(tree, address), address, tree)
 
 

@@ -1,7 +1,7 @@
 """Crawlers and their round trips to each other -> one matrix, with columns in the order they joined.
 
-Invariant: every crawler present has a column, asleep or not; a pair no one measured is NaN; no one is any
-time away from itself. Changes are counted, so that who builds on the matrix knows when to build again.
+Invariant: every crawler has a column, awake or not; an unmeasured pair is NaN; the distance to itself is
+0. Changes are counted, so that users of the matrix know when to build their data again.
 """
 
 from __future__ import annotations
@@ -74,10 +74,10 @@ def _position(profile: CrawlerProfile) -> tuple[float, float]:
 
 
 def filled(values: Floats, mutual_ms: Floats) -> tuple[Floats, Floats]:
-    """Rows of round trips with holes -> the rows without, and how much each entry is to be doubted.
+    """Rows of round trips with holes -> the rows without, and the doubt of each entry.
 
-    Who is `near` to one crawler has about that crawler's round trips to the others, give or take its
-    own round trip to it. Without any such hint a hole is the middle of all that is known.
+    A site that is `near` to one crawler has about that crawler's round trips to the others, plus or minus
+    its own round trip to it. Without such a hint a hole is the median of all known values.
     """
     holes = np.isnan(values)
     if not holes.any():

@@ -1,4 +1,4 @@
-"""What an operator may set of `adaptive`, and what more of it costs."""
+"""The settings of `adaptive`, and the cost of higher values."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import msgspec
 class AdaptiveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`price` trades accuracy for probes; the others bound time and memory and seldom need a hand."""
 
-    # ms a probe must be expected to save, where crawlers are 24 ms apart (price.py); higher: fewer
+    # ms per probe must be expected to save, where crawlers are 24 ms apart (price.py); higher: fewer
     # probes, further crawlers
     price: float = 1.0
     explore: float = 0.05  # share of sites that get one probe more; higher: more probes, truer examples
-    sites_max: int = 4096  # sites remembered as examples, 16 bytes a crawler each; the oldest goes first
+    sites_max: int = (
+        4096  # sites stored as examples, 16 bytes per crawler each; the oldest is dropped first
+    )
     examples_max: int = 1000  # examples weighed for a site; more: slower, hardly better
     remember_s: float = 7 * 86400.0  # how old a remembered result may be; longer: fewer probes, staler
     silent_probes_max: int = 3  # higher: more probes wasted on the dead, fewer given up too early

@@ -1,7 +1,8 @@
-"""What `adaptive` has learnt -> plain records that outlive the process, and back.
+"""The learnt state of `adaptive` -> plain records that outlive the process, and back.
 
-Addresses and ranges, not numbers of a tree: facts are asked of whatever tree is there when the records
-come back. Crawlers that are gone by then are dropped, new ones are believed where their neighbours are.
+Addresses and ranges, not numbers of a tree: facts are looked up in the tree that is loaded when the
+records are restored. Crawlers that have left by then are dropped; new ones are estimated from their
+neighbours.
 
 Invariant: delegations and measurements are not in here; they are stored elsewhere.
 """
@@ -35,7 +36,7 @@ class SiteExample(msgspec.Struct, frozen=True):
 
 
 class SubnetCount(msgspec.Struct, frozen=True):
-    """How many probed sites of a subnet went to whom."""
+    """The number of probed sites of a subnet that went to a crawler."""
 
     subnet: str
     counts: dict[CrawlerId, int]
@@ -78,7 +79,7 @@ def state_of(strategy: Adaptive) -> AdaptiveState:
 
 
 def restore(strategy: Adaptive, state: AdaptiveState) -> None:
-    """Into a strategy that was told of its crawlers, and has learnt nothing yet."""
+    """Restore into a strategy that has its crawlers and has learnt nothing yet."""
     spreads = strategy.spreads
     strategy.ties.right, strategy.ties.chances = list(state.ties_right), list(state.ties_chances)
     spreads.factors, spreads.seen = list(state.spread_factors), list(state.spreads_seen)

@@ -1,12 +1,12 @@
 """A target -> the few probes worth asking -> its nearest crawler, with reasons.
 
-What is believed of a site comes from examples (`experience`), weighed by what the site shares with them
-(`closeness`) and by how well they foretold the answers so far (`belief`). The probe worth most is asked
-(`worth`), until none is worth its price. Then the site is an example itself.
+The expected round trips of a site come from examples (`training.history`), weighted by what the site
+shares with them (`inference.prior`) and by how well they predicted the answers so far
+(`inference.belief`). The most valuable probe is sent (`inference.value_of_information`), until none is
+worth its price. Then the site becomes an example itself.
 
-Invariant: the chosen crawler has answered, for this site or, likelier than not, for one in the same
-machine room, unless its subnet is known to agree. Nothing is learnt about places from an address that is
-in many of them.
+Invariant: the chosen crawler has answered for this site or for one that is probably in the same machine
+room, unless its subnet is known to agree. Nothing is learnt about places from an anycast address.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Adaptive(LearningStrategy):
         self._awake_at: tuple[object, ...] = ()
 
     def to_state(self) -> AdaptiveState:
-        """What was learnt, as plain records."""
+        """The learnt state, as plain records."""
         return state_of(self)
 
     def from_state(self, state: AdaptiveState) -> None:
@@ -123,14 +123,16 @@ class Adaptive(LearningStrategy):
     def _asked(
         self, session: ProbeSession, facts: SiteFeatures
     ) -> Generator[Probe, ProbeAnswer, tuple[Belief, CrawlerId | None]]:
-        """Ask until nothing is worth asking. The belief is begun again when more was learnt meanwhile. With
-        it, who is nearer than all that answered without being asked, if anybody."""
+        """Probe until no probe is worth its price. The belief is made again if examples changed in
+        between. Also returns the unprobed crawler that is expected to be nearer than all that answered,
+        if any.
+        """
         unasked = None
         curious = self.rng.random() < self._settings.explore
-        belief = self._begun(session, facts)
+        belief = self._belief_for(session, facts)
         while not self.is_pointless(session):
             if not belief.stands:
-                belief = self._begun(session, facts)
+                belief = self._belief_for(session, facts)
             best_ms = _best_ms(session)
             askable = self._askable(session)
             column, saving_ms, nearer = choice(belief, askable, best_ms, self._price_ms)
@@ -147,8 +149,8 @@ class Adaptive(LearningStrategy):
                 session.note("curious", "one probe more, so that beliefs do not confirm themselves")
             round_trip_ms = yield from session.ask(crawler)
             if round_trip_ms is not None and belief.stands:
-                belief.hear(column, round_trip_ms)
-        return belief if belief.stands else self._begun(session, facts), unasked
+                belief.observe(column, round_trip_ms)
+        return belief if belief.stands else self._belief_for(session, facts), unasked
 
     def _nothing_to_find(self, light_ms: float, best_ms: float | None) -> bool:
         """Whether light is too slow for the answer to be the best. Only an address in many places breaks
@@ -157,7 +159,7 @@ class Adaptive(LearningStrategy):
         too_far = best_ms is not None and light_ms >= best_ms
         return too_far and self.rng.random() >= self._settings.explore
 
-    def _begun(self, session: ProbeSession, facts: SiteFeatures) -> Belief:
+    def _belief_for(self, session: ProbeSession, facts: SiteFeatures) -> Belief:
         """The belief from the prior, and from what is known already."""
         self.experience.ready()
         near = self.experience.near(facts.country) if self._settings.country else None
@@ -165,19 +167,19 @@ class Adaptive(LearningStrategy):
         belief = Belief(prior, self.experience, self.spreads)
         for crawler, round_trip_ms in session.round_trips_ms().items():
             if (column := self.experience.mutual.column.get(crawler)) is not None:
-                belief.hear(column, round_trip_ms)
+                belief.observe(column, round_trip_ms)
         return belief
 
     def _askable(self, session: ProbeSession) -> Whole:
         """Columns of crawlers awake, believed, and neither asked nor remembered."""
-        askable = self._believed_awake().copy()
+        askable = self._awake_and_trusted().copy()
         for crawler in (*session.answers, *session.recalled_ms):
             if (column := self.experience.mutual.column.get(crawler)) is not None:
                 askable[column] = False
         return askable.nonzero()[0]
 
-    def _believed_awake(self) -> NDArray[np.bool_]:
-        """By column; found again when someone came, went, slept, woke or was found out."""
+    def _awake_and_trusted(self) -> NDArray[np.bool_]:
+        """Whether each column is an awake, trusted crawler; updated when crawlers, sleep or trust change."""
         stand = (self.crawlers.awake, self.trust.distrusted, self.experience.version)
         if self._awake_at != stand:
             column, believes = self.experience.mutual.column, self.trust.trusts
@@ -196,7 +198,7 @@ class Adaptive(LearningStrategy):
         belief: Belief,
         unasked: CrawlerId | None,
     ) -> Decision:
-        """Subnets follow who answered alone, or trust would feed on itself."""
+        """Subnets count answers only; counting unprobed decisions would confirm itself."""
         fastest = session.fastest()
         if belief.columns:
             session.steps += [
@@ -217,7 +219,7 @@ class Adaptive(LearningStrategy):
             belief.teach()
             if self._settings.sites:
                 values_ms, doubts_ms = belief.summary()
-                belief.tell_twins()
+                belief.update_twins()
                 self.experience.remember(session.target.address, facts, values_ms, doubts_ms)
 
     def _subnet_with(self, subnet: Subnet | None, chosen: CrawlerId) -> tuple[DelegationUnit, ...]:

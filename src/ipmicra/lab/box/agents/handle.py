@@ -88,7 +88,7 @@ class Agents:
 
     async def __aenter__(self) -> Self:
         for name in [self.CENTRAL, *(crawler.name for crawler in self._box.world.file.crawlers)]:
-            self._handles[name] = self._started(name)
+            self._handles[name] = self._start(name)
         try:
             for handle in self._handles.values():
                 await handle.connect()
@@ -123,7 +123,7 @@ class Agents:
         assert isinstance(found, Crawled)
         return found
 
-    def _started(self, name: str) -> AgentHandle:
+    def _start(self, name: str) -> AgentHandle:
         box = self._box
         where = box.coordinator if name == self.CENTRAL else box.crawler(name)
         log = (self._folder / f"agent-{name}.log").open("ab")

@@ -1,4 +1,4 @@
-"""What an agent is asked and what it answers; each wish has a number, and its answer the same."""
+"""Commands to an agent and its results; a result has the number of its command."""
 
 from __future__ import annotations
 

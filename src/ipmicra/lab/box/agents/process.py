@@ -1,4 +1,4 @@
-"""The agent's process in a crawler's namespace: wishes in, findings out, many at a time.
+"""The agent's process in a crawler's namespace: commands in, results out, many at a time.
 
     python -m ipmicra.lab.box.agents.process SOCKET NAMES_ADDRESS
 
@@ -41,7 +41,7 @@ from ipmicra.net.address_guard import AddressGuard
 from ipmicra.probing.prober import Prober
 from ipmicra.probing.settings import ProbingSettings
 
-# No one is harmed in the box, and pauses between requests would be measured instead of round trips.
+# The box has no real sites, and pauses between requests would be measured instead of round trips.
 CRAWLER = CrawlerSettings(
     contact="box@example.org",
     delay_seconds_min=0.0,
@@ -53,7 +53,7 @@ HTTP = 80
 
 
 class Agent:
-    """Fulfils wishes from where it stands. `fetcher` keeps no connection: each fetch makes a new one."""
+    """Executes commands in its namespace. `fetcher` keeps no connection: each fetch makes a new one."""
 
     def __init__(self, names_address: str) -> None:
         self._fetching = FetchingSettings(dns_servers=(f"{names_address}:53",), dns_failure_seconds=1)

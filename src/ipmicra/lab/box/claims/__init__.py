@@ -14,12 +14,12 @@ from ipmicra.lab.box.trial.harness import BoxClaim
 
 
 def names() -> list[str]:
-    """What there is to run."""
+    """The names of the claims."""
     return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__))
 
 
 def claim(name: str) -> BoxClaim:
     if name not in names():
-        raise OperatorFault(f"there is no claim {name!r}; there are: {', '.join(names())}")
+        raise OperatorFault(f"unknown claim {name!r}; known are: {', '.join(names())}")
     module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
     return cast("BoxClaim", module)

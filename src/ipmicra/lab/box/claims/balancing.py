@@ -1,7 +1,7 @@
 """One continent has most of the sites: do capacities hold, and what does that cost against the optimum?
 
 Every crawler may hold a quarter more than an even share of the sites. Sites are delegated by real probes,
-then each balancing policy relieves whoever is overfull, with probes of its own where it wants them; then
+then each balancing policy relieves overfull crawlers, with its own probes if it wants them; then
 the sites are crawled, one connection at a time.
 """
 
@@ -25,11 +25,11 @@ from ipmicra.delegation.delegations import DelegationUnit
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.lab.box.agents.handle import Agents
 from ipmicra.lab.box.box import NetworkBox
+from ipmicra.lab.box.trial.claim_setup import ClaimSetup
 from ipmicra.lab.box.trial.crawl_run import crawl_all
 from ipmicra.lab.box.trial.delegation_run import BoxDelegator, DelegatedSites, strategy_in
-from ipmicra.lab.box.trial.harness import BoxKit
+from ipmicra.lab.box.trial.harness import BoxHarness
 from ipmicra.lab.box.trial.mutual_round_trips import mutual_ms
-from ipmicra.lab.box.trial.scene import Scene
 from ipmicra.lab.box.world.box_world import BoxWorld
 from ipmicra.lab.box.world.generator import WorldRequest, altered
 from ipmicra.lab.findings import (
@@ -72,19 +72,19 @@ COLUMNS = [
 ]
 
 
-def _capacity(scene: Scene) -> float:
+def _capacity(setup: ClaimSetup) -> float:
     """Of each crawler, in sites: each site counts as one."""
-    return math.ceil(ROOM * len(scene.world.file.sites) / len(scene.world.file.crawlers))
+    return math.ceil(ROOM * len(setup.world.file.sites) / len(setup.world.file.crawlers))
 
 
-def run(kit: BoxKit) -> Findings:
-    world = _crowded(kit.world(WANTED, QUICK), QUICK_KEPT if kit.quick else KEPT)
-    with kit.staged(world) as (box, folder):
-        rows = asyncio.run(_played(kit, world, box, folder))
+def run(harness: BoxHarness) -> Findings:
+    world = _crowded(harness.world(WANTED, QUICK), QUICK_KEPT if harness.quick else KEPT)
+    with harness.staged(world) as (box, folder):
+        rows = asyncio.run(_play(harness, world, box, folder))
     best_ms = float(rows[-1]["round_trip_ms"])
     for row in rows:
         row["of_optimum"] = float(row["round_trip_ms"]) / best_ms
-    return kit.findings(
+    return harness.findings(
         "balancing",
         tables=[Tabulated("The same sites, nearest first and then relieved", COLUMNS, rows)],
         plots=_plots(rows),
@@ -105,49 +105,51 @@ def _crowded(world: BoxWorld, count: int) -> BoxWorld:
     return altered(world, sites=sites, crawlers=crawlers)
 
 
-async def _played(kit: BoxKit, world: BoxWorld, box: NetworkBox, folder: Path) -> list[FindingsRow]:
+async def _play(
+    harness: BoxHarness, world: BoxWorld, box: NetworkBox, folder: Path
+) -> list[FindingsRow]:
     async with Agents(box, folder) as agents:
-        scene = Scene(world, opened_tree(kit.data_source.tree_file), agents, folder)
+        setup = ClaimSetup(world, opened_tree(harness.data_source.tree_file), agents, folder)
         rows = []
         for policy in (UNBALANCED, *TRIED):
-            kit.say(policy)
-            rows.append(await _row(scene, policy))
-        kit.say(OPTIMUM)
-        rows.append(await _crawled(scene, OPTIMUM, _optimum(scene)))
+            harness.say(policy)
+            rows.append(await _row(setup, policy))
+        harness.say(OPTIMUM)
+        rows.append(await _crawl(setup, OPTIMUM, _optimum(setup)))
     return rows
 
 
-async def _row(scene: Scene, policy: str) -> FindingsRow:
-    strategy = strategy_in(scene.world, STRATEGY, scene.tree, _capacity(scene))
-    delegator = BoxDelegator(scene.world, strategy, scene.agents)
-    await _measure_each_other(scene, strategy)
-    await delegator.delegate_all(scene.world.file.sites)
+async def _row(setup: ClaimSetup, policy: str) -> FindingsRow:
+    strategy = strategy_in(setup.world, STRATEGY, setup.tree, _capacity(setup))
+    delegator = BoxDelegator(setup.world, strategy, setup.agents)
+    await _measure_each_other(setup, strategy)
+    await delegator.delegate_all(setup.world.file.sites)
     probes = moves = 0
     if policy != UNBALANCED:
         talk = balanced(
-            strategy, _weighed(scene, strategy, delegator), POLICIES[policy], time.monotonic()
+            strategy, _weighed(setup, strategy, delegator), POLICIES[policy], time.monotonic()
         )
         moved, asked = await delegator.converse(talk)
         probes, moves = len(asked), len(moved)
-    owners = [strategy.owner_of(delegator.target(site)) for site in scene.world.file.sites]
-    row = await _crawled(scene, policy, [str(owner) for owner in owners])
+    owners = [strategy.owner_of(delegator.target(site)) for site in setup.world.file.sites]
+    row = await _crawl(setup, policy, [str(owner) for owner in owners])
     return {**row, "probes": float(probes), "moves": float(moves)}
 
 
-async def _measure_each_other(scene: Scene, strategy: Strategy) -> None:
-    names = [CrawlerId(crawler.name) for crawler in scene.world.file.crawlers]
-    min_sum_ms = await mutual_ms(scene.world, scene.agents)
+async def _measure_each_other(setup: ClaimSetup, strategy: Strategy) -> None:
+    names = [CrawlerId(crawler.name) for crawler in setup.world.file.crawlers]
+    min_sum_ms = await mutual_ms(setup.world, setup.agents)
     for here, one in enumerate(names):
         for there, other in enumerate(names[:here]):
             strategy.on_crawlers_measured(one, other, float(min_sum_ms[here, there]))
 
 
 def _weighed(
-    scene: Scene, strategy: Strategy, delegator: BoxDelegator
+    setup: ClaimSetup, strategy: Strategy, delegator: BoxDelegator
 ) -> dict[DelegationUnit, UnitLoad]:
     """Each unit with as many sites as lie in it."""
     found: dict[DelegationUnit, UnitLoad] = {}
-    for site in scene.world.file.sites:
+    for site in setup.world.file.sites:
         target = delegator.target(site)
         unit = strategy.unit_of(target)
         before = found.get(unit)
@@ -155,42 +157,42 @@ def _weighed(
     return found
 
 
-def _truth(scene: Scene) -> Milliseconds:
-    crawlers = scene.world.file.crawlers
+def _truth(setup: ClaimSetup) -> Milliseconds:
+    crawlers = setup.world.file.crawlers
     return np.array(
         [
-            [scene.world.crawler_to_site_ms(one, site) for one in crawlers]
-            for site in scene.world.file.sites
+            [setup.world.crawler_to_site_ms(one, site) for one in crawlers]
+            for site in setup.world.file.sites
         ]
     )
 
 
-def _optimum(scene: Scene) -> list[str]:
+def _optimum(setup: ClaimSetup) -> list[str]:
     """The cheapest owners by the truth, site by site."""
-    true_ms, names = _truth(scene), [crawler.name for crawler in scene.world.file.crawlers]
+    true_ms, names = _truth(setup), [crawler.name for crawler in setup.world.file.crawlers]
     count = len(true_ms)
     loads = Loads(
         known_ms=true_ms,
         belief=TriangleEstimator(np.zeros((len(names), len(names)))),
         bytes_a_day=np.ones(count),
-        capacity_bytes_a_day=np.full(len(names), _capacity(scene)),
+        capacity_bytes_a_day=np.full(len(names), _capacity(setup)),
         owner=true_ms.argmin(axis=1),
     )
     return [names[owner] for owner in cheapest_owners(true_ms, loads)]
 
 
-async def _crawled(scene: Scene, policy: str, owners: list[str]) -> FindingsRow:
-    sites, crawlers = scene.world.file.sites, scene.world.file.crawlers
+async def _crawl(setup: ClaimSetup, policy: str, owners: list[str]) -> FindingsRow:
+    sites, crawlers = setup.world.file.sites, setup.world.file.crawlers
     delegated = [
         DelegatedSites(site, owner, 0, False) for site, owner in zip(sites, owners, strict=True)
     ]
-    done = await crawl_all(scene.agents, delegated, 1, scene.folder / policy.replace(" ", "-"))
+    done = await crawl_all(setup.agents, delegated, 1, setup.folder / policy.replace(" ", "-"))
     numbers = {crawler.name: number for number, crawler in enumerate(crawlers)}
     chosen = [numbers[owner] for owner in owners]
     return {
         "policy": policy,
-        "fullest": max(Counter(owners).values()) / _capacity(scene),
-        "round_trip_ms": float(_truth(scene)[np.arange(len(sites)), chosen].mean()),
+        "fullest": max(Counter(owners).values()) / _capacity(setup),
+        "round_trip_ms": float(_truth(setup)[np.arange(len(sites)), chosen].mean()),
         "busy_s": done.busy_s,
         "wall_s": done.wall_s,
     }
@@ -212,7 +214,7 @@ def _plots(rows: list[FindingsRow]) -> list[Plot]:
 def _verdict(rows: dict[str, FindingsRow]) -> list[str]:
     before, ours, papers = rows[UNBALANCED], rows["assign-and-probe"], rows["variance"]
     held = [name for name in TRIED if float(rows[name]["fullest"]) <= 1]
-    kept = "hold" if len(held) == len(TRIED) else f"hold only under {', '.join(held) or 'nobody'}"
+    kept = "hold" if len(held) == len(TRIED) else f"hold only under {', '.join(held) or 'no policy'}"
     sooner = float(ours["wall_s"]) < float(before["wall_s"])
     bought = "the evener share buys time" if sooner else "the evener share does not make up for it"
     return [

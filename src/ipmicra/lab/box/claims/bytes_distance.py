@@ -16,7 +16,7 @@ from ipmicra.lab.box.box import NetworkBox
 from ipmicra.lab.box.processes.control_channel import RouterReport
 from ipmicra.lab.box.trial.crawl_run import CrawlRun, crawl_all
 from ipmicra.lab.box.trial.delegation_run import BoxDelegator, DelegatedSites, strategy_in
-from ipmicra.lab.box.trial.harness import BoxKit
+from ipmicra.lab.box.trial.harness import BoxHarness
 from ipmicra.lab.box.world.box_world import BoxWorld
 from ipmicra.lab.box.world.generator import WorldRequest
 from ipmicra.lab.findings import (
@@ -53,14 +53,14 @@ COLUMNS = [
 ]
 
 
-def run(kit: BoxKit) -> Findings:
-    tree = opened_tree(kit.data_source.tree_file)
-    world = kit.world(WANTED, QUICK)
-    with kit.staged(world) as (box, folder):
-        rows = asyncio.run(_played(kit, world, tree, box, folder))
+def run(harness: BoxHarness) -> Findings:
+    tree = opened_tree(harness.data_source.tree_file)
+    world = harness.world(WANTED, QUICK)
+    with harness.staged(world) as (box, folder):
+        rows = asyncio.run(_play(harness, world, tree, box, folder))
     for row in rows:
         row["of_central"] = float(row["all_mb_s"]) / float(rows[0]["all_mb_s"])
-    return kit.findings(
+    return harness.findings(
         "bytes-distance",
         tables=[Tabulated("The same pages, crawled from one place and from near by", COLUMNS, rows)],
         plots=[_plot(rows)],
@@ -68,15 +68,15 @@ def run(kit: BoxKit) -> Findings:
     )
 
 
-async def _played(
-    kit: BoxKit, world: BoxWorld, tree: SubnetLookup, box: NetworkBox, folder: Path
+async def _play(
+    harness: BoxHarness, world: BoxWorld, tree: SubnetLookup, box: NetworkBox, folder: Path
 ) -> list[FindingsRow]:
     sites = world.file.sites
     rows = []
     async with Agents(box, folder) as agents:
 
         async def row(spec: str, delegated: Sequence[DelegatedSites]) -> FindingsRow:
-            kit.say(spec)
+            harness.say(spec)
             before = box.report()
             done = await crawl_all(agents, delegated, AT_ONCE, folder / spec.replace(" ", "-"))
             return _row(world, spec, done, before, box.report())
@@ -106,7 +106,9 @@ def _row(
 
 
 def _from_sites(world: BoxWorld, before: RouterReport, after: RouterReport) -> tuple[float, float]:
-    """What the sites sent meanwhile, headers of packets included, and that times its round trip."""
+    """The bytes that the sites sent, headers of packets included, and these bytes times their round
+    trips.
+    """
     already = {(each.source, each.destination): each.packet_bytes for each in before.sent}
     sites = {site.name: site for site in world.file.sites}
     places = {crawler.name: crawler.place for crawler in world.file.crawlers}

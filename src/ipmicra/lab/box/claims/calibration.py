@@ -16,8 +16,8 @@ from ipmicra.delegation.calibration import CalibrationSettings
 from ipmicra.lab.box.agents.handle import Agents
 from ipmicra.lab.box.box import NetworkBox
 from ipmicra.lab.box.trial.delegation_run import strategy_in
-from ipmicra.lab.box.trial.harness import BoxKit
-from ipmicra.lab.box.trial.organisation import Understood, sites_of_one, understood
+from ipmicra.lab.box.trial.harness import BoxHarness
+from ipmicra.lab.box.trial.organisation import Understood, measure_understanding, sites_of_one
 from ipmicra.lab.box.trial.rounds import PlayedRound, Rounds, RouteChange, is_everywhere
 from ipmicra.lab.box.world.box_world import BoxFault, BoxSite, BoxWorld, Stand
 from ipmicra.lab.box.world.generator import WorldRequest, altered
@@ -63,21 +63,21 @@ BRANCHES_A_PLACE, QUICK_BRANCHES_A_PLACE = 6, 2
 BRANCH_COLUMNS = [
     FindingsColumn("strategy", "strategy"),
     FindingsColumn("sites", "sites", ".0f"),
-    FindingsColumn("probes a site", "probes", ".2f"),
+    FindingsColumn("probes per site", "probes", ".2f"),
     FindingsColumn("<5 ms", "near", ".0%"),
     FindingsColumn("excess ms", "excess_ms", ".1f"),
 ]
 
 
-def run(kit: BoxKit) -> Findings:
-    world = _with_many_places(kit.world(WANTED, QUICK))
+def run(harness: BoxHarness) -> Findings:
+    world = _with_many_places(harness.world(WANTED, QUICK))
     places = [crawler.place for crawler in world.file.crawlers]
-    branches = sites_of_one(places, QUICK_BRANCHES_A_PLACE if kit.quick else BRANCHES_A_PLACE)
-    with kit.staged(altered(world, sites=(*world.file.sites, *branches))) as (box, folder):
-        found, branch_rows = asyncio.run(_played(kit, world, box, folder, branches))
+    branches = sites_of_one(places, QUICK_BRANCHES_A_PLACE if harness.quick else BRANCHES_A_PLACE)
+    with harness.staged(altered(world, sites=(*world.file.sites, *branches))) as (box, folder):
+        found, branch_rows = asyncio.run(_play(harness, world, box, folder, branches))
     rows = [_row(phase, played) for phase, played in zip(ROUNDS, found, strict=True)]
     wrong = [played.wrong for played in found]
-    return kit.findings(
+    return harness.findings(
         "calibration",
         tables=[
             Tabulated("What calibration saw and did", COLUMNS, rows),
@@ -99,21 +99,23 @@ def _with_many_places(world: BoxWorld) -> BoxWorld:
     return altered(world, sites=(*world.file.sites, cdn, anycast))
 
 
-async def _played(
-    kit: BoxKit, world: BoxWorld, box: NetworkBox, folder: Path, branches: tuple[BoxSite, ...]
+async def _play(
+    harness: BoxHarness, world: BoxWorld, box: NetworkBox, folder: Path, branches: tuple[BoxSite, ...]
 ) -> tuple[list[PlayedRound], list[FindingsRow]]:
     async with Agents(box, folder) as agents:
-        strategy = strategy_in(world, STRATEGY, opened_tree(kit.data_source.tree_file))
+        strategy = strategy_in(world, STRATEGY, opened_tree(harness.data_source.tree_file))
         rounds = Rounds(world, strategy, agents, SETTINGS)
         await rounds.begin()
         found = []
         for phase, count in ROUNDS.items():
-            kit.say(phase)
+            harness.say(phase)
             _change(rounds, box, phase)
             found.append(await rounds.play(count))
-        kit.say("one organisation in many places")
+        harness.say("one organisation in many places")
         rows = [
-            _branch_row(spec, len(branches), await understood(box.world, agents, spec, branches))
+            _branch_row(
+                spec, len(branches), await measure_understanding(box.world, agents, spec, branches)
+            )
             for spec in (PAPERS, STRATEGY)
         ]
     return found, rows
@@ -190,6 +192,6 @@ def _of_the_organisation(rows: list[FindingsRow]) -> str:
     return prose(f"""An organisation has {float(ours["sites"]):.0f} sites, beside every crawler in turn,
     and one country in the registry for all. IPMicra at 50 ms, which takes an organisation to be in one place,
     brings {float(papers["near"]):.0%} of them to a crawler within 5 ms of the nearest for
-    {float(papers["probes"]):.1f} probes a site, {float(papers["excess_ms"]):.0f} ms too far on average.
+    {float(papers["probes"]):.1f} probes per site, {float(papers["excess_ms"]):.0f} ms too far on average.
     Adaptive learns how far an organisation's subnets agree: {float(ours["near"]):.0%} for
     {float(ours["probes"]):.1f} probes, {float(ours["excess_ms"]):.1f} ms too far.""")

@@ -15,6 +15,7 @@ import numpy as np
 from ipmicra.delegation.subnets import SubnetLookup
 from ipmicra.lab.box.agents.handle import Agents
 from ipmicra.lab.box.box import NetworkBox
+from ipmicra.lab.box.trial.claim_setup import ClaimSetup
 from ipmicra.lab.box.trial.crawl_run import CrawlRun, crawl_all
 from ipmicra.lab.box.trial.delegation_run import (
     BoxDelegator,
@@ -22,8 +23,7 @@ from ipmicra.lab.box.trial.delegation_run import (
     excess_ms,
     strategy_in,
 )
-from ipmicra.lab.box.trial.harness import BoxKit
-from ipmicra.lab.box.trial.scene import Scene
+from ipmicra.lab.box.trial.harness import BoxHarness
 from ipmicra.lab.box.world.box_world import BoxSite, BoxWorld
 from ipmicra.lab.box.world.generator import WorldRequest
 from ipmicra.lab.findings import (
@@ -36,15 +36,15 @@ from ipmicra.lab.findings import (
     Tabulated,
     prose,
 )
-from ipmicra.lab.metrics import NEAR_MS
 from ipmicra.lab.registry_tree import opened_tree
+from ipmicra.lab.simulation.metrics import NEAR_MS
 
 TITLE = "Crawl time, probes and accuracy with real TCP"
 PAPER = """
 The IPMicra paper (4.5) crawls 1,000 sites. Figure 3, four crawlers: delegation to the nearest takes about one
 tenth of random's time (UCYMicra), and IPMicra at 50 ms about the same. Figure 4, twelve crawlers: at 25 ms
-90 % of the sites go to their nearest crawler for 6.5 probes a site, at 50 ms 75 % for 3; brute force takes
-12. Figure 5: at 50 ms the mean is 3 probes a site, 2.66 over the last 50, as the hierarchy learns. Others,
+90 % of the sites go to their nearest crawler for 6.5 probes per site, at 50 ms 75 % for 3; brute force takes
+12. Figure 5: at 50 ms the mean is 3 probes per site, 2.66 over the last 50, as the hierarchy learns. Others,
 the paper says, get over the latency by many crawling threads, and find the bandwidth to be the bottleneck.
 """
 
@@ -81,23 +81,23 @@ PROBE_COLUMNS = [
 ]
 
 
-def _judged(scene: Scene) -> Sequence[BoxSite]:
-    return scene.world.file.sites[: len(scene.world.file.sites) // 2]
+def _judged(setup: ClaimSetup) -> Sequence[BoxSite]:
+    return setup.world.file.sites[: len(setup.world.file.sites) // 2]
 
 
-def _warming(scene: Scene) -> Sequence[BoxSite]:
-    return scene.world.file.sites[len(scene.world.file.sites) // 2 :]
+def _warming(setup: ClaimSetup) -> Sequence[BoxSite]:
+    return setup.world.file.sites[len(setup.world.file.sites) // 2 :]
 
 
-def run(kit: BoxKit) -> Findings:
-    tree = opened_tree(kit.data_source.tree_file)
-    counts = (QUICK.crawlers,) if kit.quick else CRAWLER_COUNTS
+def run(harness: BoxHarness) -> Findings:
+    tree = opened_tree(harness.data_source.tree_file)
+    counts = (QUICK.crawlers,) if harness.quick else CRAWLER_COUNTS
     rows: dict[int, list[FindingsRow]] = {}
     for count in counts:
-        world = kit.world(_with_crawlers(count), QUICK)
-        with kit.staged(world) as (box, folder):
-            rows[count] = asyncio.run(_played(kit, world, tree, box, folder))
-    return kit.findings(
+        world = harness.world(_with_crawlers(count), QUICK)
+        with harness.staged(world) as (box, folder):
+            rows[count] = asyncio.run(_play(harness, world, tree, box, folder))
+    return harness.findings(
         "crawl-time",
         tables=[table for count in counts for table in _tables(count, rows[count])],
         plots=_plots(rows),
@@ -113,15 +113,15 @@ def _with_crawlers(count: int) -> WorldRequest:
     )
 
 
-async def _played(
-    kit: BoxKit, world: BoxWorld, tree: SubnetLookup, box: NetworkBox, folder: Path
+async def _play(
+    harness: BoxHarness, world: BoxWorld, tree: SubnetLookup, box: NetworkBox, folder: Path
 ) -> list[FindingsRow]:
     rows = []
     async with Agents(box, folder) as agents:
-        scene = Scene(world, tree, agents, folder)
-        for spec in QUICK_SPECS if kit.quick else SPECS:
-            kit.say(f"{len(world.file.crawlers)} crawlers: {spec}")
-            rows.append(await _row(scene, spec))
+        setup = ClaimSetup(world, tree, agents, folder)
+        for spec in QUICK_SPECS if harness.quick else SPECS:
+            harness.say(f"{len(world.file.crawlers)} crawlers: {spec}")
+            rows.append(await _row(setup, spec))
     by_lot = next(row for row in rows if row["strategy"] == "random")
     for row in rows:
         row["of_random"] = float(row["busy_s"]) / float(by_lot["busy_s"])
@@ -129,22 +129,24 @@ async def _played(
     return rows
 
 
-async def _row(scene: Scene, spec: str) -> FindingsRow:
-    strategy = strategy_in(scene.world, spec, scene.tree)
-    cold = await BoxDelegator(scene.world, strategy, scene.agents).delegate_all(_judged(scene))
-    place = scene.folder / spec.replace("@", "-")
-    alone = await crawl_all(scene.agents, cold, 1, place / "one")
-    many = await crawl_all(scene.agents, cold, MANY_AT_ONCE, place / "many")
-    row: FindingsRow = {"strategy": spec, **_times(scene, cold, alone, many), **_accuracy(scene, cold)}
+async def _row(setup: ClaimSetup, spec: str) -> FindingsRow:
+    strategy = strategy_in(setup.world, spec, setup.tree)
+    cold = await BoxDelegator(setup.world, strategy, setup.agents).delegate_all(_judged(setup))
+    place = setup.folder / spec.replace("@", "-")
+    alone = await crawl_all(setup.agents, cold, 1, place / "one")
+    many = await crawl_all(setup.agents, cold, MANY_AT_ONCE, place / "many")
+    row: FindingsRow = {"strategy": spec, **_times(setup, cold, alone, many), **_accuracy(setup, cold)}
     if spec in LEARNING:
-        warm = {f"warm_{key}": value for key, value in (await _warmed(scene, spec)).items()}
+        warm = {f"warm_{key}": value for key, value in (await _warm_up(setup, spec)).items()}
         row |= warm
     return row
 
 
-def _times(scene: Scene, cold: Sequence[DelegatedSites], alone: CrawlRun, many: CrawlRun) -> FindingsRow:
-    crawlers = {crawler.name: crawler for crawler in scene.world.file.crawlers}
-    true_ms = [scene.world.crawler_to_site_ms(crawlers[each.crawler], each.site) for each in cold]
+def _times(
+    setup: ClaimSetup, cold: Sequence[DelegatedSites], alone: CrawlRun, many: CrawlRun
+) -> FindingsRow:
+    crawlers = {crawler.name: crawler for crawler in setup.world.file.crawlers}
+    true_ms = [setup.world.crawler_to_site_ms(crawlers[each.crawler], each.site) for each in cold]
     return {
         "busy_s": alone.busy_s,
         "wall_s": alone.wall_s,
@@ -155,8 +157,8 @@ def _times(scene: Scene, cold: Sequence[DelegatedSites], alone: CrawlRun, many: 
     }
 
 
-def _accuracy(scene: Scene, decided: Sequence[DelegatedSites]) -> FindingsRow:
-    above_ms = np.array([excess_ms(scene.world, each) for each in decided])
+def _accuracy(setup: ClaimSetup, decided: Sequence[DelegatedSites]) -> FindingsRow:
+    above_ms = np.array([excess_ms(setup.world, each) for each in decided])
     return {
         "probes": float(np.mean([each.probes for each in decided])),
         "nearest": float((above_ms == 0).mean()),
@@ -165,17 +167,17 @@ def _accuracy(scene: Scene, decided: Sequence[DelegatedSites]) -> FindingsRow:
     }
 
 
-async def _warmed(scene: Scene, spec: str) -> FindingsRow:
+async def _warm_up(setup: ClaimSetup, spec: str) -> FindingsRow:
     """The same sites again, by a strategy that has delegated as many others before."""
-    delegator = BoxDelegator(scene.world, strategy_in(scene.world, spec, scene.tree), scene.agents)
-    await delegator.delegate_all(_warming(scene))
-    return _accuracy(scene, await delegator.delegate_all(_judged(scene)))
+    delegator = BoxDelegator(setup.world, strategy_in(setup.world, spec, setup.tree), setup.agents)
+    await delegator.delegate_all(_warming(setup))
+    return _accuracy(setup, await delegator.delegate_all(_judged(setup)))
 
 
 def _tables(count: int, rows: list[FindingsRow]) -> list[Tabulated]:
     return [
         Tabulated(f"{count} crawlers: time to crawl the same sites", TIME_COLUMNS, rows),
-        Tabulated(f"{count} crawlers: probes a site, and where it went", PROBE_COLUMNS, rows),
+        Tabulated(f"{count} crawlers: probes per site, and where it went", PROBE_COLUMNS, rows),
     ]
 
 
@@ -205,14 +207,14 @@ def _verdict(found: dict[int, dict[str, FindingsRow]]) -> list[str]:
 
 
 def _beside_figure_4(rows: dict[str, FindingsRow]) -> str:
-    def said(spec: str) -> str:
+    def text(spec: str) -> str:
         row = rows[spec]
         return f"""{float(row["nearest"]):.0%} for {float(row["probes"]):.1f} probes cold,
         {float(row["warm_nearest"]):.0%} for {float(row["warm_probes"]):.1f} warmed"""
 
     ours = rows["adaptive"]
-    return prose(f"""Beside figures 4 and 5, twelve crawlers: IPMicra at 25 ms {said("ipmicra@25")} (paper:
-    90 % for 6.5); at 50 ms {said("ipmicra@50")} (paper: 75 % for 3, 2.66 at last). A warmed tree trusts what
+    return prose(f"""Beside figures 4 and 5, twelve crawlers: IPMicra at 25 ms {text("ipmicra@25")} (paper:
+    90 % for 6.5); at 50 ms {text("ipmicra@50")} (paper: 75 % for 3, 2.66 at last). A warmed tree trusts what
     it has: it spends fewer probes. Adaptive needs {float(ours["probes"]):.1f} cold and
     {float(ours["warm_probes"]):.1f} warmed for {float(ours["warm_near"]):.0%} within 5 ms.""")
 
@@ -230,8 +232,9 @@ def _words(count: int, rows: dict[str, FindingsRow]) -> list[str]:
     return [
         prose(f"""With {count} crawlers the paper's tenth {tenth} in this world, counting round trips: the
         optimum waits {share:.0%} of random's time, adaptive {float(ours["model_of_random"]):.0%} with
-        {float(ours["probes"]):.1f} probes a site. Measured, with all that a crawler does beside waiting, they
-        take {float(best["of_random"]):.0%} and {float(ours["of_random"]):.0%}. How much can be saved is
+        {float(ours["probes"]):.1f} probes per site. Measured, with all that a crawler does beside
+        waiting, they take {float(best["of_random"]):.0%} and {float(ours["of_random"]):.0%}. How much can
+        be saved is
         decided by where the crawlers stand."""),
         prose(f"""A site takes {ROUND_TRIPS_PER_SITE} round trips (connect, robots.txt, {WANTED.pages} pages),
         and {min(own_ms):.0f} to {max(own_ms):.0f} ms of the crawler's own work on this machine, the same for

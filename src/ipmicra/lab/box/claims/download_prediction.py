@@ -1,8 +1,8 @@
-"""Which probe tells best from where a page downloads fastest: ping, TCP connect, HEAD, or TCP_INFO?
+"""Which probe predicts best the crawler with the fastest download: ping, TCP connect, HEAD, or TCP_INFO?
 
-Every crawler probes every site once by each way, with jitter on the wires and sites that think before they
-answer, then downloads a page from it several times. A way is right where the crawler it found nearest is
-the one with the fastest download.
+Every crawler probes every site once by each method, with jitter and with sites that answer late, then
+downloads a page from it several times. A method is right if the crawler that it found nearest has the
+fastest download.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from ipmicra.lab.box.agents.handle import Agents
 from ipmicra.lab.box.box import NetworkBox
-from ipmicra.lab.box.trial.harness import BoxKit
+from ipmicra.lab.box.trial.harness import BoxHarness
 from ipmicra.lab.box.world.box_world import AccessLink, BoxSite, BoxWorld
 from ipmicra.lab.box.world.generator import WorldRequest, altered
 from ipmicra.lab.findings import Cell, Findings, FindingsColumn, Plot, Series, Tabulated, prose
@@ -60,19 +60,19 @@ class DownloadMeasurement(NamedTuple):
     downloads_ms: list[float]  # the median of several
 
 
-def run(kit: BoxKit) -> Findings:
-    alike = kit.world(WANTED, QUICK)
+def run(harness: BoxHarness) -> Findings:
+    alike = harness.world(WANTED, QUICK)
     tables, rights = [], {}
     for words, world in (
         ("links alike", _thinking(alike)),
-        ("links that differ", _unlike(alike, kit.seed)),
+        ("links that differ", _unlike(alike, harness.seed)),
     ):
-        kit.say(f"{words}: {len(world.file.sites)} sites from {len(world.file.crawlers)} crawlers")
-        with kit.staged(world) as (box, folder):
-            rows = _rows(asyncio.run(_measured(world, box, folder)))
+        harness.say(f"{words}: {len(world.file.sites)} sites from {len(world.file.crawlers)} crawlers")
+        with harness.staged(world) as (box, folder):
+            rows = _rows(asyncio.run(_measure(world, box, folder)))
         tables.append(Tabulated(f"Access {words}", COLUMNS, rows))
         rights[words] = rows
-    return kit.findings(
+    return harness.findings(
         "download-prediction",
         tables=tables,
         plots=[_plot(rights)],
@@ -99,7 +99,7 @@ def _unlike(world: BoxWorld, seed: int) -> BoxWorld:
     return altered(_thinking(world), crawlers=crawlers)
 
 
-async def _measured(world: BoxWorld, box: NetworkBox, folder: Path) -> list[DownloadMeasurement]:
+async def _measure(world: BoxWorld, box: NetworkBox, folder: Path) -> list[DownloadMeasurement]:
     room = asyncio.Semaphore(SITES_AT_ONCE)
     async with Agents(box, folder) as agents:
 
@@ -155,17 +155,17 @@ def _plot(rows: dict[str, list[dict[str, Cell]]]) -> Plot:
 
 
 def _verdict(rows: dict[str, list[dict[str, Cell]]]) -> list[str]:
-    def said(words: str) -> str:
+    def text(words: str) -> str:
         return ", ".join(f"{row['probe']} {float(row['right']):.0%}" for row in rows[words])
 
     def near(words: str) -> str:
         return ", ".join(f"{row['probe']} {float(row['near']):.0%}" for row in rows[words])
 
     return [
-        prose(f"""Where the crawlers' links are alike, a single probe is right for {said("links alike")};
+        prose(f"""Where the crawlers' links are alike, a single probe is right for {text("links alike")};
         where it is wrong, little is lost (within a tenth of the fastest: {near("links alike")}). The papers'
         91 % and 92.5 % are of the same kind: jitter decides between crawlers about equally near."""),
-        prose(f"""Where links differ in rate, no probe of a few bytes sees it: {said("links that differ")}. A
+        prose(f"""Where links differ in rate, no probe of a few bytes sees it: {text("links that differ")}. A
         round trip says who is near, not who has the faster line; how long downloads took says that. HEAD
         carries the site's thinking time, the same for all who ask, and so gains nothing over TCP's own
         timing."""),

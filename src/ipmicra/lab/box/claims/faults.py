@@ -1,7 +1,7 @@
-"""Things go wrong during a crawl: how long until all pages are home, which are lost, which are fetched twice?
+"""Faults during a crawl: how long until all pages are delivered, which are lost, which are fetched twice?
 
-The whole system runs in the box: `ipmicra coordinator run`, `ipmicra host run` in every crawler's namespace,
-tunnels between them, real leases and packages. Each story is told in a box of its own.
+The whole system runs in the box: `ipmicra coordinator run`, `ipmicra host run` in every crawler's
+namespace, tunnels between them, real leases and packages. Each scenario has its own box.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from ipmicra.lab.box.box import NetworkBox
 from ipmicra.lab.box.processes.system import System
 from ipmicra.lab.box.session import access_log
-from ipmicra.lab.box.trial.harness import BoxKit
+from ipmicra.lab.box.trial.harness import BoxHarness
 from ipmicra.lab.box.world.box_world import COORDINATOR, BoxFault, BoxWorld
 from ipmicra.lab.box.world.generator import WorldRequest, altered
 from ipmicra.lab.box.world.web import made_web, urls_of
@@ -107,17 +107,17 @@ STORIES: dict[str, Mishap] = {
 QUICK_STORIES = (NOTHING, "a crawler dies")
 
 
-def run(kit: BoxKit) -> Findings:
+def run(harness: BoxHarness) -> Findings:
     rows = []
-    for story in QUICK_STORIES if kit.quick else STORIES:
-        kit.say(story)
-        world = kit.world(WANTED, QUICK)
+    for story in QUICK_STORIES if harness.quick else STORIES:
+        harness.say(story)
+        world = harness.world(WANTED, QUICK)
         lossy = story.startswith("every link")
-        with kit.staged(altered(world, loss=LOSS) if lossy else world) as (box, folder):
-            rows.append(_told(story, box, folder, kit.data_source.tree_file))
+        with harness.staged(altered(world, loss=LOSS) if lossy else world) as (box, folder):
+            rows.append(_told(story, box, folder, harness.data_source.tree_file))
     for row in rows:
         row["later_s"] = float(row["seconds"]) - float(rows[0]["seconds"])
-    return kit.findings(
+    return harness.findings(
         "faults",
         tables=[Tabulated("The same crawl, and one thing that goes wrong in it", COLUMNS, rows)],
         plots=[_plot(rows)],

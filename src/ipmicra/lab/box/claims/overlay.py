@@ -1,7 +1,8 @@
-"""No coordinator: the overlay's peers in the same world, who crawls what, and what happens when peers die.
+"""No coordinator: the overlay's peers in the same world, the crawler of each site, and the effect of dead
+peers.
 
-Peers are `ipmicra overlay` processes in the crawlers' namespaces; zones, greetings and take-overs go over
-real TCP with real delays. Who is to crawl a site is asked of the peers; the engine then crawls it there.
+Peers are `ipmicra overlay` processes in the crawlers' namespaces; zones, gossip and take-overs go over
+real TCP with real delays. The peers decide which of them crawls a site; the engine then crawls it there.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from ipmicra.lab.box.trial.delegation_run import (
     excess_ms,
     strategy_in,
 )
-from ipmicra.lab.box.trial.harness import BoxKit
+from ipmicra.lab.box.trial.harness import BoxHarness
 from ipmicra.lab.box.world.box_world import BoxWorld
 from ipmicra.lab.box.world.generator import WorldRequest, altered
 from ipmicra.lab.findings import (
@@ -39,8 +40,8 @@ from ipmicra.lab.findings import (
     Tabulated,
     prose,
 )
-from ipmicra.lab.metrics import NEAR_MS
 from ipmicra.lab.registry_tree import opened_tree
+from ipmicra.lab.simulation.metrics import NEAR_MS
 
 TITLE = "The overlay: no coordinator, and peers that die"
 PAPER = """
@@ -69,20 +70,20 @@ COLUMNS = [
 ]
 
 
-class OverlayScene(NamedTuple):
+class OverlayClaimSetup(NamedTuple):
     world: BoxWorld
     agents: Agents
     peers: Peers
     folder: Path
 
 
-def run(kit: BoxKit) -> Findings:
-    world = kit.world(WANTED, QUICK)
+def run(harness: BoxHarness) -> Findings:
+    world = harness.world(WANTED, QUICK)
     crawlers = tuple(msgspec.structs.replace(crawler, nat=False) for crawler in world.file.crawlers)
     world = altered(world, crawlers=crawlers)
-    with kit.staged(world) as (box, folder), box.coordinator.inside():
-        rows = asyncio.run(_played(kit, world, box, folder))
-    return kit.findings(
+    with harness.staged(world) as (box, folder), box.coordinator.inside():
+        rows = asyncio.run(_play(harness, world, box, folder))
+    return harness.findings(
         "overlay",
         tables=[Tabulated("The same sites with and without a coordinator", COLUMNS, rows)],
         plots=[_plot(rows)],
@@ -90,44 +91,46 @@ def run(kit: BoxKit) -> Findings:
     )
 
 
-async def _played(kit: BoxKit, world: BoxWorld, box: NetworkBox, folder: Path) -> list[FindingsRow]:
+async def _play(
+    harness: BoxHarness, world: BoxWorld, box: NetworkBox, folder: Path
+) -> list[FindingsRow]:
     async with Agents(box, folder) as agents:
         rows = []
         for spec in CENTRAL:
-            kit.say(spec)
-            strategy = strategy_in(world, spec, opened_tree(kit.data_source.tree_file))
+            harness.say(spec)
+            strategy = strategy_in(world, spec, opened_tree(harness.data_source.tree_file))
             delegated = await BoxDelegator(world, strategy, agents).delegate_all(world.file.sites)
-            rows.append(await _crawled(world, agents, spec, delegated, folder))
-        kit.say(OVERLAY)
+            rows.append(await _crawl(world, agents, spec, delegated, folder))
+        harness.say(OVERLAY)
         peers = Peers(box, folder, ROOM * float(np.nanmax(world.round_trips_ms)))
         try:
-            rows += await _without_coordinator(kit, OverlayScene(world, agents, peers, folder))
+            rows += await _without_coordinator(harness, OverlayClaimSetup(world, agents, peers, folder))
         finally:
             peers.close()
     return rows
 
 
-async def _without_coordinator(kit: BoxKit, scene: OverlayScene) -> list[FindingsRow]:
-    peers = scene.peers
+async def _without_coordinator(harness: BoxHarness, setup: OverlayClaimSetup) -> list[FindingsRow]:
+    peers = setup.peers
     peers.start_first()
     await _until(_all_joined(peers))
     peers.start_others()
     await _until(_all_joined(peers))
     began = time.monotonic()
-    await peers.submit(scene.world.file.sites)
-    rows = [await _settled(scene, OVERLAY, began)]
+    await peers.submit(setup.world.file.sites)
+    rows = [await _settle(setup, OVERLAY, began)]
     dying = peers.alive[:: round(1 / DYING_SHARE)]
-    kit.say(AFTER_DEATHS)
+    harness.say(AFTER_DEATHS)
     began = time.monotonic()
     for name in dying:
         peers.kill(name)
-    rows.append(await _settled(scene, AFTER_DEATHS, began))
+    rows.append(await _settle(setup, AFTER_DEATHS, began))
     return rows
 
 
-async def _settled(scene: OverlayScene, words: str, began: float) -> FindingsRow:
+async def _settle(setup: OverlayClaimSetup, words: str, began: float) -> FindingsRow:
     """When every site has one crawler among the living: how that is."""
-    world, agents, peers, folder = scene
+    world, agents, peers, folder = setup
     owners: dict[str, list[str]] = {}
 
     async def every_site_has_one() -> bool:
@@ -138,15 +141,15 @@ async def _settled(scene: OverlayScene, words: str, began: float) -> FindingsRow
     await _until(every_site_has_one)
     settled_s = time.monotonic() - began
     delegated = [DelegatedSites(site, owners[named(site)][0], 0, False) for site in world.file.sites]
-    row = await _crawled(world, agents, words, delegated, folder, peers.alive)
+    row = await _crawl(world, agents, words, delegated, folder, peers.alive)
     return {**row, "settled_s": settled_s, "probes": "its own"}
 
 
 def _all_joined(peers: Peers) -> Callable[[], Awaitable[bool]]:
-    async def joined() -> bool:
-        return abs(await peers.covered_share() - 1.0) < 1e-6
+    async def has_joined() -> bool:
+        return abs(await peers.zone_coverage() - 1.0) < 1e-6
 
-    return joined
+    return has_joined
 
 
 async def _until(happened: Callable[[], Awaitable[bool]]) -> None:
@@ -157,7 +160,7 @@ async def _until(happened: Callable[[], Awaitable[bool]]) -> None:
         await asyncio.sleep(LOOK_S)
 
 
-async def _crawled(
+async def _crawl(
     world: BoxWorld,
     agents: Agents,
     words: str,
@@ -193,7 +196,7 @@ def _verdict(rows: dict[str, FindingsRow]) -> list[str]:
     return [
         prose(f"""Without a coordinator, {float(peers["near"]):.0%} of the sites go to a crawler within 5 ms
         of the nearest, {float(peers["excess_ms"]):.1f} ms too far on average; the coordinator's adaptive
-        strategy reaches {float(ours["near"]):.0%} for {float(ours["probes"]):.1f} probes a site. The crawl
+        strategy reaches {float(ours["near"]):.0%} for {float(ours["probes"]):.1f} probes per site. The crawl
         takes {slower:.2f} times the optimum's time. Peers find their own places and the sites' by timing
         each other and them, and a home goes on asking those near by for a while; the row is of the moment
         when every site had its crawler."""),

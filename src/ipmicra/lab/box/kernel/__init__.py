@@ -1,1 +1,1 @@
-"""What a box needs of the kernel: namespaces, TUN devices, priorities, prerequisites."""
+"""The kernel's part of a box: namespaces, TUN devices, priorities, prerequisites."""

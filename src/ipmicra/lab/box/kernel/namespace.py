@@ -24,7 +24,7 @@ QUEUE_PACKETS = 10_000
 
 
 class Namespace:
-    """A network of its own, with `lo` and one TUN device."""
+    """A network namespace with `lo` and one TUN device."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -61,7 +61,7 @@ class Namespace:
         return syscalls.inside(self._network)
 
     def socket(self, family: socket.AddressFamily, kind: socket.SocketKind) -> socket.socket:
-        """A socket that lives in here, whoever uses it."""
+        """A socket of this namespace, which any process may use."""
         with syscalls.inside(self._network):
             return socket.socket(family, kind)
 
@@ -75,9 +75,9 @@ class Namespace:
         pass_fds: Sequence[int] = (),
         own_session: bool = True,
     ) -> subprocess.Popen[bytes]:
-        """A process in here, which dies with this one.
+        """Start a process in this namespace; it ends with this one.
 
-        It has a session of its own, as on a machine of its own, unless a person is to type into it.
+        It has its own session, as on its own machine, unless it is interactive.
         """
         parent = os.getpid()
 

@@ -16,9 +16,7 @@ def lacking() -> list[str]:
     if not Path("/proc/thread-self/ns/net").exists():
         found.append("Linux with network namespaces: run it on Linux, with /proc mounted")
     if os.geteuid() != 0:
-        found.append(
-            "root, to make network namespaces: run it as root (sudo), or in a container of its own"
-        )
+        found.append("root, to make network namespaces: run it as root (sudo), or in a container")
     if not Path(syscalls.TUN).exists():
         found.append(
             f"{syscalls.TUN}: load the module (modprobe tun), or give the container that device"
@@ -29,7 +27,7 @@ def lacking() -> list[str]:
 
 
 def _forbidden() -> list[str]:
-    """What only a try shows: a sandbox may forbid both."""
+    """The operations that fail when tried: a sandbox may forbid both."""
     try:
         network = syscalls.new_network()
     except OSError as error:

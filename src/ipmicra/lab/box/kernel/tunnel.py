@@ -16,7 +16,7 @@ PIECE_BYTES = 65_536
 
 
 async def serve(port: int, address: str) -> None:
-    async def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def on_connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.closing(writer), contextlib.suppress(OSError):
             far_reader, far_writer = await asyncio.open_connection(address, port)
             with contextlib.closing(far_writer):
@@ -25,7 +25,7 @@ async def serve(port: int, address: str) -> None:
                     [asyncio.create_task(way) for way in ways], return_when="FIRST_COMPLETED"
                 )
 
-    server = await asyncio.start_server(accepted, "127.0.0.1", port)
+    server = await asyncio.start_server(on_connection, "127.0.0.1", port)
     async with server:
         await server.serve_forever()
 

@@ -1,1 +1,1 @@
-"""What was asked of the box -> what is measured in it: round trips in three ways, and packets a second."""
+"""The configured box -> measurements in it: round trips by three methods, and packets per second."""

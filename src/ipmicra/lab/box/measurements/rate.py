@@ -1,8 +1,8 @@
-"""Packets a second that were sent -> how many came through, and how long they took one way.
+"""Packets sent per second -> the number that arrived, and their one-way delays.
 
     python -m ipmicra.lab.box.measurements.rate ADDRESS PORT PACKETS_A_SECOND SECONDS
 
-is the sender, in a namespace of its own; each datagram carries the time it was sent at.
+is the sender, in its own namespace; each datagram carries the time it was sent at.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SENT_AT = struct.Struct("d")
 
 
 class PacketRate(NamedTuple):
-    """What became of a stream of datagrams."""
+    """The result of a stream of datagrams."""
 
     sent_a_second: int
     sent: int
@@ -51,10 +51,10 @@ def carried(box: NetworkBox, packets_a_second: int, seconds: float) -> PacketRat
         line = [sys.executable, "-m", __name__, ADDRESS, str(PORT), str(packets_a_second), str(seconds)]
         sender = box.crawler(crawler.name).start(line, stdout=subprocess.PIPE)
         delays_ms = _received(plug, sender)
-        told = sender.communicate()[0]
+        output = sender.communicate()[0]
     asked_ms = box.world.crawler_to_site_ms(crawler, box.world.file.sites[0]) / 2
     middle, late = (float(np.percentile(delays_ms, share)) for share in (50, 99))
-    return PacketRate(packets_a_second, int(told), len(delays_ms), asked_ms, middle, late)
+    return PacketRate(packets_a_second, int(output), len(delays_ms), asked_ms, middle, late)
 
 
 def _received(plug: socket.socket, sender: subprocess.Popen[bytes]) -> list[float]:

@@ -80,7 +80,7 @@ def ruler(asked_ms: Sequence[float]) -> BoxWorld:
 async def measure(
     box: NetworkBox, connections: int, asks: int = 3, spread_s: float = 2.0, pause_s: float = 0.0
 ) -> list[RoundTripMeasurement]:
-    """So many connections of every crawler, begun evenly over `spread_s`."""
+    """Open the given number of connections from every crawler, evenly over `spread_s`."""
     crawlers, site = box.world.file.crawlers, box.world.file.sites[0]
     count = connections * len(crawlers)
     visits = [

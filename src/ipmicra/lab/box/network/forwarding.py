@@ -73,7 +73,7 @@ class Forwarding:
         self._faults.clear()
         self._change(now_s)
 
-    def arrived(self, wire: int, packet: bytes, now_s: float) -> None:
+    def on_packet(self, wire: int, packet: bytes, now_s: float) -> None:
         """A packet came in by a wire."""
         if now_s >= self._next_change_s:
             self._change(now_s)
@@ -81,7 +81,7 @@ class Forwarding:
         try:
             path = self._known[pair]
         except KeyError:
-            path = self._discovered(wire, pair)
+            path = self._discover(wire, pair)
         if path is None:
             self.dropped["nowhere"] += 1
         elif not self._is_refused(path, packet, now_s):
@@ -103,7 +103,7 @@ class Forwarding:
                 carried.packet_bytes += len(departure.packet)
                 yield departure
 
-    def _discovered(self, wire: int, pair: bytes) -> Path | None:
+    def _discover(self, wire: int, pair: bytes) -> Path | None:
         if len(self._known) >= PAIRS_MAX:
             self._known.clear()
         path = self._paths.path(wire, pair, self._active) if pair else None

@@ -46,7 +46,7 @@ class Lateness(msgspec.Struct):
         return self.greatest_ms
 
     def since(self, before: Lateness) -> Lateness:
-        """What was added after an earlier report; the greatest of all is kept."""
+        """The difference from an earlier report; the maximum is that of all."""
         counts = [now - then for now, then in zip(self.counts, before.counts, strict=True)]
         return Lateness(counts, self.greatest_ms)
 

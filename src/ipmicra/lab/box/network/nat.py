@@ -1,7 +1,7 @@
 """Packets leaving a crawler behind NAT -> which packets from outside may reach it.
 
-A NAT as far as crawlers can tell: no connection and no ping from outside, datagrams only in answer to
-its own. Addresses are not rewritten: each crawler has a public address to itself.
+A NAT as crawlers see it: no connection and no ping from outside, datagrams only in answer to the
+crawler's own. Addresses are not rewritten: each crawler has its own public address.
 """
 
 from __future__ import annotations

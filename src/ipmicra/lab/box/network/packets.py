@@ -1,6 +1,7 @@
-"""Bytes from a TUN device -> what of an IP packet decides its way: who to whom, and whether it is a call.
+"""Bytes from a TUN device -> the fields of an IP packet that decide its path: source, destination, and
+whether it opens a connection.
 
-Invariant: whatever the bytes are, the answer is a value; nothing raises.
+Invariant: for any bytes the result is a value; nothing raises.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from ipmicra.addresses import BITS, Family
 TCP, UDP, ICMP, ICMP6 = 6, 17, 1, 58
 _SYN, _ACK = 0x02, 0x10
 _ECHO_REQUESTS = {(ICMP, 8), (ICMP6, 128)}
-_IPV6_HEADER_BYTES = 40  # no one in the box sends extension headers
+_IPV6_HEADER_BYTES = 40  # extension headers do not occur in the box
 
 
 class Ends(NamedTuple):
@@ -24,14 +25,14 @@ class Ends(NamedTuple):
 
 
 class Flow(NamedTuple):
-    """One conversation of datagrams, as its inner end sees it."""
+    """One flow of datagrams, as its inner end sees it."""
 
     inner: bytes  # address and port
     outer: bytes
 
 
 def pair_of(packet: bytes) -> bytes:
-    """Source and destination addresses in one piece; empty where this is no IP packet."""
+    """Source and destination addresses in one piece; empty if this is not an IP packet."""
     if len(packet) < 20:
         return b""
     version = packet[0] >> 4
@@ -41,14 +42,14 @@ def pair_of(packet: bytes) -> bytes:
 
 
 def ends_of(pair: bytes) -> Ends:
-    """What `pair_of` cut out, as numbers."""
+    """The pair from `pair_of`, as numbers."""
     family: Family = 4 if len(pair) == 8 else 6
     size = BITS[family] // 8
     return Ends(family, int.from_bytes(pair[:size], "big"), int.from_bytes(pair[size:], "big"))
 
 
 def is_call(packet: bytes) -> bool:
-    """Whether it begins a conversation that did not exist: a TCP connection, or a ping."""
+    """Whether it opens a new flow: a TCP connection, or a ping."""
     protocol, at = _payload(packet)
     if protocol == TCP:
         return len(packet) > at + 13 and packet[at + 13] & (_SYN | _ACK) == _SYN

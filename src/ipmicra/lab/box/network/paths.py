@@ -14,7 +14,7 @@ from ipmicra.lab.box.network.plan import Effect, NetworkFault, NetworkPlan
 
 
 class RoutedPacket:
-    """What one endpoint has sent another, as the other got it."""
+    """A packet from one endpoint to another, as it arrives."""
 
     __slots__ = ("packet_bytes", "packets")
 
@@ -37,7 +37,7 @@ class Path:
 
 
 class Paths:
-    """Makes paths, and remembers who sent whom how much."""
+    """Makes paths, and counts the traffic between endpoints."""
 
     def __init__(self, plan: NetworkPlan) -> None:
         self._plan = plan
@@ -45,7 +45,7 @@ class Paths:
         self.carried: dict[tuple[int, int], RoutedPacket] = {}
 
     def path(self, wire: int, pair: bytes, active: Sequence[NetworkFault]) -> Path | None:
-        """None: no one owns the destination, or the source is not behind the wire it came by."""
+        """The path, or None: the destination has no owner, or the source does not belong to the device."""
         ends = ends_of(pair)
         source = self._owners.owner(ends.family, ends.source)
         destination = self._owners.owner(ends.family, ends.destination)

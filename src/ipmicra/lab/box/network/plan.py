@@ -1,7 +1,7 @@
-"""Who is where in the box's network, how far apart, and what will go wrong when: plain values.
+"""The endpoints of the box's network, their distances, and the planned faults: plain values.
 
-An endpoint is whoever owns addresses: a crawler, the coordinator, one stand of a site. It stands in one
-place, or in many at once (anycast): then whoever asks is answered from the nearest.
+An endpoint owns addresses: a crawler, the coordinator, one stand of a site. It is in one place, or in
+several at once (anycast): then the nearest one answers.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ class Endpoint(msgspec.Struct, frozen=True):
     blocks: tuple[str, ...]  # addresses and prefixes
     places: tuple[int, ...]  # rows of the plan's one_way_s
     link: NetworkLink = NetworkLink()
-    admits_calls: bool = True  # False: behind NAT, no one outside can begin a conversation
+    admits_calls: bool = True  # False: behind NAT, flows cannot be opened from outside
     answers: bool = True  # False: a black hole, packets to it vanish
 
 
 class Effect(StrEnum):
-    """What a fault does to packets between its two sides."""
+    """The effect of a fault on packets between its two sides."""
 
     CUT = "cut"  # none gets through
     LOSS = "loss"  # so large a share more is lost

@@ -1,4 +1,4 @@
-"""What the box and its router's process say to each other: length-prefixed MessagePack on a socket."""
+"""Messages between the box and its router's process: length-prefixed MessagePack on a socket."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 from ipmicra.lab.box.network.lateness import Lateness
 from ipmicra.lab.box.network.plan import NetworkFault
 
-# Of SCHED_FIFO: who waits for whom on a busy machine.
+# Priorities of SCHED_FIFO: the order of processes on a busy machine.
 ROUTER_PRIORITY, MEASURER_PRIORITY, SERVER_PRIORITY = 20, 10, 9
 
 _LENGTH = struct.Struct(">I")
@@ -27,7 +27,7 @@ class RouterRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sent(msgspec.Struct, frozen=True):
-    """What one endpoint has sent another."""
+    """The traffic from one endpoint to another."""
 
     source: str
     destination: str

@@ -1,7 +1,8 @@
-"""The overlay in a box: `ipmicra overlay start` and `join` in the crawlers' namespaces, and what peers say.
+"""The overlay in a box: `ipmicra overlay start` and `join` in the crawlers' namespaces, and the peers'
+reports.
 
-Peers place themselves and the sites by round trips of their own. Invariant: who crawls what is asked of
-the peers themselves, as an operator would.
+Peers place themselves and the sites by their own round trips. Invariant: the crawler of each site is
+asked from the peers, as an operator would do.
 """
 
 from __future__ import annotations
@@ -53,7 +54,9 @@ class Peers:
             time.sleep(LOOK_SECONDS)
 
     def start_others(self) -> None:
-        """They join through the first; each finds its place by timing those who are there."""
+        """Start the other peers: they join through the first; each finds its place by measuring round
+        trips.
+        """
         first, *others = self._addresses
         for name in others:
             self._run(name, "join", str(self._file), self._addresses[first])
@@ -75,7 +78,7 @@ class Peers:
             await rpc_client.submit(named(site), None, network.space, via, codec)
 
     async def owners(self) -> dict[str, list[str]]:
-        """Who says that they crawl each site; peers that do not answer yet say nothing."""
+        """The peers that report to crawl each site; peers that do not answer yet are left out."""
         found: dict[str, list[str]] = {}
         for name in self.alive:
             status = await self._status(name)
@@ -83,7 +86,7 @@ class Peers:
                 found.setdefault(site, []).append(name)
         return found
 
-    async def covered_share(self) -> float:
+    async def zone_coverage(self) -> float:
         """Of the space, as far as the living peers' zones cover it; 0 while one of them is silent."""
         known = [await self._status(name) for name in self.alive]
         zones = [zone for status in known if status is not None for zone in status.descriptor.zones]

@@ -2,11 +2,11 @@
 
     python -m ipmicra.lab.box.processes.router CONTROL TUN TUN ...      descriptors, inherited
 
-Everything that is decided is decided by `network/`; here are the wires, the clock and the priority. The
+All decisions are in `network/`; this module has the devices, the clock and the priority. The
 plan comes as the first message on the control socket; then requests, each answered: begin, inflict,
 heal, report. The process ends when the control socket is closed.
 
-Invariant: its own lateness is measured for every packet, and told with every report.
+Invariant: its own delay is measured for every packet, and included in every report.
 """
 
 from __future__ import annotations
@@ -65,13 +65,18 @@ class Router:
         return IDLE_S if due_s is None else max(0.0, due_s - time.monotonic())
 
     def _read(self, tun: int) -> None:
-        wire, arrived, clock, read = self._wires[tun], self._forwarding.arrived, time.monotonic, os.read
+        wire, on_packet, clock, read = (
+            self._wires[tun],
+            self._forwarding.on_packet,
+            time.monotonic,
+            os.read,
+        )
         for _ in range(READS_AT_ONCE):
             try:
                 packet = read(tun, PACKET_BYTES_MAX)
             except BlockingIOError:
                 return
-            arrived(wire, packet, clock())
+            on_packet(wire, packet, clock())
 
     def _write(self) -> None:
         tuns, record, clock, write = self._tuns, self._late.record, time.monotonic, os.write

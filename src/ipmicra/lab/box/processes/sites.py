@@ -2,9 +2,9 @@
 
     python -m ipmicra.lab.box.processes.sites WORLD.toml LOG
 
-One listener on port 80 answers as whatever address was called; the Host field says which site is meant.
-Every request is a line of the log: when (s), who asked, site, method, path, status, with tabs between.
-Prints "ready" when it hears; ends with SIGTERM or when its starter dies.
+One listener on port 80 answers for every address; the Host field says which site is meant.
+Every request is a line of the log: time (s), client, site, method, path, status, with tabs between.
+Prints "ready" when it listens; ends with SIGTERM or when its starter dies.
 """
 
 from __future__ import annotations

@@ -124,27 +124,27 @@ class System:
             return {site: self._client.explain(f"http://{site}/").nearest.crawler for site in sites}
 
     def integrated(self) -> list[str]:
-        """The URLs in the index's ledger, each as often as it is there."""
+        """The URLs in the index's catalogue, each as often as it is there."""
         path = self._folder / "coordinator" / "index" / "ledger.sqlite"
         if not path.exists():
             return []
-        ledger = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=10)
+        catalogue = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=10)
         try:
-            tables = ledger.execute("SELECT name FROM sqlite_master WHERE name = 'pages'").fetchall()
+            tables = catalogue.execute("SELECT name FROM sqlite_master WHERE name = 'pages'").fetchall()
             asked = "SELECT url FROM pages WHERE facts IS NOT NULL"
-            rows = ledger.execute(asked).fetchall() if tables else []
+            rows = catalogue.execute(asked).fetchall() if tables else []
         finally:
-            ledger.close()
+            catalogue.close()
         return sorted(url for (url,) in rows)
 
     # --- hosts ----------------------------------------------------------------------------------------
 
     def join(self, name: str) -> None:
         """Register a host, and let it join from its own namespace."""
-        told = self._command(
+        output = self._command(
             self.box.coordinator, "coordinator", "coordinator", "register", name, "--json"
         )
-        token = msgspec.json.decode(told, type=dict[str, object])["token"]
+        token = msgspec.json.decode(output, type=dict[str, object])["token"]
         where = self.box.crawler(name)
         tunnel = [sys.executable, "-m", "ipmicra.lab.box.kernel.tunnel", str(PORT), self._address]
         self._tunnels.append(self._started(where, f"tunnel-{name}", tunnel))

@@ -1,1 +1,1 @@
-"""What every claim uses: harness, scene, crawl and delegation runs, timing checks."""
+"""The parts that every claim uses: harness, setup, crawl and delegation runs, timing checks."""

@@ -1,4 +1,6 @@
-"""Who has which site -> all of them crawled by the real engine in the crawlers' namespaces, and the time."""
+"""The crawler of each site -> all sites crawled by the real engine in the crawlers' namespaces, and the
+time.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from ipmicra.lab.box.trial.delegation_run import DelegatedSites
 
 
 class CrawlRun(NamedTuple):
-    """What one crawl of all sites took, all crawlers together."""
+    """The duration of one crawl of all sites, all crawlers together."""
 
     by_crawler: dict[str, Crawled]
 

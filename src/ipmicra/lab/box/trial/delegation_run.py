@@ -1,10 +1,12 @@
-"""A strategy, sites and agents -> who takes which site, decided by real probes in the box.
+"""A strategy, sites and agents -> the crawler of each site, decided by real probes in the box.
 
 The driver of the box's world: where the simulator reads a matrix, an agent in the crawler's namespace
 measures. Several sites are under way at once, as with the coordinator. After each decision the chosen
-crawler fetches robots.txt, as a crawl does first, and the strategy is told the kernel's round trip of it.
+crawler fetches robots.txt, as a crawl does first, and the strategy receives the kernel's round trip of
+it.
 
-Invariant: the strategy is told of a site its name and the address that DNS gives; of the truth, nothing.
+Invariant: the strategy receives only the name of a site and its address by DNS, never the true round
+trips.
 """
 
 from __future__ import annotations
@@ -34,12 +36,12 @@ DelegationResult = TypeVar("DelegationResult")
 
 
 class DelegatedSites(NamedTuple):
-    """What came of one site."""
+    """The result for one site."""
 
     site: BoxSite
     crawler: str
     probes: int
-    free: bool  # the chosen crawler was among those probed: its first fetch tells the same
+    free: bool  # the chosen crawler was probed: its first fetch measures the same
 
 
 def strategy_in(
@@ -89,7 +91,7 @@ class BoxDelegator:
         target = self.target(site)
         decision, asked = await self.converse(self._strategy.delegate(target, time.monotonic()))
         if decision.crawler is None:
-            raise OurFault(f"the strategy gave {site.name} to nobody: {decision.explanation()}")
+            raise OurFault(f"the strategy delegated {site.name} to no crawler: {decision.explanation()}")
         await self._first_fetch(target, decision.crawler)
         return DelegatedSites(site, decision.crawler, len(asked), decision.crawler in asked)
 
@@ -99,7 +101,7 @@ class BoxDelegator:
     async def converse(
         self, talk: Generator[Probe, ProbeAnswer, DelegationResult]
     ) -> tuple[DelegationResult, list[str]]:
-        """Answer all probes of a conversation: its result, and the crawlers that were asked."""
+        """Answer all probes of a probe task: its result, and the crawlers that were asked."""
         asked: list[str] = []
 
         async def answer(probe: Probe) -> ProbeAnswer:

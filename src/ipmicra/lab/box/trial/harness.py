@@ -1,6 +1,6 @@
-"""What every claim is given: a data source for worlds, a seed, a folder, and a way to say what it does.
+"""The input of every claim: a data source for worlds, a seed, a folder, and a function for messages.
 
-Invariant: a claim plays in worlds of the kit's seed; each box that it used was on time, or it raises.
+Invariant: a claim plays in worlds of the harness's seed; each box that it used was on time, or it raises.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CRAWLING = TimingTolerance(late_ms=4.0, share_max=0.01)
 
 
 @dataclass
-class BoxKit:
+class BoxHarness:
     """The options of one run of one claim."""
 
     data_source: DataSource
@@ -91,4 +91,4 @@ def _in_words(figures: dict[str, float]) -> str:
 class BoxClaim(PageQuestion, Protocol):
     """A module of `claims`: TITLE, PAPER (what the papers report) and `run`."""
 
-    def run(self, kit: BoxKit) -> Findings: ...
+    def run(self, harness: BoxHarness) -> Findings: ...

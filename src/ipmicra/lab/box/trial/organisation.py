@@ -1,7 +1,8 @@
-"""One organisation with addresses in many places -> to whom its sites are delegated, by real probes.
+"""One organisation with addresses in many places -> the crawlers to which its sites are delegated, by
+real probes.
 
-The registry says one organisation and one country for all of them, as it does of a cloud. Invariant: the tree
-knows nothing else, so whoever does well has found it out by probing.
+The registry says one organisation and one country for all of them, as it does of a cloud. Invariant: the
+tree knows nothing else, so a strategy that does well has found the places by probing.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from ipmicra.hierarchy import Allocation, Allocations, SubnetTree, build_tree
 from ipmicra.lab.box.agents.handle import Agents
 from ipmicra.lab.box.trial.delegation_run import BoxDelegator, excess_ms, strategy_in
 from ipmicra.lab.box.world.box_world import BoxSite, BoxWorld, Stand
-from ipmicra.lab.metrics import NEAR_MS
+from ipmicra.lab.simulation.metrics import NEAR_MS
 
 NETWORK = "62.0.{}"  # one /24 for each site
 HANDLE, HEADQUARTERS = "ORG-EVERYWHERE", "US"
@@ -31,7 +32,9 @@ class Understood(NamedTuple):
 
 
 def sites_of_one(places: Sequence[str], a_place: int) -> tuple[BoxSite, ...]:
-    """So many sites in each place, in turn: neighbours in address space are far from each other."""
+    """The given number of sites in each place, in turn: neighbours in address space are far from each
+    other.
+    """
     standing = [place for _ in range(a_place) for place in places]
     return tuple(
         BoxSite(
@@ -44,7 +47,7 @@ def sites_of_one(places: Sequence[str], a_place: int) -> tuple[BoxSite, ...]:
 
 
 def registered(sites: Sequence[BoxSite]) -> SubnetTree:
-    """What the registry knows: a network a site, all of one organisation and country."""
+    """The registry's records: one network per site, all of one organisation and country."""
     records = Allocations()
     for number in range(len(sites)):
         network = AddressRange.parse(f"{NETWORK.format(number)}.0/24")
@@ -52,7 +55,9 @@ def registered(sites: Sequence[BoxSite]) -> SubnetTree:
     return build_tree(records).tree
 
 
-async def understood(world: BoxWorld, agents: Agents, spec: str, sites: Sequence[BoxSite]) -> Understood:
+async def measure_understanding(
+    world: BoxWorld, agents: Agents, spec: str, sites: Sequence[BoxSite]
+) -> Understood:
     """Delegate the sites one after the other, from a strategy that knows nothing yet."""
     strategy = strategy_in(world, spec, registered(sites))
     found = await BoxDelegator(world, strategy, agents).delegate_all(sites, at_once=1)

@@ -28,7 +28,7 @@ SITES_AT_ONCE = 10
 
 
 class RouteChange(NamedTuple):
-    """What changed: from this crawler to these sites, and by how much."""
+    """A change of routes: from this crawler to these sites, and by how much."""
 
     crawler: str
     sites: frozenset[str]
@@ -36,7 +36,7 @@ class RouteChange(NamedTuple):
 
 
 class PlayedRound(NamedTuple):
-    """What some rounds took, and the share of sites in wrong hands after each."""
+    """The duration of some rounds, and the share of misassigned sites after each."""
 
     spent: dict[str, int]  # fetches, looks, probes, moves; fooled: moves of what is everywhere
     wrong: list[float]
@@ -59,7 +59,7 @@ class Rounds:
         await self._delegator.delegate_all(self.world.file.sites)
 
     async def play(self, rounds: int) -> PlayedRound:
-        """So many rounds of one fetch from every site."""
+        """Play the given number of rounds, with one fetch from every site each."""
         self.spent.clear()
         wrong = []
         for _ in range(rounds):

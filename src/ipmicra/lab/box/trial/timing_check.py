@@ -1,4 +1,4 @@
-"""A router's report -> whether what was measured meanwhile can be believed."""
+"""A router's report -> whether the measurements during it are valid."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""The box's world as its file tells it: places, crawlers, sites, latencies, faults; typed.
+"""The box's world, as in its file: places, crawlers, sites, latencies, faults; typed.
 
     places      somewhere on the network; a position where latencies come by the formula
     crawlers    each in a place, with public addresses and an access link, behind NAT or not
     coordinator where `ipmicra coordinator run` lives
     sites       each with one stand or more; a stand with several places is anycast, several stands are
                 a CDN: the name server gives each asker the stand nearest to it
-    faults      what is cut, lossy or slower between whom, and when
+        faults      cut, lossy or slow paths between two sides, and when
 
-Invariant: plain frozen values; `checking.py` says what they must obey.
+Invariant: plain frozen values; `validation.py` checks them.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class BoxCrawler(_Record, frozen=True, kw_only=True):
     name: str
     place: str
     addresses: tuple[str, ...]
-    nat: bool = True  # no one outside can begin a conversation with it
+    nat: bool = True  # flows to it cannot be opened from outside
     link: AccessLink = AccessLink()
 
 
@@ -90,14 +90,14 @@ class BoxFault(_Record, frozen=True, kw_only=True):
 
 
 class Formula(_Record, frozen=True, kw_only=True):
-    """Light in fibre along the great circle, so much longer, plus both access links."""
+    """Light in fibre along the great circle, times a factor, plus both access links."""
 
     detour: float = 1.5
     access_ms: float = 2.0
 
 
 class WorldFile(_Record, frozen=True, kw_only=True):
-    """What world.toml says."""
+    """The contents of world.toml."""
 
     name: str
     seed: int = 1
@@ -116,7 +116,7 @@ class WorldFile(_Record, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class BoxWorld:
-    """The file, and the round trips between its places in their order; NaN where no one knows."""
+    """The file, and the round trips between its places in their order; NaN where unknown."""
 
     file: WorldFile
     round_trips_ms: Milliseconds
@@ -131,7 +131,7 @@ class BoxWorld:
         return min(float(self.round_trips_ms[numbers[a], numbers[b]]) for a in here for b in there)
 
     def nearest_stand(self, place: str, site: BoxSite) -> Stand:
-        """Whom the name server sends an asker of that place to."""
+        """The stand that the name server returns to a client in that place."""
         return min(site.stands, key=lambda stand: self.round_trip_ms((place,), stand.places))
 
     def crawler_to_site_ms(self, crawler: BoxCrawler, site: BoxSite) -> float:

@@ -28,7 +28,7 @@ from ipmicra.lab.box.world.box_world import (
 )
 from ipmicra.lab.box.world.validation import check
 from ipmicra.lab.box.world.world_file import SAME_PLACE_MS
-from ipmicra.lab.sampling import Draw, draw_crawlers, draw_sites
+from ipmicra.lab.simulation.sampling import Draw, draw_crawlers, draw_sites
 from ipmicra.lab.world import LatencyNode, Milliseconds, World
 
 SIX_PREFIX = int(IPv6Address("2600::"))

@@ -23,12 +23,12 @@ from ipmicra.lab.box.world.box_world import (
 SITES_WIRE, COORDINATOR_WIRE, FIRST_CRAWLER_WIRE = 0, 1, 2
 NAMES = "name server"
 BYTES_PER_MBIT = 125_000.0
-UNKNOWN_S = 60.0  # a round trip that no one asked for: between sites, say
+UNKNOWN_S = 60.0  # a round trip that is never used, for example between sites
 _EFFECTS = {"cut": Effect.CUT, "loss": Effect.LOSS, "slower": Effect.ADDED}
 
 
 def plan_of(world: BoxWorld) -> NetworkPlan:
-    """What the router has to know; raises nothing for a checked world."""
+    """The router's plan; raises nothing for a validated world."""
     endpoints = tuple(_endpoints(world))
     faults = [fault_between(world, endpoints, fault) for fault in world.file.faults]
     return NetworkPlan(
@@ -83,7 +83,7 @@ def _one_way_s(world: BoxWorld) -> tuple[tuple[float, ...], ...]:
 def _numbers(world: BoxWorld, endpoints: tuple[Endpoint, ...], names: tuple[str, ...]) -> frozenset[int]:
     """Endpoints of that name, in a place of that name, or on a continent of that name.
 
-    The name server is everyone's own resolver, in all places at once: no fault is between it and anybody.
+    The name server acts as each crawler's own resolver, in all places at once: faults do not affect it.
     """
     if EVERYBODY in names:
         return frozenset(number for number, end in enumerate(endpoints) if end.name != NAMES)

@@ -38,7 +38,7 @@ def _wrongs(world: BoxWorld) -> Iterator[str]:
 
 
 def names_in_faults(world: BoxWorld) -> set[str]:
-    """What the sides of a fault may be called."""
+    """The names that the sides of a fault may have."""
     file = world.file
     continents = {place.continent for place in file.places if place.continent}
     return {EVERYBODY, COORDINATOR, *continents}.union(*_kinds(world).values())
@@ -67,7 +67,7 @@ def _unknown_places(world: BoxWorld) -> Iterator[str]:
     for owner, places in _stands(world):
         for place in places:
             if place not in known:
-                yield f"{owner} is in {place!r}, which is no place"
+                yield f"{owner} is in {place!r}, which is not a place of this world"
         if not places:
             yield f"{owner} is in no place"
 
@@ -141,7 +141,7 @@ def _latencies(world: BoxWorld) -> Iterator[str]:
 def _fault(fault: BoxFault, known: set[str]) -> Iterator[str]:
     for name in (*fault.one, *fault.other):
         if name not in known:
-            yield f"a fault names {name!r}, which is nobody"
+            yield f"a fault names {name!r}, which does not exist in this world"
     if not 0 <= fault.at_s < fault.until_s:
         yield f"a fault from {fault.at_s} to {fault.until_s} s"
     if fault.kind == "loss" and not 0 < fault.loss < 1:

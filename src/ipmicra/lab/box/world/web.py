@@ -1,4 +1,4 @@
-"""A BoxWorld -> its sites with their pages, and what the name server tells each asker."""
+"""A BoxWorld -> its sites with their pages, and the name server's answers for each client."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def urls_of(web: dict[str, MadeSite]) -> set[str]:
 
 
 class BoxNameServer:
-    """The name server's knowledge: for a site with several stands, the one nearest to who asks."""
+    """The name server's data: for a site with several stands, the one nearest to the client."""
 
     def __init__(self, world: BoxWorld) -> None:
         self._world = world

@@ -59,7 +59,7 @@ def write_world(path: Path, world: BoxWorld) -> None:
 
 
 def by_formula(places: tuple[BoxPlace, ...], formula: Formula) -> Milliseconds:
-    """Round trips from positions; NaN where one is not told."""
+    """Round trips from positions; NaN where a position is missing."""
     found = np.full((len(places), len(places)), np.nan)
     for here, one in enumerate(places):
         for there, other in enumerate(places):

@@ -2,9 +2,9 @@
 
     round trip = access + per_km * distance
 
-Both numbers are fitted on the crawlers' own round trips to each other, so they follow whatever Internet
-the crawlers live in. Invariant: the fit starts from an assumption worth a few pairs, and bends to what is
-measured; a pair that is far off the line (a detour) is weighed down, not thrown out.
+Both numbers are fitted on the crawlers' own round trips to each other, so they follow the network that
+the crawlers are in. Invariant: the fit starts from an assumption that weighs as much as a few pairs; a
+pair far from the line (a detour) gets less weight, and is not removed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class DistanceModel(NamedTuple):
 
 
 def unit_vectors(latitudes: Floats, longitudes: Floats) -> Floats:
-    """Points on the sphere, one a row; what is not a number stays so."""
+    """Points on the sphere, one per row; NaN stays NaN."""
     north, east = np.radians(latitudes), np.radians(longitudes)
     return np.stack([np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)], axis=1)
 

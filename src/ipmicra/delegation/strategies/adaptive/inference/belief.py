@@ -1,11 +1,12 @@
-"""A prior and the answers so far -> what is believed of one site's round trips to all crawlers.
+"""A prior and the answers so far -> the expected round trips of one site to all crawlers.
 
-Each example foretells the site's round trips, weighed by how well it foretold the answers (`weighing`);
-bounds hold for who was not asked. Only examples that still count are looked at for all crawlers.
+Each example predicts the site's round trips, weighted by how well it predicted the answers (`posterior`);
+bounds apply to crawlers that were not probed. Only examples with a relevant weight are used for all
+crawlers.
 
-Invariant: weights add up to one and no number is NaN, whatever was answered. Asks no one, decides nothing. It
-*stands* while no example was written and no one came or went since it was begun; after that it says
-nothing any more and is to be begun again.
+Invariant: weights add up to one and no number is NaN, for any answers. It sends no probe and decides
+nothing. It is *valid* while no example was written and no crawler joined or left since it was made; after
+that it must be made again.
 """
 
 from __future__ import annotations
@@ -64,19 +65,19 @@ class Belief:
 
     @cached_property
     def _weighing(self) -> PosteriorWeights:
-        """Begun with the first answer: to know whom to ask first, the prior is enough."""
+        """Made with the first answer: to choose the first crawler to probe, the prior is enough."""
         return PosteriorWeights(self.prior, self._experience.examples, self._spreads)
 
-    def hear(self, column: int, round_trip_ms: float) -> None:
+    def observe(self, column: int, round_trip_ms: float) -> None:
         """One crawler's answer."""
         self.columns.append(column)
         self.answers_ms.append(min(round_trip_ms, LONGEST_MS))
         self.bounds.tighten(round_trip_ms, self._experience.bounding_row(column))
-        self._weighing.hear(column, self.answers_ms[-1])
+        self._weighing.observe(column, self.answers_ms[-1])
         self._foretold = None
 
-    def foretold(self) -> Prediction:
-        """What is believed now of every crawler's round trip, asked or not."""
+    def prediction(self) -> Prediction:
+        """The expected round trip of every crawler, probed or not."""
         if self._foretold is None:
             self._foretold = self._foretell()
         return self._foretold
@@ -100,20 +101,21 @@ class Belief:
         return Prediction(kept, weights, means, spreads, unsure)
 
     def light_ms(self, column: int) -> float:
-        """What light alone says that the crawler's round trip cannot be below, from the answers so far."""
+        """The lower bound of the crawler's round trip by the speed of light, from the answers so far."""
         between = (self._experience.light_ms(heard, column) for heard in self.columns)
         return max((ms - r for ms, r in zip(between, self.answers_ms, strict=True)), default=0.0)
 
     def served(self) -> Singles:
         """By crawler, how many sites an answer of it would serve, this one and twins to come."""
-        kept, weights, _, _, unsure = self.foretold()
+        kept, weights, _, _, unsure = self.prediction()
         twins = bisect_left(kept, self._weighing.twins)
         return served(weights[twins:], unsure[:, twins:], self._spreads.twin_ms)
 
-    def told_ms(self) -> Singles | None:
-        """By crawler, the round trip to be expected where, likelier than not, a twin was answered by it, and
-        infinity elsewhere; None where it is likelier that there is no twin."""
-        kept, weights, means, _, unsure = self.foretold()
+    def expected_ms(self) -> Singles | None:
+        """By crawler, the expected round trip where it probably answered for a co-located site, and
+        infinity elsewhere; None if the site probably has no co-located site.
+        """
+        kept, weights, means, _, unsure = self.prediction()
         twins = bisect_left(kept, self._weighing.twins)
         if np.add.reduce(weights[twins:]) <= LIKELIER:
             return None
@@ -124,7 +126,7 @@ class Belief:
         return expected
 
     def nearest(self) -> Whole:
-        """Who is nearest to each of the prior's examples, before anything was heard."""
+        """The nearest crawler to each of the prior's examples, before the first answer."""
         return self._experience.examples.nearest.take(self.prior.sample.rows)
 
     def by_example(self) -> Singles:
@@ -133,7 +135,7 @@ class Belief:
 
     def teach(self) -> None:
         """Let the widths learn from this site's answers, by the examples that still count."""
-        kept, weights, *_ = self.foretold()
+        kept, weights, *_ = self.prediction()
         weighing = self._weighing
         values = np.array(self.answers_ms, dtype=np.float32)[:, None]
         values = values - weighing.misses_ms.take(kept, axis=1)
@@ -151,20 +153,20 @@ class Belief:
         alike = np.add.reduce(weights[:doors]) + np.add.reduce(weights[sites:twins])
         self._spreads.learn_twins(float(alike), float(np.add.reduce(weights[twins:])))
 
-    def tell_twins(self) -> None:
+    def update_twins(self) -> None:
         """Past sites that are this one's twins have its round trips, as likely as they are twins."""
-        kept, weights, *_ = self.foretold()
+        kept, weights, *_ = self.prediction()
         weighing, examples = self._weighing, self._experience.examples
         twins = int(kept.searchsorted(weighing.twins))
         rows = weighing.rows.take(kept[twins:])
-        told, sure = past_twins(rows, weights[twins:], examples.fixed)
+        past, sure = past_twins(rows, weights[twins:], examples.fixed)
         off_ms = self._spreads.twin_ms
         for column, answer_ms in zip(self.columns, self.answers_ms, strict=True):
-            examples.tell(told, column, answer_ms, sure, off_ms)
+            examples.apply_answer(past, column, answer_ms, sure, off_ms)
 
     def summary(self) -> tuple[Singles, Singles]:
         """The site as an example: believed round trips with their doubts, the measured ones exact."""
-        kept, weights, means, spreads, unsure = self.foretold()
+        kept, weights, means, spreads, unsure = self.prediction()
         values: Singles = means @ weights
         own = spreads * spreads
         own -= unsure

@@ -1,10 +1,10 @@
-"""Answers and mutual round trips -> what every other crawler's round trip cannot be below.
+"""Answers and mutual round trips -> lower bounds of every other crawler's round trip.
 
 Two bounds. The triangle: if A is r from the site, then B is about |d(A,B) - r| from it at least; routes
 are not a metric, so only a share of it counts. Light: the site lies within r of A, so it is at least the
-rest of the way from B, at light's speed in fibre; this one holds where positions are known.
+rest of the distance from B, at the speed of light in fibre; this bound needs known positions.
 
-Invariant: a bound is never negative and never NaN; who is not measured is not bound.
+Invariant: a bound is never negative and never NaN; a crawler that is not measured has no bound.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ class RoundTripBounds:
 
 
 def bounding_row(mutual_ms: Floats, light_ms: Floats) -> Singles:
-    """What a crawler's answer is to be held against, by crawler: both sides of the triangle, and light."""
+    """The bounds that a crawler's answer is combined with, by crawler: both sides of the triangle, and
+    light.
+    """
     triangle = SHORTCUT_SHARE * mutual_ms
     row = np.array((triangle, -triangle, light_ms), dtype=np.float32)
     return np.nan_to_num(row, copy=False, nan=-np.inf)

@@ -1,17 +1,17 @@
-"""Answers of one site -> how much each example counts for it, and how far it is shifted.
+"""Answers of one site -> the weight and the shift of each example for it.
 
-An answer multiplies an example's weight by how well it was foretold (a Student t, so that one odd answer
-ruins nothing). A site's own access link shifts all its round trips alike: each example's shift is
-estimated from its residuals and held back by how wide shifts are.
+An answer multiplies an example's weight by how well the example predicted it (a Student t, so that one
+outlier does not spoil the result). A site's own access link shifts all its round trips alike: each
+example's shift is estimated from its residuals and shrunk by the variance of shifts.
 
-A past site counts twice: as someone alike, and as a *twin*, which stands in the same machine room. So
-does someone next door to a crawler: a crawler stands in a machine room too, and of all sites those in it
-must not be missed. Two widths tell a cloud's regions, exact to the millisecond, from a town's networks;
-which of them holds more often is learnt.
+A past site counts twice: as a similar site, and as a *twin*, a site in the same machine room. So does a
+place next to a crawler: a crawler is in a machine room too, and sites in the same room must not be
+missed. Two variances distinguish a cloud's regions, exact to the millisecond, from a town's networks;
+their shares are learnt.
 
-Invariant: vectors by example only, twins after the rest, those of sites first, so that an answer costs the
-same however many crawlers there are. Weights are what they are to each other, the greatest is one once
-something was heard; none is NaN, whatever was answered.
+Invariant: vectors by example only, twins after the rest, those of sites first, so that an answer costs
+the same for any number of crawlers. Weights are relative, the greatest is one after the first answer;
+none is NaN, for any answer.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ipmicra.delegation.strategies.adaptive.training.examples import Examples
 
 # Numbers as arrays: what numpy need not convert at every call.
 FREEDOMS, HALF_LESS = np.float32(FREEDOM).reshape(()), np.float32(-0.5).reshape(())
-ANSWERS_ROOM = 4  # answers there is room for at first; few sites need more
+ANSWERS_ROOM = 4  # answers that fit in the first allocation; few sites need more
 
 
 class PosteriorWeights:
@@ -62,8 +62,8 @@ class PosteriorWeights:
         self.shifts_ms.fill(0.0)
         self.stretch.fill(1.0)
         self._examples = examples
-        # Sums over the answers so far: what speaks against an example but for its misses, in -2 log
-        # weight; precision of the shift; pull.
+        # Sums over the answers so far: the part of an example's -2 log weight without its misses;
+        # precision of the shift; pull.
         self._against: Singles = np.zeros(len(self.rows), dtype=np.float32)
         self._precision: Singles = self.widths.shift_precision
         self._pull: Singles = np.zeros(len(self.rows), dtype=np.float32)
@@ -74,7 +74,7 @@ class PosteriorWeights:
         self.misses_ms, self.variances = self._room[:, :0]
         self.scores = self.misses_ms
 
-    def hear(self, column: int, round_trip_ms: float) -> None:
+    def observe(self, column: int, round_trip_ms: float) -> None:
         """One crawler's answer."""
         miss, variance = self._room_for_one()
         values = self._examples.values_ms[column].take(self.rows)
@@ -93,10 +93,10 @@ class PosteriorWeights:
         return self._room[:, self._heard - 1]
 
     def _shift(self, miss: Singles, variance: Singles) -> None:
-        """Each example's shift: the mean of its residuals, held back by how wide shifts are."""
-        told = variance + self.left
-        self._against += np.log(told, out=told)
-        precision = np.reciprocal(variance, out=told)
+        """Each example's shift: the mean of its residuals, shrunk by the variance of shifts."""
+        total = variance + self.left
+        self._against += np.log(total, out=total)
+        precision = np.reciprocal(variance, out=total)
         self._precision = self._precision + precision
         precision *= miss
         precision += self._pull
@@ -115,18 +115,19 @@ class PosteriorWeights:
         self.scores = scores
         shifted = self.shifts_ms * self.shifts_ms
         shifted *= self.widths.shift_precision
-        told: Singles = _powers(self._heard) @ np.log(scores)
-        told += self._against
-        told += shifted
-        told -= np.minimum.reduce(told)
-        told *= HALF_LESS
-        np.exp(told, out=told)
-        np.multiply(told, self._before, out=self.weights)
+        evidence: Singles = _powers(self._heard) @ np.log(scores)
+        evidence += self._against
+        evidence += shifted
+        evidence -= np.minimum.reduce(evidence)
+        evidence *= HALF_LESS
+        np.exp(evidence, out=evidence)
+        np.multiply(evidence, self._before, out=self.weights)
         self._humble(shifted)
 
     def _humble(self, shifted: Singles) -> None:
-        """Who foretold the answers badly knows the rest no better: its variance is Student's, given the
-        answers. A town's is want of knowledge from the start and stays as it is."""
+        """Raise the variance of examples that predicted the answers badly: it is Student's, given the
+        answers. A town's variance expresses missing knowledge from the start and stays.
+        """
         misfit = np.add.reduce(self.scores, axis=0, initial=(1 - self._heard) * FREEDOM)
         misfit += shifted
         np.multiply(misfit, 1.0 / (FREEDOM + self._heard), out=self.stretch)

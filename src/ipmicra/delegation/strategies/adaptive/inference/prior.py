@@ -84,7 +84,7 @@ class SimilarityFeatures:
             tie = ties[reason] = _tie(reason, facts, closest)
             total = amount
             if reason == ANYWHERE:
-                total = examples.mass  # who is not weighed takes its part along
+                total = examples.mass  # examples that are not in the sample keep their share
             elif reason == NEAR and near is not None:
                 total = max(amount, near.total)
             factors[reason] = self._worth(tie) / total

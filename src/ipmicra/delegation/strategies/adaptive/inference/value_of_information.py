@@ -1,14 +1,14 @@
-"""A belief and the best answer so far -> what each further probe is expected to save.
+"""A belief and the best answer so far -> the expected saving of each further probe.
 
-A probe can only help where it comes out below the best answer. For an example that foretells `mean`
-with `spread`, that is the expected improvement of a normal variable; over all examples, weighed, it is
-what the probe is worth in milliseconds. Where that is below a probe's price, it counts again for each
-further site that the answer would serve (`twins`). When the best of them is still worth less, asking
-ends. Where twins of the site were answered by a crawler, that one may have it unasked: its first fetch
-tells for free what a probe would have told. The first probe, with nothing to improve on, goes to the
-crawler likeliest to be the nearest.
+A probe only helps if its answer is below the best answer. For an example that predicts `mean` with
+`spread`, that is the expected improvement of a normal variable; its weighted sum over all examples is the
+value of the probe in milliseconds. If that is below the price of a probe, it counts again for each
+further site that the answer would serve (`colocation`). If the best value is still below the price, no
+more probes are sent. A crawler that answered for a co-located site may get the site without a probe: its
+first fetch measures the same at no cost. The first probe, without an answer to improve on, goes to the
+crawler that is most probably the nearest.
 
-Invariant: NaN never wins, and ties go to the crawler who joined first.
+Invariant: NaN never wins, and ties go to the crawler that joined first.
 """
 
 from __future__ import annotations
@@ -62,8 +62,9 @@ def nearest_shares(weights: Singles, nearest: Whole, crawlers: int) -> Floats:
 
 
 class ProbeChoice(NamedTuple):
-    """The column to ask next and what that is expected to save; None where no one is left to ask.
-    `unasked`: who would have the site if no one was asked any more, where that is none who answered."""
+    """The column to probe next and the expected saving; None if no crawler is left to probe. `unasked`:
+    the crawler that would get the site without further probes, if it is not one that answered.
+    """
 
     column: int | None
     saving_ms: float
@@ -71,8 +72,9 @@ class ProbeChoice(NamedTuple):
 
 
 def choice(belief: Belief, askable: Whole, best_ms: float | None, price_ms: float) -> ProbeChoice:
-    """`best_ms` is the least answer of those who could take the site; None where there is none yet. What is
-    expected to be saved is this site's; below the price, its twins' to come with it.
+    """Choose the next probe. `best_ms` is the least answer of the crawlers that could take the site; None
+    if there is none yet. The expected saving is that of this site; if it is below the price, future
+    co-located sites are added.
     """
     if not len(askable):
         return ProbeChoice(None, 0.0)
@@ -87,20 +89,22 @@ def choice(belief: Belief, askable: Whole, best_ms: float | None, price_ms: floa
 
 
 def _hopes(belief: Belief, askable: Whole, best_ms: float) -> tuple[Singles, int | None]:
-    """What each is expected to save, and who is believed nearer than the best answer, from its answers to
-    twins. A probe of that one saves nothing but what it would cost to be wrong about it."""
-    told_ms = belief.told_ms()
-    if told_ms is None:
+    """The expected saving of each probe, and the crawler that is expected to be nearer than the best
+    answer, from its answers for co-located sites. A probe of that crawler only saves the cost of an
+    error.
+    """
+    expected_ms = belief.expected_ms()
+    if expected_ms is None:
         return _savings_ms(belief, best_ms).take(askable), None
-    told_ms = told_ms.take(askable)
-    nearest = int(told_ms.argmin())
-    least_ms = float(told_ms[nearest])
+    expected_ms = expected_ms.take(askable)
+    nearest = int(expected_ms.argmin())
+    least_ms = float(expected_ms[nearest])
     if least_ms >= best_ms:
         return _savings_ms(belief, best_ms).take(askable), None
     possible_gains = _savings_ms(belief, least_ms).take(askable)
-    told_ms[nearest] = best_ms
-    instead_ms, column = float(np.minimum.reduce(told_ms)), askable[nearest : nearest + 1]
-    _, weights, means, spreads, _ = belief.foretold()
+    expected_ms[nearest] = best_ms
+    instead_ms, column = float(np.minimum.reduce(expected_ms)), askable[nearest : nearest + 1]
+    _, weights, means, spreads, _ = belief.prediction()
     saved = expected_savings_ms(
         weights, means.take(column, axis=0), spreads.take(column, axis=0), instead_ms
     )
@@ -110,7 +114,7 @@ def _hopes(belief: Belief, askable: Whole, best_ms: float) -> tuple[Singles, int
 
 def _savings_ms(belief: Belief, best_ms: float) -> Singles:
     """By column; of very many, of those alone that promise most."""
-    _, weights, means, spreads, _ = belief.foretold()
+    _, weights, means, spreads, _ = belief.prediction()
     if len(means) <= COLUMNS_EXACT:
         return expected_savings_ms(weights, means, spreads, best_ms)
     sieve = sifted(weights, means, spreads, best_ms)
@@ -122,9 +126,9 @@ def _savings_ms(belief: Belief, best_ms: float) -> Singles:
 
 
 def _likeliest(belief: Belief, askable: Whole) -> int:
-    """Of those who can be asked the likeliest to be the nearest."""
+    """The crawler that is most probably the nearest, among those that can be probed."""
     if not belief.columns and len(askable) == len(belief.crawlers):
         return int(nearest_shares(belief.prior.weights, belief.nearest(), len(askable)).argmax())
-    _, weights, means, *_ = belief.foretold()
+    _, weights, means, *_ = belief.prediction()
     nearest = means.take(askable, axis=0).argmin(axis=0)
     return int(askable[nearest_shares(weights, nearest, len(askable)).argmax()])

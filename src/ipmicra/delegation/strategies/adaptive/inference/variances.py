@@ -16,8 +16,8 @@ import numpy as np
 from ipmicra.delegation.strategies.adaptive.arrays import Singles, Whole
 from ipmicra.delegation.strategies.adaptive.training.examples import IN_ORDER, ExampleKind
 
-# Before anything is learnt, in ms and as a share of the round trip: two sites of one machine room differ
-# by next to nothing, of one town by little, and a town's distance tells less.
+# Initial values, in ms and as a share of the round trip: two sites of one machine room hardly differ,
+# two of one town differ a little, and the distance to a town is less exact.
 FIRST_MS = (3.0, 4.0, 6.0, 0.5)  # by kind: site, crawler, place, twin
 FIRST_SHARE = (0.05, 0.08, 0.15, 0.01)
 FIRST: Singles = np.array((FIRST_MS, FIRST_SHARE), dtype=np.float32)
@@ -59,8 +59,9 @@ class ExampleVariances:
 def variances(
     values_ms: Singles, doubts_ms: Singles, own: Singles, out: Singles | None = None
 ) -> Singles:
-    """Of what examples foretell, by their kinds' `own` widths; the last axis is the examples.
-    What was doubted is squared on the way."""
+    """The variances of the examples' predictions, by the `own` widths of their kinds; the last axis is
+    the examples. The doubts are squared in place.
+    """
     own_ms, share = own
     variance: Singles = np.multiply(values_ms, share, out=out)
     variance += own_ms
@@ -85,12 +86,12 @@ class VarianceModel:
 
     @property
     def twin_share(self) -> float:
-        """What part of a past site's weight it has as a twin."""
+        """The share of a past site's weight that it has as a twin."""
         return self.twins / self.twins_seen
 
     @property
     def twin_ms(self) -> float:
-        """How far two of one machine room are apart."""
+        """The difference between two sites of one machine room."""
         return sqrt(self.factors[ExampleKind.TWIN]) * FIRST_MS[ExampleKind.TWIN]
 
     def widths(self, counts: tuple[int, int, int, int]) -> ExampleVariances:
@@ -115,8 +116,8 @@ class VarianceModel:
     ) -> None:
         """Answer by example: squared residuals, in variances. A step of expectation and maximisation.
 
-        Of a twin's residual, what its own doubt accounts for is not held against machine rooms. The
-        other kinds' widths take it in: beliefs err more than they say.
+        The part of a twin's residual that its own doubt explains does not widen machine rooms. It does
+        widen the other kinds: their predictions err more than they state.
         """
         first_ms, first_share = FIRST.take(kinds, axis=1)
         own = values_ms * first_share

@@ -1,11 +1,11 @@
-"""Who stands in one machine room -> whom an answer serves besides the site that was asked about.
+"""Sites in one machine room -> the further sites that an answer serves.
 
-A cloud's region sends hundreds of sites, one like the other. What is wrongly believed of the first would be
-believed of all of them; what one of them is answered holds for all. So a probe is worth what it saves
-this site, and again for each twin to come: as many as there were, while none of them had that answer. And
-what was answered is told to the past twins.
+A cloud's region has hundreds of sites that look alike. An error about the first would be repeated for all
+of them, and an answer for one holds for all. So a probe is worth its saving for this site, and again for
+each expected future twin: as many as there were past twins without that answer. An answer is also applied
+to the past twins.
 
-Invariant: a share of a probability is never above one, and what was measured is never overwritten.
+Invariant: a share of a probability is never above one, and a measurement is never overwritten.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ import numpy as np
 
 from ipmicra.delegation.strategies.adaptive.arrays import Floats, Singles, Whole
 
-LIKELY_MIN = 0.1  # of the likeliest twin's probability; who is less likely is told nothing
+LIKELY_MIN = 0.1  # of the most probable twin's probability; less probable ones are not updated
 
 
 def served(weights: Singles, unsure: Singles, off_ms: float) -> Singles:
-    """By crawler, how many sites an answer of it would serve: this one, and as many twins to come as there
-    were who did without it; the fewer, the more of them had it.
+    """By crawler, the number of sites that its answer would serve: this one, and as many future twins as
+    there were past twins without its answer.
 
-    `weights`: each twin's, of all examples' together; `unsure`: crawler by twin, squared doubts; `off_ms`:
-    how far twins are apart, so that who is less unsure has its answer.
+    `weights`: each twin's share of all examples' weight; `unsure`: crawler by twin, squared doubts;
+    `off_ms`: the difference between twins: one with a smaller doubt has the crawler's answer.
     """
     if not len(weights):
         return np.ones(len(unsure), dtype=np.float32)
@@ -34,10 +34,10 @@ def served(weights: Singles, unsure: Singles, off_ms: float) -> Singles:
 
 
 def past_twins(rows: Whole, weights: Singles, fixed: int) -> tuple[Whole, Floats]:
-    """Rows of past sites and the probability that each is a twin. Every twin of a room explains a site as
-    well as the others and has but its part of the weight, so it is held against the likeliest.
+    """Rows of past sites and the probability that each is a twin.
 
-    A row may be there several times; those before `fixed` are not sites.
+    All twins of a room explain a site equally well and share the weight, so each is compared with the
+    most probable one. A row may occur several times; those before `fixed` are not sites.
     """
     sums: Floats = np.bincount(rows, weights, fixed + 1).astype(np.float64)
     sums[:fixed] = 0.0

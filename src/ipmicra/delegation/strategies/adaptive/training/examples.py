@@ -1,12 +1,11 @@
 """Vectors of round trips with the facts they belong to -> a memory of examples, in arrays.
 
-An example says: something of these facts has these round trips to the crawlers. `values_ms` holds them,
-`doubts_ms` how far each may be off for want of a measurement (0 where it was measured), for someone alike
-and for a twin, `nearest` the crawler with the least. Rows stand in order of kind: next door to a crawler,
-in a town, past sites.
+An example states: a site with these facts has these round trips to the crawlers. `values_ms` holds them,
+`doubts_ms` the possible error of each (0 where it was measured), for a similar site and for a twin,
+`nearest` the crawler with the least. Rows are in order of kind: next to a crawler, in a town, past sites.
 
-Invariant: bounded. Sites are a ring: when full, the oldest gives its row to the newest. Every entry is a
-finite number, whoever joins or leaves.
+Invariant: bounded. Sites are a ring: when full, the newest replaces the oldest. Every entry is a finite
+number, also when crawlers join or leave.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class ExampleKind(IntEnum):
     SITE = 0  # measured in part, the rest believed
     CRAWLER = 1  # someone next door to a crawler
     PLACE = 2  # someone in a town, by distance
-    TWIN = 3  # a site again, taken for one of the same machine room: no shift, hardly a spread
+    TWIN = 3  # the same site as one of the same machine room: no shift, hardly a spread
 
 
 IN_ORDER = (
@@ -70,7 +69,7 @@ class Examples:
         self.nearest: Whole = np.zeros(rows, dtype=np.int64)
         self.keys: IntArray = np.zeros(rows, dtype=np.uint64)
         self.numbers: Whole = np.arange(rows)  # of rows and of places in the ring
-        # Who shares what: rows of the fixed ones, places in the ring of sites.
+        # Examples by shared facts: rows of the fixed ones, places in the ring of sites.
         self.by_door, self.by_town, self.by_site = Groups(), Groups(), Groups()
         self._identities: list[tuple[int, ...]] = []  # of sites, by their places
 
@@ -128,9 +127,12 @@ class Examples:
         self.writes += 1
         self.nearest[row] = self.values_ms[:, row].argmin()
 
-    def tell(self, rows: Whole, column: int, answer_ms: float, sure: Floats, off_ms: float) -> None:
-        """One crawler's answer to a twin of these, who is one with that probability and `off_ms` from
-        them; with the rest of it they are as they were. Who knows as well already is left alone."""
+    def apply_answer(
+        self, rows: Whole, column: int, answer_ms: float, sure: Floats, off_ms: float
+    ) -> None:
+        """Apply one crawler's answer for a site that is, with the probability `sure`, co-located with
+        these and `off_ms` from them. Entries that are already as exact are not changed.
+        """
         unsure = self.doubts_ms[column, 1, rows] > off_ms
         rows, sure = rows[unsure], sure[unsure]
         before, doubts = self.values_ms[column, rows], self.doubts_ms[column][:, rows]
@@ -146,7 +148,7 @@ class Examples:
         return (self._next - 1 - place) % self.sites_max
 
     def _enter(self, place: int, facts: SiteFeatures) -> None:
-        """Under what it shares with others, in the stead of who had the place before."""
+        """Enter an example under its facts, in place of the former one."""
         identities = identities_of(facts)
         if place < len(self._identities):
             self.by_site.drop_oldest(self._identities[place])

@@ -1,9 +1,10 @@
-"""Facts of numbered examples -> whoever shares a country, system, organisation, subnet or block with a site.
+"""Facts of numbered examples -> those that share a country, system, organisation, subnet or block with a
+site.
 
-Who has what in common is written down when an example comes, so that finding it takes no search.
+Groups are updated when an example is added, so that a lookup needs no search.
 
-Invariant: a group is in the order its members came, and the first to come is the first to go; an empty
-group is no group, so there are no more of them than examples, five times.
+Invariant: a group is in the order in which its members came, and the first member leaves first; empty
+groups are removed, so there are at most five per example.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ NEXT_DOOR_MS = 1.0  # a round trip within a town: 100 km of fibre, or a few swit
 COUNTRY_MASS = 2.0  # the towns of a country together weigh as much as this number of sites seen in it
 NEAR_KM = 700.0  # a network registered in one country and standing in another stands near by, mostly
 GROWN_SHARE = (
-    0.1  # the fixed examples are built again when so much more of the mutual round trips is known
+    0.1  # growth of the known mutual round trips after which the fixed examples are built again
 )
 
 PLACES: tuple[CityPoint, ...] = tuple(
@@ -63,7 +63,7 @@ POINTS = unit_vectors(
 
 
 class ExampleHistory:
-    """The examples, kept in step with who is there."""
+    """The examples, updated as crawlers join and leave."""
 
     def __init__(self, tree: SubnetLookup, settings: AdaptiveSettings) -> None:
         self.mutual = Mutual()
@@ -78,12 +78,12 @@ class ExampleHistory:
         self._light_ms: Floats = np.zeros((0, 0))
         self._built_at_pairs = -1
         self.version = (
-            0  # counts who came and went: rows and columns mean the same while it stands still
+            0  # counts joins and leaves: rows and columns keep their meaning while it does not change
         )
         self._near: dict[int, Near | None] = {}
         self._bounding_rows: dict[int, Singles] = {}
 
-    # --- who is there ---------------------------------------------------------
+    # --- crawlers -------------------------------------------------------------
 
     def join(self, profile: CrawlerProfile) -> None:
         if self.mutual.join(profile):
@@ -119,14 +119,14 @@ class ExampleHistory:
             self._build()
 
     def bounding_row(self, column: int) -> Singles:
-        """What a crawler's answers say of the others, for `Bounds`."""
+        """The bounds that a crawler's answers put on the others, for `Bounds`."""
         if column not in self._bounding_rows:
             mutual_ms, light_ms = self.mutual.round_trips_ms[column], self._light_ms[column]
             self._bounding_rows[column] = bounding_row(mutual_ms, light_ms)
         return self._bounding_rows[column]
 
     def light_ms(self, one: int, other: int) -> float:
-        """What light needs between two crawlers and back; 0 where it is not known where they are."""
+        """The time that light needs between two crawlers and back; 0 if their positions are unknown."""
         return float(self._light_ms[one, other])
 
     def near(self, country: int) -> Near | None:
@@ -190,7 +190,7 @@ class ExampleHistory:
         values, doubts = filled(guessed, mutual)
         doubts = np.where(np.isnan(mutual), np.maximum(doubts, values / 2), doubts)
         np.fill_diagonal(values, NEXT_DOOR_MS)
-        np.fill_diagonal(doubts, NEXT_DOOR_MS)  # no one measured it: a guess
+        np.fill_diagonal(doubts, NEXT_DOOR_MS)  # not measured: a guess
         facts = [self._facts_of(profile) for profile in self.mutual.profiles]
         return Fixed(len(facts), facts, [1.0] * len(facts), values, doubts)
 

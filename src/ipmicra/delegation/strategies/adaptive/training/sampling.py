@@ -1,11 +1,11 @@
-"""All the examples there are -> the few hundred that are worth weighing for one site.
+"""All examples -> the few hundred that are weighed for one site.
 
-Who shares something with the site is weighed: its country, system, organisation, subnet, a neighbouring
-address, the towns around. Of the rest, which could stand anywhere, an even sample is enough to be
-surprised by. Where a group is too large for its share of the room, an even sample of it stands for it.
+Examples that share something with the site are chosen: its country, system, organisation, subnet, a
+neighbouring address, the towns around. Of the others an even sample is enough to notice surprises. Where
+a group is too large for its share of the space, an even sample represents it.
 
-Invariant: no more examples than there is room for, and again as many where there is room for all; the same
-examples and site give the same sample. Who shares several things is weighed for each of them.
+Invariant: at most `room` examples, or twice as many if all of them fit; the same examples and site give
+the same sample. An example that shares several facts is weighed for each of them.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from ipmicra.delegation.strategies.adaptive.facts import UNKNOWN
 from ipmicra.delegation.strategies.adaptive.training.examples import Examples
 from ipmicra.delegation.strategies.adaptive.training.groups import NOBODY
 
-# What brings an example into the sample. The last five are identities, in the order of `identities_of`.
+# Reasons why an example is in the sample. The last five are identities, in the order of `identities_of`.
 ANYWHERE, NEAR, COUNTRY, SYSTEM, ORGANISATION, SUBNET, ADDRESS = range(7)
-# Of the room, for each of these.
+# The share of the space for each of these.
 ROOMS = (0.125, 0.125, 0.25, 0.125, 0.125, 0.125, 0.125)
 FIXED_PART = 8  # one part in 8 for crawlers and one for towns, which are few
 
 
 class Near(NamedTuple):
-    """What is near a country: how the fixed rows share it out, and which of them get most."""
+    """The places near a country: the share of each fixed row, and the rows with the largest shares."""
 
     shares: Singles
     total: float
@@ -57,7 +57,7 @@ class _Picking:
         self.count = 0
 
     def pick(self, reason: int, rows: Whole, most: int) -> None:
-        """All of them, or as many as there is room for, evenly."""
+        """Pick all rows, or an even sample of at most `most`."""
         if len(rows):
             part = rows if len(rows) <= most else rows[:: -(-len(rows) // most)]
             self.parts.append(part)

@@ -26,7 +26,7 @@ class SubnetAgreement:
         self.counts: dict[AddressRange, Counter[CrawlerId]] = {}
 
     def count(self, subnet: AddressRange, crawler: CrawlerId) -> CrawlerId:
-        """One more site of the subnet went to this crawler. Returns whom most of them go to."""
+        """Count one more site of the subnet for this crawler. Returns the crawler with the most sites."""
         counts = self.counts.pop(subnet, None) or Counter()
         counts[crawler] += 1
         while len(self.counts) >= SUBNETS_MAX:
@@ -35,7 +35,7 @@ class SubnetAgreement:
         return max(counts, key=counts.__getitem__)
 
     def set(self, subnet: AddressRange, counts: Mapping[CrawlerId, int]) -> None:
-        """What was counted before."""
+        """Restore a count."""
         self.counts[subnet] = Counter(counts)
 
     def doubt(self, subnet: AddressRange, owner: CrawlerId) -> float:
@@ -45,5 +45,5 @@ class SubnetAgreement:
         return (known - counts[owner] + 1) / (known + 2)
 
     def forget(self, crawler: CrawlerId) -> None:
-        """It is gone: what it had is another's now, and no one knows whose."""
+        """Drop the counts of a crawler that has left."""
         self.counts = {subnet: counts for subnet, counts in self.counts.items() if crawler not in counts}

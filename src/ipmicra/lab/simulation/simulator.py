@@ -1,11 +1,11 @@
-"""A strategy and a draw -> what it decided for each site, and how many probes it took.
+"""A strategy and a draw -> its decision for each site, and the number of probes.
 
 The driver of the simulated world: it reads the latency matrix where the live one awaits real probes, and
-keeps a virtual clock that the answers move on. After each decision the chosen crawler fetches the site
-once, and the strategy is told that round trip, as the live system would (a passive measurement).
+has a virtual clock that the answers advance. After each decision the chosen crawler fetches the site
+once, and the strategy receives that round trip, as in the live system (a passive measurement).
 
-Invariant: the strategy is told of a site its name and address. Probes of sleeping or absent crawlers, and
-decisions for no one, are defects of the strategy and end the simulation.
+Invariant: the strategy receives only the name and the address of a site. Probes of sleeping or absent
+crawlers, and decisions without a crawler, are defects of the strategy and end the simulation.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from ipmicra.delegation.registry import strategy_named
 from ipmicra.delegation.strategy import Strategy
 from ipmicra.delegation.subnets import SubnetLookup
 from ipmicra.errors import OurFault
-from ipmicra.lab.noise import Jitter
-from ipmicra.lab.sampling import Draw
+from ipmicra.lab.simulation.noise import Jitter
+from ipmicra.lab.simulation.sampling import Draw
 from ipmicra.lab.world import LatencyNode, Milliseconds
 from ipmicra.model.ids import CrawlerId
 from ipmicra.model.probes import Measurement, Probe, ProbeAnswer, Source, Target
@@ -42,8 +42,8 @@ class SimulationOutcome:
     probes: NDArray[np.int64]
     free_probes: NDArray[
         np.int64
-    ]  # 1 where the chosen crawler was probed: its first fetch tells the same
-    probed_ms: Milliseconds  # crawler by site: what was answered, NaN where no one asked
+    ]  # 1 where the chosen crawler was probed: its first fetch measures the same
+    probed_ms: Milliseconds  # crawler by site: the answer, NaN where not probed
     cpu_s: float
 
 
@@ -63,7 +63,7 @@ def play(
 
 
 def introduce_crawlers(strategy: Strategy, draw: Draw) -> None:
-    """The crawlers join and tell what they know of each other."""
+    """Let the crawlers join and report their round trips to each other."""
     for number, place in enumerate(draw.crawlers):
         strategy.on_crawler_joined(_profile(number, place))
     for one in range(len(draw.crawlers)):
@@ -103,7 +103,7 @@ class _Driver:
         if decision.crawler is None:
             site = self._targets[number].site
             raise OurFault(
-                f"the strategy gave {site} to nobody, though all crawlers are awake: {decision}"
+                f"the strategy delegated {site} to no crawler, though all crawlers are awake: {decision}"
             )
         crawler = self._numbers[decision.crawler]
         self.chosen[number] = crawler
@@ -123,14 +123,16 @@ class _Driver:
         return drive(self._strategy.delegate(self._targets[number], self._now_s), answer)
 
     def _fetch_once(self, number: int, crawler: CrawlerId) -> None:
-        """The first fetch measures the round trip whether anybody asked or not."""
+        """The first fetch measures the round trip without a probe."""
         round_trip_ms = self._answers[self._numbers[crawler]][number]
         address = self._targets[number].address
         self._strategy.learn(Measurement(crawler, address, round_trip_ms, self._now_s, Source.PASSIVE))
 
 
 def _answers(draw: Draw, seed: int, jitter: Jitter | None) -> Milliseconds:
-    """What probes bring: the truth, or the truth and a jitter that is the same for every strategy."""
+    """The answers to probes: the true round trip, or that plus a jitter that is the same for every
+    strategy.
+    """
     if jitter is None:
         return draw.round_trips_ms
     generator = np.random.default_rng([seed, draw.number, 1])

@@ -1,4 +1,4 @@
-"""What a strategy decided -> how good that was, and how the draws scatter.
+"""Decisions of a strategy -> their quality, and the variation between draws.
 
 A site is delegated optimally where the chosen crawler's true round trip equals the least of all crawlers
 (exactly: crawlers at the same distance are equally good). The excess is the chosen round trip less the
@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ipmicra.lab.sampling import Draw
-from ipmicra.lab.simulator import SimulationOutcome
+from ipmicra.lab.simulation.sampling import Draw
+from ipmicra.lab.simulation.simulator import SimulationOutcome
 from ipmicra.lab.world import Milliseconds
 
 NEAR_MS = 5.0

@@ -1,4 +1,4 @@
-"""What a claim that delegates and crawls has at hand while its box is open."""
+"""The open box and its parts, for claims that delegate and crawl."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ipmicra.lab.box.agents.handle import Agents
 from ipmicra.lab.box.world.box_world import BoxWorld
 
 
-class Scene(NamedTuple):
+class ClaimSetup(NamedTuple):
     """One box at work: its world, the tree of it, an agent where each crawler stands, a folder for all."""
 
     world: BoxWorld

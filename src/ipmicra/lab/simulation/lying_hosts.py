@@ -1,4 +1,4 @@
-"""Hosts, some of which lie, and sites, some of which change -> who is dismissed, and when.
+"""Hosts, some of which lie, and sites, some of which change -> the hosts that are revoked, and when.
 
 It plays the coordinator's own `jury` and `trust` on generated fingerprints. Invariant: seeded; one step is
 one comparison of one page of one host.
@@ -13,7 +13,7 @@ from random import Random
 from ipmicra.coordinator.ingest.jury import Fingerprint, Outcome, Verdict, verdict_on
 from ipmicra.coordinator.ingest.trust import (
     SiteChange,
-    Standing,
+    TrustEvidence,
     change_probability,
     is_control_wanted,
 )
@@ -26,8 +26,8 @@ CHANGES_MIN, CHANGES_MAX = (
 
 
 @dataclass(frozen=True)
-class Crowd:
-    """Who takes part."""
+class HostGroup:
+    """The hosts and sites of a trial."""
 
     hosts: int = 20
     liars: int = 1
@@ -39,8 +39,8 @@ class Crowd:
 
 
 @dataclass
-class Played:
-    """What became of it."""
+class LyingHostsResult:
+    """The result of a trial."""
 
     compared: Counter[int] = field(default_factory=Counter)  # by host
     looks: int = 0
@@ -59,21 +59,21 @@ class _Site:
         self.known = SiteChange()
 
 
-class Trial:
-    """One crowd under one coordinator."""
+class LyingHostsTrial:
+    """One group of hosts under one coordinator."""
 
-    def __init__(self, crowd: Crowd, seed: int) -> None:
-        self._crowd, self._dice = crowd, Random(seed)  # noqa: S311 - a play
+    def __init__(self, group: HostGroup, seed: int) -> None:
+        self._crowd, self._dice = group, Random(seed)  # noqa: S311 - a play
         self._sites = [
-            [_Site(self._dice, crowd.dynamic_share) for _ in range(SITES_PER_HOST)]
-            for _ in range(crowd.hosts)
+            [_Site(self._dice, group.dynamic_share) for _ in range(SITES_PER_HOST)]
+            for _ in range(group.hosts)
         ]
-        self._standing = [Standing()] * crowd.hosts
+        self._standing = [TrustEvidence()] * group.hosts
         self._everywhere = SiteChange()
-        self.played = Played()
+        self.played = LyingHostsResult()
 
-    def play(self, comparisons: int) -> Played:
-        """So many comparisons of each host that is still there, taken in turn."""
+    def play(self, comparisons: int) -> LyingHostsResult:
+        """Play the given number of comparisons of each host that is not revoked, in turn."""
         for _ in range(comparisons):
             for host in range(self._crowd.hosts):
                 if host not in self.played.dismissed:

@@ -17,7 +17,7 @@ from ipmicra.lab.formats import hourly
 from ipmicra.lab.world import Milliseconds
 
 QUANTILES = 10_000
-HOURS_SEEN_MIN = 6  # fewer hours of a pair tell nothing of its least
+HOURS_SEEN_MIN = 6  # with fewer hours of a pair its minimum is unknown
 
 
 @dataclass(frozen=True)

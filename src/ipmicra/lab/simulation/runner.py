@@ -15,11 +15,11 @@ from pathlib import Path
 
 from ipmicra.delegation.registry import settings_named
 from ipmicra.delegation.subnets import SubnetLookup
-from ipmicra.lab.metrics import JudgedDecision, judged
-from ipmicra.lab.noise import Jitter
 from ipmicra.lab.registry_tree import opened_tree
-from ipmicra.lab.sampling import Draw, draw_from
-from ipmicra.lab.simulator import SimulationOutcome, play
+from ipmicra.lab.simulation.metrics import JudgedDecision, judged
+from ipmicra.lab.simulation.noise import Jitter
+from ipmicra.lab.simulation.sampling import Draw, draw_from
+from ipmicra.lab.simulation.simulator import SimulationOutcome, play
 from ipmicra.lab.world import World
 
 Advance = Callable[[], object]
@@ -27,7 +27,7 @@ Advance = Callable[[], object]
 
 @dataclass(frozen=True)
 class Trial:
-    """What strategies are tried on."""
+    """The input on which strategies are tried."""
 
     world: World
     tree_file: Path | None = None
@@ -52,7 +52,7 @@ class Trial:
 def outcomes(
     trial: Trial, specs: Sequence[str], jobs: int = 1, advance: Advance = lambda: None
 ) -> dict[str, list[SimulationOutcome]]:
-    """What each strategy did on each draw, in the order of the draws."""
+    """The outcome of each strategy on each draw, in the order of the draws."""
     for spec in specs:
         settings_named(spec)
     tasks = [(spec, number) for number in range(trial.draw_count) for spec in dict.fromkeys(specs)]

@@ -1,8 +1,8 @@
-"""A World and a seed -> who crawls and what is crawled: one Draw.
+"""A World and a seed -> the crawlers and the sites: one Draw.
 
 How crawlers are drawn: the continents, in an order the seed decides, take turns; each turn draws one of
 the continent's places at random. A place can be drawn when its round trips to all crawlers drawn before
-it are known, and at least half as many round trips as of the median place. Where the data tell no
+it are known, and at least half as many round trips as of the median place. Where the data have no
 continents, all places are one.
 
 How sites are drawn: every home with a single address that is not a crawler's own place is one site, in
@@ -27,7 +27,7 @@ SITES_IN_PREFIXES = 1000
 
 
 class DrawnSite(NamedTuple):
-    """What may be known of a site before it is probed."""
+    """The facts about a site before it is probed."""
 
     name: str
     address: IPAddress
@@ -146,5 +146,5 @@ def _from_prefixes(
 
 
 def _site(number: int, address: IPAddress) -> DrawnSite:
-    """Named by order of arrival: a name that tells nothing."""
+    """A site named by order of arrival, so that its name carries no information."""
     return DrawnSite(f"site-{number}.example", address)
