@@ -17,6 +17,7 @@ PACKAGES = {
     "bwrap": "bubblewrap",
     "chromium": "chromium",
     "faketime": "faketime",
+    "strace": "strace",
     "moto_server": "moto[server] from PyPI (tools/install-system-parts does)",
 }
 OWN_PARTS = Path(__file__).parent.parent / ".parts" / "bin"  # made by tools/install-system-parts

@@ -1,65 +1,86 @@
 """Break named protections one at a time in a copy of the source; each must make its test fail.
 
-python tools/mutants.py            all
-python tools/mutants.py --quick    those that `make test` runs too
-python tools/mutants.py WORDS      those whose promise contains the words
+The rows are in tests/mutants/rows. Survivors, stale rows and tests that fail without a change are errors.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
-import shutil
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-REPOSITORY = Path(__file__).parents[1]
-sys.path.insert(0, str(REPOSITORY))
+import msgspec
 
-from tests.mutants.table import MUTANTS, Mutant  # noqa: E402 - found by the line above
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
-RED = 1  # pytest's code for failed tests; others mean that it could not run
-
-
-def is_noticed(mutant: Mutant, copy: Path) -> bool:
-    """Whether the test fails with the change, in a copy of the source that is as it was afterwards."""
-    path = copy / "ipmicra" / mutant.place
-    source = path.read_text(encoding="utf-8")
-    if source.count(mutant.before) != 1:
-        raise SystemExit(f"{mutant.place} does not hold once: {mutant.before!r}")
-    path.write_text(source.replace(mutant.before, mutant.after), encoding="utf-8")
-    try:
-        return exit_code([mutant.test], copy) == RED
-    finally:
-        path.write_text(source, encoding="utf-8")
+from tests.mutants.mutant import Mutant, all_mutants, touched_since
+from tests.mutants.trials import Result, results
 
 
-def exit_code(tests: list[str], copy: Path) -> int:
-    """Of pytest, with the copy instead of the source."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
-    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.run(  # noqa: S603 - our own command
-        command, cwd=REPOSITORY, env=environment, capture_output=True, check=False
-    ).returncode
+def parsed(words: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="WORDS",
+        help="rows whose name, promise or place holds WORDS; may be given several times",
+    )
+    parser.add_argument("--quick", action="store_true", help="rows that `make test` tries too")
+    parser.add_argument(
+        "--changed-since", metavar="REVISION", help="rows whose source, test or text has changed"
+    )
+    parser.add_argument(
+        "--processes", type=int, default=min(2, os.cpu_count() or 1), help="trials at a time"
+    )
+    parser.add_argument("--json", action="store_true", help="print the results as JSON")
+    return parser.parse_args(words)
+
+
+def chosen_rows(options: argparse.Namespace) -> list[Mutant]:
+    rows = all_mutants()
+    if options.changed_since:
+        rows = touched_since(rows, options.changed_since)
+    rows = [row for row in rows if row.quick or not options.quick]
+    return [row for row in rows if is_wanted(row, options.only)]
+
+
+def is_wanted(row: Mutant, words: list[str]) -> bool:
+    text = f"{row.name}\n{row.promise}\n{row.place}"
+    return not words or any(each in text for each in words)
 
 
 def main(words: list[str]) -> int:
-    chosen = [mutant for mutant in MUTANTS if mutant.is_quick] if "--quick" in words else list(MUTANTS)
-    wanted = " ".join(word for word in words if not word.startswith("--"))
-    chosen = [mutant for mutant in chosen if wanted in mutant.promise]
-    survivors = []
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "src"
-        shutil.copytree(REPOSITORY / "src", copy, ignore=shutil.ignore_patterns("__pycache__"))
-        if exit_code(sorted({mutant.test for mutant in chosen}), copy) != 0:
-            raise SystemExit("the tests fail without any change: nothing would be shown by that")
-        for mutant in chosen:
-            noticed = is_noticed(mutant, copy)
-            print(f"{'killed  ' if noticed else 'SURVIVED'} {mutant.promise}", flush=True)  # noqa: T201
-            survivors += [] if noticed else [mutant]
-    print(f"{len(chosen) - len(survivors)} of {len(chosen)} killed")  # noqa: T201
-    return 1 if survivors else 0
+    options = parsed(words)
+    try:
+        rows = chosen_rows(options)
+        stale = [problem for row in rows for problem in row.problems()]
+        if stale or not rows:
+            raise ValueError("\n".join(stale) or "no row is like that")
+        tried = results(rows, min(options.processes, len(rows)), tell)
+    except ValueError as wrong:
+        print(wrong, file=sys.stderr)  # noqa: T201 - a command
+        return 2
+    report(tried, as_json=options.json)
+    return 0 if all(result.is_fine for result in tried) else 1
+
+
+def tell(result: Result) -> None:
+    line = f"{result.word:9} {result.seconds:6.2f} s  {result.mutant.name}: {result.mutant.promise}"
+    print(line, file=sys.stderr, flush=True)  # noqa: T201
+    if not result.is_fine:
+        print(result.output, file=sys.stderr)  # noqa: T201
+
+
+def report(tried: list[Result], *, as_json: bool) -> None:
+    counts = {
+        word: sum(result.word == word for result in tried) for word in {each.word for each in tried}
+    }
+    if as_json:
+        print(msgspec.json.encode({"counts": counts, "results": tried}).decode())  # noqa: T201
+    else:
+        print(", ".join(f"{count} {word}" for word, count in sorted(counts.items())))  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -32,6 +32,12 @@ DOCUMENTS = sorted(
 FENCE = re.compile(r"^(?:```|~~~)(\w*)[^\n]*\n(.*?)^(?:```|~~~)\s*$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"`([^`\n]+)`")
+SOURCE_FILE = re.compile(r"[\w/]+\.py")
+SOURCE_FILES = [
+    path
+    for folder in ("src", "tests", "examples", "tools")
+    for path in (REPOSITORY / folder).rglob("*.py")
+]
 PLACE = re.compile(r"(?:src|tests|docs|benchmarks|deploy|tools)/[\w./-]*[\w/]")
 SHELL_LANGUAGES = {"sh", "bash", "console", "shell"}
 
@@ -70,6 +76,24 @@ def test_named_places_exist(document: Path) -> None:
     for code in CODE.findall(prose(document)):
         if PLACE.fullmatch(code):
             assert (REPOSITORY / code).exists(), f"there is no {code}"
+
+
+def is_a_source_file(name: str) -> bool:
+    """Whether a source file ends with this path: `price.py`, `training/examples.py`."""
+    return any(path.as_posix().endswith(f"/{name}") for path in SOURCE_FILES)
+
+
+def test_named_files_of_the_source_exist(document: Path) -> None:
+    """A page may name a file by the end of its path."""
+    for code in CODE.findall(prose(document)):
+        if SOURCE_FILE.fullmatch(code) and not PLACE.fullmatch(code):
+            assert is_a_source_file(code), f"there is no {code}"
+
+
+def test_a_file_that_does_not_exist_is_noticed() -> None:
+    assert is_a_source_file("adaptive/price.py")
+    assert not is_a_source_file("worth.py")
+    assert not is_a_source_file("rice.py"), "a part of a name is not a name"
 
 
 def test_named_modules_exist(document: Path) -> None:

@@ -14,6 +14,7 @@ OFFENCES = {
     "src/ipmicra/net/spoiled.py": ("import ipmicra.crawler.settings", "ipmicra.net.spoiled"),
     "src/ipmicra/model/spoiled.py": ("import ipmicra.protocol.signing", "ipmicra.model.spoiled"),
     "src/ipmicra/coordinator/spoiled.py": ("import ipmicra.host.store", "ipmicra.coordinator.spoiled"),
+    "src/ipmicra/web/spoiled.py": ("import ipmicra.coordinator.store.sql.schema", "ipmicra.web.spoiled"),
     "src/ipmicra/host/spoiled.py": ("import ipmicra.settings", "ipmicra.host.spoiled"),
 }
 

@@ -1,4 +1,4 @@
-"""Names are a gate: one public class name means one thing, and names of modules in docstrings exist."""
+"""Names are a gate: one name means one thing, retired words stay away, and actions are imperatives."""
 
 from __future__ import annotations
 
@@ -10,17 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.gates.grammar import Function, effects, is_participle
 from tests.gates.source_copy import REPOSITORY
 
 SOURCE = REPOSITORY / "src"
-
-# Public class names that are defined twice, and why. The list only becomes shorter.
-DEFINED_TWICE = {
-    "Engine": "the crawl's loop, and what answers a search",
-    "Manifest": "of a backup, and of a bundle of code",
-    "SendWhole": "the same wish on two borders: coordinator to host, host to guest",
-    "Trial": "one run of two experiments of the lab",
-}
 
 
 def module_of(path: Path) -> str:
@@ -43,9 +36,7 @@ def homes_of_classes(modules: Iterator[tuple[str, ast.Module]]) -> dict[str, lis
 
 def test_no_public_class_name_is_used_twice() -> None:
     homes = homes_of_classes(trees())
-    twice = {name: modules for name, modules in homes.items() if len(modules) > 1}
-    assert {name: modules for name, modules in twice.items() if name not in DEFINED_TWICE} == {}
-    assert set(DEFINED_TWICE) <= set(twice), "the list only becomes shorter"
+    assert {name: modules for name, modules in homes.items() if len(modules) > 1} == {}
 
 
 def test_a_second_class_of_the_same_name_is_noticed() -> None:
@@ -83,7 +74,6 @@ def does_not_exist(name: str, known: dict[str, set[str]]) -> bool:
 
 
 DOTTED = re.compile(r"(?<![\w/.@])ipmicra(?:\.[A-Za-z_]\w*)+")
-NOT_CODE = ("ipmicra.toml", "ipmicra.sqlite", "ipmicra.org")
 
 
 def test_names_in_docstrings_exist() -> None:
@@ -93,7 +83,7 @@ def test_names_in_docstrings_exist() -> None:
         for module, tree in trees()
         for text in docstrings(tree)
         for name in DOTTED.findall(text)
-        if name not in NOT_CODE and does_not_exist(name, known)
+        if does_not_exist(name, known)
     ]
     assert wrong == []
 
@@ -107,10 +97,13 @@ def test_a_name_that_does_not_exist_is_noticed(name: str, missing: bool) -> None
     assert does_not_exist(name, known) is missing
 
 
-def retired_words() -> set[str]:
+def retired_words(column: int) -> set[str]:
+    """Words of a column of the vocabulary: 3 for names, 4 for docstrings too."""
     page = (REPOSITORY / "docs/reference/vocabulary.md").read_text(encoding="utf-8")
-    rows = [line.split("|") for line in page.splitlines() if line.startswith("| ")][1:]
-    return {word.strip() for row in rows for word in row[3].split(",") if word.strip()}
+    rows = [line.split("|") for line in page.splitlines() if line.startswith("| ")]
+    assert all(len(row) == 6 for row in rows), "every row of the vocabulary has four columns"
+    cells = [row[column] for row in rows if row[1].strip() != "what it is"]
+    return {word.strip() for cell in cells for word in cell.split(",") if word.strip()}
 
 
 def words_in(name: str) -> set[str]:
@@ -125,15 +118,69 @@ def public_names(module: str, tree: ast.Module) -> Iterator[str]:
             yield f"{module}:{node.name}"
 
 
-def test_retired_words_do_not_come_back() -> None:
-    """Names that still use one are listed; the list only becomes shorter."""
-    listed = set((Path(__file__).parent / "retired_names.txt").read_text().split())
-    retired = retired_words()
-    assert {"ground", "ledger", "knob"} <= retired
-    used = {
+def names_with_a_retired_word(modules: Iterator[tuple[str, ast.Module]]) -> list[str]:
+    retired = retired_words(3) | {word for word in retired_words(4) if " " not in word}
+    return [
         name
-        for module, tree in trees()
+        for module, tree in modules
         for name in public_names(module, tree)
         if retired & words_in(name.rpartition(":")[2].rpartition(".")[2])
-    }
-    assert used - listed == set()
+    ]
+
+
+def docstrings_with_a_retired_word(modules: Iterator[tuple[str, ast.Module]]) -> list[str]:
+    retired = re.compile(rf"\b({'|'.join(sorted(map(re.escape, retired_words(4))))})\b", re.IGNORECASE)
+    return [
+        f"{module}: {word}"
+        for module, tree in modules
+        for text in docstrings(tree)
+        for word in retired.findall(text)
+    ]
+
+
+def test_retired_words_do_not_come_back() -> None:
+    assert {"ground", "ledger", "knob"} <= retired_words(3)
+    assert names_with_a_retired_word(trees()) == []
+    assert docstrings_with_a_retired_word(trees()) == []
+
+
+def test_a_retired_word_is_noticed() -> None:
+    tree = ast.parse('def open_ledger(): "Open what the Household keeps."\ndef _ledger(): ...')
+    assert names_with_a_retired_word(iter([("ipmicra.a", tree)])) == ["ipmicra.a:open_ledger"]
+    assert names_with_a_retired_word(iter([("ipmicra.household", ast.parse(""))])) == [
+        "ipmicra.household"
+    ]
+    assert docstrings_with_a_retired_word(iter([("ipmicra.a", tree)])) == ["ipmicra.a: Household"]
+
+
+def actions_named_by_participles(modules: Iterator[tuple[str, ast.Module]]) -> list[str]:
+    return [
+        f"{module}:{node.name} ({', '.join(sorted(effects(node)))})"
+        for module, tree in modules
+        for node in ast.walk(tree)
+        if isinstance(node, Function) and is_participle(node.name) and effects(node)
+    ]
+
+
+def test_an_action_is_not_named_by_a_past_participle() -> None:
+    """Imperative for what a function does, `on_...` for what it is told."""
+    assert actions_named_by_participles(trees()) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "noticed"),
+    [
+        ("async def sent(self): ...", True),
+        ("def _stopped() -> None: ...", True),
+        ("def released(self) -> int:\n    self.count += 1\n    return 1", True),
+        ("def found(self) -> int:\n    self._rows.append(1)\n    return 1", True),
+        ("def kept(connection) -> int:\n    return connection.execute(insert(table))", True),
+        ("def released_sites(self) -> int: ...", False),
+        ("def send(self) -> None: ...", False),
+        ("def on_released(self) -> None: ...", False),
+        ("@contextmanager\ndef thawed(self):\n    self.frozen = False", False),
+        ("@property\ndef found(self) -> str:\n    self._text = 'x'\n    return self._text", False),
+    ],
+)
+def test_an_action_named_by_a_past_participle_is_noticed(source: str, noticed: bool) -> None:
+    assert bool(actions_named_by_participles(iter([("ipmicra.a", ast.parse(source))]))) is noticed

@@ -1,4 +1,4 @@
-"""The purity law is a gate: each forbidden thing, put into a decision room, must fail the build.
+"""Purity is a gate: each forbidden construct, put into a pure package, must fail the build.
 
 A copy of the source tree gets one offending file; the real checkers run over the copy with the real
 configuration. A gate that lets an offence pass would fail here.
