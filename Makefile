@@ -6,10 +6,11 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 READER := $(VENV)/.reader
+BUILD  := $(VENV)/build
 MARKUP := native/markup
 CRATE  := --quiet --manifest-path $(MARKUP)/Cargo.toml
 
-.PHONY: demo test check bench experiments dist docs mutants clean setup
+.PHONY: demo test check bench experiments dist docs mutants fuzz crash audit lock clean setup
 .DEFAULT_GOAL := help
 
 help: ## Say what can be made
@@ -31,22 +32,19 @@ $(READER): $(READY) $(wildcard $(MARKUP)/src/*.rs) $(MARKUP)/Cargo.toml $(MARKUP
 demo: setup ## Show the main job at work; stays up until Ctrl-C, or with DEMO=--no-wait ends
 	$(BIN)/ipmicra demo $(DEMO)
 
-test: setup check ## Check and test everything
+# Many tests wait for processes, so there are three workers for two cores.
+test: setup check ## Check and test everything; branches are counted, and a floor that is missed fails
 	tools/install-system-parts
-	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
+	$(BIN)/python -m tools.coverage --numprocesses 3 --dist worksteal
 
-check: setup ## ruff, mypy --strict, import-linter; rustfmt and clippy where they are
+check: setup ## ruff, codespell, mypy --strict, import-linter; rustfmt and clippy where they are
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	git ls-files -z 2>/dev/null | xargs -0 --no-run-if-empty $(BIN)/codespell
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	if command -v cargo-fmt >/dev/null; then cargo fmt $(CRATE) --check; fi
 	if command -v cargo-clippy >/dev/null; then cargo clippy $(CRATE) -- --deny warnings; fi
-
-coverage: setup ## Run the tests under coverage.py and print the figures; slow on Python 3.11
-	$(BIN)/coverage run -m pytest -q
-	$(BIN)/coverage combine --quiet
-	$(BIN)/coverage report
 
 bench: setup ## Run the benchmarks and print their tables
 	$(BIN)/python -m pip install --quiet --requirement benchmarks/requirements.txt
@@ -56,11 +54,30 @@ experiments: setup ## Measure the headline claims with real TCP in the box (need
 	tools/install-system-parts
 	$(BIN)/ipmicra lab box claim all --out results --pages results
 
-dist: setup ## Build the packages into dist/: source, a wheel for everywhere, and one with the compiled reader
-	tools/build-dist $(BIN)
+dist: $(BUILD)/.ready ## Build releases into dist/: source, a wheel for everywhere, one with the compiled reader, their bill of materials
+	tools/build-dist $(BUILD)/bin
+
+$(BUILD)/.ready: requirements/build.txt
+	$(PYTHON) -m venv $(BUILD)
+	$(BUILD)/bin/python -m pip install --quiet --require-hashes --only-binary :all: --requirement requirements/build.txt
+	@touch $(BUILD)/.ready
 
 mutants: setup ## Break named protections one at a time; each must make its test fail
 	$(BIN)/python tools/mutants.py
+
+crash: setup ## Cut the power at thousands of moments of recorded runs (needs strace; half an hour)
+	tools/install-system-parts
+	IPMICRA_CUTS=$(or $(CUTS),2000) $(BIN)/python -m pytest --numprocesses 2 --dist worksteal tests/power_cut
+
+audit: setup ## Licences and known weaknesses of all that is installed, from files that are shipped
+	$(BIN)/python tools/audit.py
+
+lock: setup ## Write versions and digests of all that is installed into requirements/; needs a package index
+	tools/lock-dependencies $(BIN)
+
+fuzz: setup ## Fuzz the parsers of foreign bytes; SECONDS=600 each, TARGET= for one of them
+	$(BIN)/python -m pip install --quiet atheris==3.0.0 || echo "without Atheris: by mutation, not guided by coverage"
+	$(BIN)/python tools/fuzz.py --seconds $(or $(SECONDS),600) $(TARGET)
 
 docs: setup ## Build the documentation into site/, links checked
 	$(BIN)/mkdocs build --strict --quiet

@@ -13,7 +13,7 @@ import benchmarks
 
 
 def names() -> list[str]:
-    """The benchmarks: the modules here. What several files of one need stands in a package beside it."""
+    """The benchmarks: the modules of this folder. A benchmark of several files has a package beside it."""
     modules = pkgutil.iter_modules(benchmarks.__path__)
     return sorted(module.name for module in modules if not module.ispkg and module.name != "__main__")
 

@@ -1,10 +1,10 @@
-"""How long does `adaptive` think about a probe, and how many delegations a second need no thought?
+"""How long does `adaptive` think about a probe, and how many delegations per second need no thought?
 
 A generated world on a plane, memory full of examples, no registry data needed; CPU time, the median over
 batches of sites, since neighbours on the machine make noise. *To a probe*: from the target or the last
 answer to the moment the probe is asked for, the mean over all probes. *In all*: whole delegations over the
 probes they asked for, with the last decision and what is learnt from it. Limits, for a probe: 200
-microseconds with 12 crawlers, 2 ms with 1,000; 100,000 delegations a second where nothing needs probing.
+microseconds with 12 crawlers, 2 ms with 1,000; 100,000 delegations per second where nothing needs probing.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def unprobed(known: SubnetTree, count: int = 100_000) -> float:
 def main() -> None:
     known = tree()
     table = Table(title="adaptive: time to decide a probe (CPU)")
-    headings = ("crawlers", "sites remembered", "probes a site", "µs to a probe", "limit", "µs in all")
+    headings = ("crawlers", "sites remembered", "probes per site", "µs to a probe", "limit", "µs in all")
     for heading in headings:
         table.add_column(heading, justify="right")
     for crawlers, warm, limit in (

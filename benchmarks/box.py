@@ -1,4 +1,4 @@
-"""Does the box keep its promises? Round trips as asked, packets a second, concurrent connections.
+"""Does the box keep its promises? Round trips as asked, packets per second, concurrent connections.
 
     python -m benchmarks box [--connections 1000] [--packets 20000]
 
@@ -93,7 +93,7 @@ def lateness(report: RouterReport) -> str:
 
 def rate_table(packets_a_second: int) -> Table:
     table = Table(
-        "packets/s", "came through", "one way asked ms", "p50", "p99", title="packets a second"
+        "packets/s", "came through", "one way asked ms", "p50", "p99", title="packets per second"
     )
     for rate in (packets_a_second // 2, packets_a_second, 2 * packets_a_second):
         with boxed([RATE_ROUND_TRIP_MS]) as box:

@@ -1,14 +1,14 @@
 """How many pages does one core crawl in a second of its time, against Scrapy, Crawlee and wget?
 
 Real documentation trees from Debian packages, one site each, behind nginx on loopback with gzip on; the
-server on one core, the contestant on the other. Everyone crawls the same sites from the same start
-pages, and the server's log must show that everyone fetched every page. Starting a program costs about a
-second: each contestant also crawls a site of one page, and "net" leaves that out for all alike. All take
-turns in several rounds, and the best of each counts. Two
-processes get both cores, the server's too; of theirs "resident" is the larger one's. Sites are divided among
-them by their addresses, so --copies makes more sites of the same trees, as crawls have them. With --close the
-server hangs up after every answer: a new connection, and with --tls a handshake, for each page, as if
-each were a site of its own. "HTML/home" is bytes of HTML over bytes of packages, of who makes packages.
+server on one core, the contestant on the other. Everyone crawls the same sites from the same start pages,
+and the server's log must show that everyone fetched every page. Starting a program costs about a second:
+each contestant also crawls a site of one page, and "net" leaves that out for all alike. All take turns in
+several rounds, and the best of each counts. Two processes get both cores, the server's too; of theirs
+"resident" is the larger one's. Sites are divided among them by their addresses, so --copies makes more
+sites of the same trees, as crawls have them. With --close the server hangs up after every answer: a new
+connection, and with --tls a handshake, for each page, as if each were its own site. "HTML/home" is bytes
+of HTML over bytes of packages, where packages are made.
 
     python -m benchmarks crawl --pages 5000
     python -m benchmarks crawl --only 'ipmicra crawl' 'wget -r' --tls

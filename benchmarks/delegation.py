@@ -1,4 +1,4 @@
-"""How many sites a second are delegated when nothing needs probing, and how many when all is new?
+"""How many sites per second are delegated when nothing needs probing, and how many when all is new?
 
 On the real tree (folders `rir-delegated-*` and `libloc-*` of IPMICRA_DATA: 1.08 million IPv4 ranges), or
 without data on a generated one of as many ranges. Addresses are drawn evenly over the unicast space. A
@@ -81,7 +81,7 @@ def main() -> None:
     data = os.environ.get("IPMICRA_DATA")
     tree = real_tree(Path(data)) if data else build_tree(generated(RANGES)).tree
     sites, answer = targets(), ProbeAnswer(60.0)
-    table = Table(title=f"{len(tree):,} subnets, {CRAWLERS} crawlers, {SITES:,} sites; sites a second")
+    table = Table(title=f"{len(tree):,} subnets, {CRAWLERS} crawlers, {SITES:,} sites; sites per second")
     for heading in ("strategy", "new, every probe 60 ms", "delegated before: delegate()", "owner_of()"):
         table.add_column(heading, justify="left" if heading == "strategy" else "right")
     for name in STRATEGIES:

@@ -1,6 +1,6 @@
-"""How many pages a second does one core turn into title, text, links and fingerprints, and what else could?
+"""How many pages per second does one core turn into title, text, links and fingerprints, and what else could?
 
-Needs IPMICRA_DOCS, a folder with one folder of HTML files a site (`apt-get download git-doc` and
+Needs IPMICRA_DOCS, a folder with one folder of HTML files per site (`apt-get download git-doc` and
 `dpkg-deb -x` make one), or IPMICRA_DATA, a folder with pages/html.tar.xz and pages/urls.json; both if there.
 IPMICRA_PAGES bounds how many pages of a site are taken (default 300). Rivals are given less to do: they
 find the title, the hrefs as written and the text.

@@ -32,8 +32,9 @@ from rich.console import Console
 from rich.table import Table
 
 from ipmicra.crawler.crawl import Crawl, CrawlRequest, tune_process
+from ipmicra.crawler.decisions.politeness import RateOverride
 from ipmicra.crawler.frontier import Batch, DiscoveredUrl, Frontier, VisitOutcome
-from ipmicra.crawler.settings import CrawlerSettings, RateOverrideSettings
+from ipmicra.crawler.settings import CrawlerSettings
 from ipmicra.model.urls import Url, key_of
 from ipmicra.settings import GeneralSettings, Settings, load_settings
 
@@ -58,7 +59,7 @@ class Crawled(NamedTuple):
 
 
 class PagesServer(asyncio.Protocol):
-    """/0 ... /PAGES-1, each with an entity tag; answers 304 to whoever knows it."""
+    """/0 ... /PAGES-1, each with an entity tag; answers 304 to a client that sends it."""
 
     words = random.Random(1).choices(
         ["quick", "brown", "fox", "lazy", "dog", "over", "the", "jumps"], k=4000
@@ -102,7 +103,7 @@ async def serve(port: int) -> None:
 
 @contextmanager
 def serving() -> Iterator[str]:
-    """The server in a process of its own; its address."""
+    """The server in a separate process; its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -125,7 +126,7 @@ def serving() -> Iterator[str]:
 
 def settings_for(folder: Path, **crawler: object) -> Settings:
     settings, _ = load_settings(None, {})
-    grant = RateOverrideSettings(site="127.0.0.1", requests_per_second=1e6, connections=16)
+    grant = RateOverride(site="127.0.0.1", requests_per_second=1e6, connections=16)
     values = {"grants": (grant,), "patience_seconds": 0.1, **crawler}
     return msgspec.structs.replace(
         settings,

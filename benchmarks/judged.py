@@ -1,6 +1,6 @@
 """How good are the answers on judged questions over documentation trees, and how good are peers on the same?
 
-Needs IPMICRA_DOCS, a folder with one folder of HTML files a site, named as in
+Needs IPMICRA_DOCS, a folder with one folder of HTML files per site, named as in
 search_parts/documentation.py (`apt-get download python3-doc postgresql-doc-15 git-doc sqlite3-doc ...` and
 `dpkg-deb -x` make them). Sites are split into a tuning and a test part. Prints success at 1 and 3, MRR and
 nDCG at 10 for each kind of question.

@@ -1,10 +1,10 @@
 """Live peers on loopback, a fifth of them killed at once: how long until every site has one owner again?
 
-Peers run in processes of a few each, over real sockets, with the default times; a fifth of the processes is
-killed (SIGKILL) at the same moment. Told are the seconds until zones fill the space again and every site has
-one home and one crawler, for how long any site had two, and the hops of letters beside those that as many
-peers at the same points take in the simulator. With --pages they also crawl a web on loopback, and it is
-told when a search finds every page again.
+Peers run in processes of a few each, over real sockets, with the default times; a fifth of the processes
+is killed (SIGKILL) at the same moment. Shown are the seconds until zones fill the space again and every
+site has one home and one crawler, the time in which any site had two, and the hops of messages beside
+those of as many peers at the same points in the simulator. With --pages they also crawl a web on
+loopback, and the time is shown until a search finds every page again.
 
     python -m benchmarks overlay --peers 200 --sites 400
     python -m benchmarks overlay --peers 40 --sites 40 --pages 5
@@ -224,7 +224,7 @@ def _told(line: str) -> None:
 
 
 def _free_ports(count: int) -> list[int]:
-    """Below those that the kernel gives to outgoing connections, which could take one meanwhile."""
+    """Ports below those that the kernel gives to outgoing connections, which could take one."""
     found: list[int] = []
     for port in range(FIRST_PORT, LAST_PORT):
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):

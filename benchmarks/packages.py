@@ -50,7 +50,7 @@ def main() -> None:
         }
         html_bytes = sum(len(body) for _, body in pages)
         print(
-            f"{name}: {len(pages)} pages, {html_bytes:,} bytes of HTML; bytes home, ratio, CPU us a page"
+            f"{name}: {len(pages)} pages, {html_bytes:,} bytes of HTML; bytes home, ratio, CPU us per page"
         )
         for which, level in (
             ("as they are sealed", 0),

@@ -1,12 +1,12 @@
 """What do the sandbox and the broker cost, and how soon after dispatch is the first page fetched?
 
-The same tenant of a host twice, in the dock's own process and in a sandbox: same sites (those of the crawl
-benchmark, behind nginx on loopback), same settings, ledger and meter. The server has one core, the dock and
-its crawler share the other, so that whatever the broker does is paid for in pages a second. Both figures
-count from the first fetch on; starting is shown by itself. Each run has a process of its own, runs alternate,
-and medians are shown with the least and the most. Pages a second mean something on an otherwise idle machine
-only: on a busy one two processes get two shares of the core. The server's log must show every page for both.
-Bounds: at most 15 % of pages/s; at most 5 s from dispatch to the first fetch.
+The same hosted crawler twice, in the host's own process and in a sandbox: same sites (those of the crawl
+benchmark, behind nginx on loopback), same settings, store and meter. The server has one core, the host
+and its crawler share the other, so that the cost of the broker shows in pages per second. Both figures
+count from the first fetch on; starting is shown by itself. Each run has its own process, runs alternate,
+and medians are shown with the least and the most. Pages per second are meaningful on an otherwise idle
+machine only: on a busy one two processes get two shares of the core. The server's log must show every
+page for both. Bounds: at most 15 % of pages/s; at most 5 s from dispatch to the first fetch.
 
     python -m benchmarks sandbox --pages 2000 --rounds 3
 """
@@ -88,7 +88,7 @@ def _wishes() -> argparse.Namespace:
 
 
 def _run(way: str, served: Served, folder: Path) -> Run:
-    """In a process of its own, so that no run inherits what another one left behind."""
+    """Run in a separate process, so that no run inherits the state of another."""
     os.sched_setaffinity(0, {HOST_CORE})
     tune_process()
     return uvloop.run(_crawled(way, served, folder))

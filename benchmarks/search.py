@@ -43,7 +43,7 @@ from ipmicra.search.tantivy.index import TantivyIndex
 from tests.search.second_engine.fts5_index import Fts5Index
 
 QUESTIONS = 2_000
-RATES = (200, 400)  # questions a second
+RATES = (200, 400)  # questions per second
 _FTS5_QUESTIONS = 100  # of some 60 ms each
 _SECOND_PAGES_MAX = 20_000  # beyond, making it takes longer than all the rest
 _WARMING = 300

@@ -49,7 +49,7 @@ LEVEL_SHARES = (0.01, 0.06, 0.15, 0.28, 0.26, 0.16, 0.081)
 
 
 def generated(count: int) -> Allocations:
-    """Ranges nested 8 deep; 1 in 20 is no CIDR block; the /8 blocks go by the registries' shares."""
+    """Ranges nested 8 deep; 1 in 20 is not a CIDR block; the /8 blocks go by the registries' shares."""
     random = np.random.default_rng(SEED)
     allocations = Allocations()
     for number in range(int(count * ORGANISATIONS_PER_RANGE)):
@@ -91,7 +91,7 @@ def _block(
 def _level(
     starts: NDArray[np.int64], sizes: NDArray[np.int64], count: int, random: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """`count` ranges within these, each range in a slot of its own, more in the larger ones."""
+    """`count` ranges within these, each range in its own slot, more in the larger ones."""
     weights = np.where(sizes >= 4, np.sqrt(sizes) * random.random(len(sizes)) ** 2, 0)
     children = np.minimum(random.multinomial(count, weights / weights.sum()), sizes // 2)
     parents = np.repeat(np.arange(len(starts)), children)
@@ -112,7 +112,7 @@ class BuildFigures(NamedTuple):
 
 
 def build_generated(count: int, path: Path) -> BuildFigures:
-    """In a process of its own, so that the peak of memory is the build's."""
+    """Build in a separate process, so that the peak of memory is the build's."""
     allocations = generated(count)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     begun, begun_cpu = time.perf_counter(), time.process_time()

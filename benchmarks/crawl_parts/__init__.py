@@ -1,1 +1,1 @@
-"""What `benchmarks.crawl` is made of: the sites, the server, the contestants, the stopwatch."""
+"""The parts of `benchmarks.crawl`: the sites, the server, the contestants, the stopwatch."""

@@ -20,7 +20,7 @@ CONNECTIONS = 10  # to a site
 
 
 class Task(NamedTuple):
-    """What to crawl, and where to leave things."""
+    """The sites to crawl, and the folder for results."""
 
     start_urls: list[str]
     pattern: str

@@ -89,7 +89,7 @@ def _pages_below(root: Path) -> list[str]:
 
 
 def _site(package: str, root: Path, folder: Path) -> DocumentationSite:
-    """All pages of a tree, linked into a folder of their own beside a start page."""
+    """All pages of a tree, linked into one folder beside a start page."""
     pages = _pages_below(root)
     site_root = folder / package
     if not (site_root / START_PAGE).exists():

@@ -1,7 +1,7 @@
-"""Documentation sites -> nginx on loopback, one address a site, gzip on, on one core; and what it served.
+"""Documentation sites -> nginx on loopback, one address per site, gzip on, on one core; and its log.
 
-Every site has an address of its own in 127.0.1.0/24, so no contestant needs names, and politeness per
-address has something to hold on to. The log is the judge of who fetched what.
+Every site has its own address in 127.0.1.0/24, so no contestant needs names, and politeness per address
+applies. The log shows which contestant fetched which page.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def serving(
 
 
 def _user() -> str:
-    """Started by root, nginx would read the sites as someone who may not enter root's cache folder."""
+    """The user for nginx: started by root, it would run as a user that may not enter root's cache folder."""
     return f"user {getpass.getuser()};" if os.geteuid() == 0 else ""
 
 

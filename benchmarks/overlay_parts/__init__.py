@@ -1,1 +1,1 @@
-"""What `benchmarks.overlay` is made of: processes of live peers, what they say, and the simulator's word."""
+"""The parts of `benchmarks.overlay`: processes of live peers, their reports, and the simulator's results."""

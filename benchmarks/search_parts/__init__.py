@@ -1,1 +1,1 @@
-"""What the search benchmark is made of: generated pages of real lines, rivals, clients."""
+"""The parts of the search benchmark: generated pages of real lines, rivals, clients."""

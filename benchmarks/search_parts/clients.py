@@ -28,16 +28,18 @@ _SERVER = """
 import sys
 from pathlib import Path
 from ipmicra.net.listener import listening_socket
-from ipmicra.search.http.application import answering
+from ipmicra.search.http.application import serve_requests
+from ipmicra.search.settings import SearchSettings
 from ipmicra.search.tantivy.index import TantivyIndex
 index = TantivyIndex(Path(sys.argv[1]))
-answering(index, listening_socket("127.0.0.1", int(sys.argv[2])))
+listener = listening_socket("127.0.0.1", int(sys.argv[2]))
+serve_requests(index, listener, SearchSettings(questions_per_second_max=0))
 """
 
 
 @contextmanager
 def serving(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A search server on a core of its own, where there are two."""
+    """A search server on its own core, if there are two."""
     cores = sorted(os.sched_getaffinity(0))
     server = subprocess.Popen([sys.executable, "-c", _SERVER, str(folder), str(PORT)])
     os.sched_setaffinity(server.pid, {cores[0]})
@@ -52,7 +54,7 @@ def serving(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def waits_ms(path: str, questions: list[str]) -> list[float]:
-    """What the clients waited for all the questions, each asked once."""
+    """The clients' waiting times for all queries, each sent once."""
     asked = iter(questions)
     waits: list[float] = []
     with selectors.DefaultSelector() as selector:
@@ -78,7 +80,7 @@ def waits_ms(path: str, questions: list[str]) -> list[float]:
 
 
 def waits_at_rate_ms(path: str, questions: list[str], per_second: float) -> list[float]:
-    """What was waited for each question since it came, where they come as a Poisson process."""
+    """The waiting time of each query since its arrival, for arrivals by a Poisson process."""
     dice = random.Random(per_second)
     free = deque(_Client(path) for _ in range(CLIENTS))  # in turn: one left idle for long is closed
     waits: list[float] = []
@@ -139,6 +141,6 @@ def _wait_until_it_listens() -> None:
 
 
 def cpu_seconds(pid: int) -> float:
-    """What a process has spent so far."""
+    """The CPU seconds of a process so far."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

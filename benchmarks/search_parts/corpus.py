@@ -1,9 +1,9 @@
-"""Lines of real pages -> any number of generated pages, and questions that someone might ask of them.
+"""Lines of real pages -> any number of generated pages, and plausible queries for them.
 
-A generated page is a few stretches of lines from pages of one site, so its words keep the company they keep
-in real text. A real web has ever more words the larger it is (Heaps), and a few thousand source pages
-have not: so one word in 25 is replaced by one from an endless generated lexicon, the n-th as frequent as
-1/n. Everything is drawn from one seed.
+A generated page is a few stretches of lines from pages of one site, so its words keep the company they
+keep in real text. A real web has more words the larger it is (Heaps), and a few thousand source pages do
+not: so one word in 25 is replaced by one from an endless generated lexicon, the n-th as frequent as 1/n.
+Everything is drawn from one seed.
 """
 
 from __future__ import annotations

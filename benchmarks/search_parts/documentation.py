@@ -43,7 +43,7 @@ class Documentation(NamedTuple):
 
 
 def documentation(seed: int = 5) -> Documentation:
-    """From the folders in IPMICRA_DOCS, one a site."""
+    """The pages in the folders of IPMICRA_DOCS, one folder per site."""
     folder = Path(os.environ["IPMICRA_DOCS"])
     pages: list[Page] = []
     asking: list[Page] = []

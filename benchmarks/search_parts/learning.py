@@ -17,7 +17,7 @@ from benchmarks.search_parts.documentation import JudgedQuestion
 from benchmarks.search_parts.measures import measures
 from ipmicra.search.ranking import answer_builder
 from ipmicra.search.ranking.ranking import AUTHORITY_WEIGHT, LINKS_WEIGHT
-from ipmicra.search.ranking.signals import SIGNALS, WEIGHTS, page_worth
+from ipmicra.search.ranking.signals import SIGNALS, WEIGHTS, page_worths
 from ipmicra.search.tantivy.index import TantivyIndex
 
 _ROUNDS = 600
@@ -59,7 +59,7 @@ def _told(ranks: Sequence[int]) -> str:
 def _example(index: TantivyIndex, question: JudgedQuestion) -> _Example | None:
     """As the engine sees it: signals of every candidate."""
     seen = answer_builder.explain(index, index.catalogue, question.text)
-    worth = np.array([page_worth(names) for names in seen.names])
+    worth = page_worths(seen.names)
     lift = 1 + LINKS_WEIGHT * seen.candidates.links + AUTHORITY_WEIGHT * seen.candidates.authority
     urls = [page.url for page in index.catalogue.shown(seen.candidates.identity.tolist()).values()]
     by_identity = dict(zip(index.catalogue.shown(seen.candidates.identity.tolist()), urls, strict=True))

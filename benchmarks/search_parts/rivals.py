@@ -20,7 +20,7 @@ Batches = Iterator[list[Page]]
 
 
 class Made(NamedTuple):
-    """What it took: CPU, and bytes of text."""
+    """The cost of an index: CPU, and bytes of text."""
 
     spent_s: float
     text_bytes: int

@@ -1,10 +1,10 @@
 """How questions fare under weights -> the weights that are best for one half of the sites, and what they do
 for the other.
 
-Invariant: pure, dice come in. Anyone who chooses sees no question about a site of the other half. Every
-kind of question counts alike, however many there are of it, and none may pay for the others with more than
+Invariant: pure, dice come in. The choice uses no question about a site of the other half. Every kind of
+question counts alike, however many there are of it, and none may pay for the others with more than
 `LOSS_MAX`. The spread is over sites, drawn again and again with replacement (bootstrap): questions about
-one site are no independent witnesses.
+one site are not independent.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What the benchmark of the tree needs beside itself."""
+"""The parts of the benchmark of the tree."""

@@ -1,7 +1,7 @@
 """Subnets as CIDR blocks -> other libraries that hold them, ready to be asked.
 
-Invariant: a rival is handed the blocks in the quickest way it offers; what it holds beside them is the
-least that tells blocks apart, so that it is neither slower nor larger than it need be.
+Invariant: a rival is handed the blocks in the quickest way it offers; the values beside them are the
+least that distinguish blocks, so that it is neither slower nor larger than necessary.
 """
 
 from __future__ import annotations
