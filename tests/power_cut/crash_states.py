@@ -10,7 +10,6 @@ seeded draw over both models; the same disk is taken once.
 from __future__ import annotations
 
 import hashlib
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
@@ -41,8 +40,7 @@ class CrashState:
         return self.kind == "running"
 
     def lay_out(self, root: Path, target: Path) -> Path:
-        """Write the disk's files into `target`, as if it were the folder that was recorded."""
-        shutil.rmtree(target, ignore_errors=True)
+        """Write the disk's files into `target`, a new folder, as if it were the folder that was recorded."""
         target.mkdir(parents=True)
         for path, content in sorted(self.tree.items()):
             place = target / path.relative_to(root)
