@@ -35,7 +35,8 @@ def candidates_step(belief: Belief, crawlers: Sequence[CrawlerId]) -> DecisionSt
     prediction, bounds_ms = belief.prediction(), belief.bounds.least_ms
 
     def found() -> str:
-        means: Singles = prediction.means_ms @ prediction.weights
+        # Not by BLAS: its kernels have been seen to report an invalid value for finite numbers.
+        means: Singles = (prediction.means_ms * prediction.weights).sum(axis=1)
         shares = nearest_shares(prediction.weights, prediction.means_ms.argmin(axis=0), len(means))
         shown = np.argsort(means - shares * means.max(initial=1.0), kind="stable")[:CANDIDATES_SHOWN]
         return "; ".join(
